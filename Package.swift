@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let coreSettings: [SwiftSetting] =
+    settings + [
+        .strictMemorySafety(),
+        .enableExperimentalFeature("Lifetimes"),
+    ]
+
+let package = Package(
+    name: "tresor",
+    platforms: [.macOS(.v26), .iOS(.v26)],
+    products: [
+        .library(name: "TresorCrypto", targets: ["TresorCrypto"]),
+        .library(name: "Tresor", targets: ["Tresor"]),
+        .library(name: "TresorStore", targets: ["TresorStore"]),
+        .executable(name: "tresor", targets: ["TresorCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "Clibsodium",
+            pkgConfig: "libsodium",
+            providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]
+        ),
+        .target(
+            name: "TresorCrypto",
+            dependencies: ["Clibsodium", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: coreSettings
+        ),
+        .target(name: "Tresor", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
+        .target(
+            name: "TresorStore",
+            dependencies: ["Tresor", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "TresorCommand",
+            dependencies: [
+                "Tresor", "TresorStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "TresorCryptoTests", dependencies: ["TresorCrypto"], swiftSettings: settings),
+        .testTarget(name: "TresorTests", dependencies: ["Tresor", "TresorStore"], swiftSettings: settings),
+        .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
+        .testTarget(name: "CLITests", dependencies: ["TresorCommand"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a person keeps for themselves (SPEC §8.5): the identity file, pins, heads, verified logs, the device half. It is trusted, and it
+/// is private to one person.
+///
+/// Each object is replaced as a whole: after a crash it is wholly old or wholly new. Calls block.
+public protocol Home: Sendable {
+    /// The object's bytes, or `nil` when there is none.
+    ///
+    /// - Throws: ``TresorError/failed(_:)``; with `permissions` when a secret object could be read by others.
+    func read(_ object: HomeObject) throws(TresorError) -> [UInt8]?
+
+    /// Replaces the object, durably, before returning.
+    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError)
+
+    /// Deletes the object, durably; success if there is none.
+    func delete(_ object: HomeObject) throws(TresorError)
+
+    /// The tresors of which the home keeps a verified log.
+    func logs() throws(TresorError) -> [TresorID]
+
+    /// Runs `body` while nobody else, in this process or another, is inside this call on the same home.
+    ///
+    /// - Throws: ``TresorError/busy`` when the lock cannot be had for 5 seconds; otherwise what `body` throws.
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result
+}
+
+/// What a home holds.
+public enum HomeObject: Hashable, Sendable {
+    /// The identity file (SPEC §8).
+    case identity
+    /// Whom this person has verified (SPEC §7.5).
+    case pins
+    /// The highest head seen of each tresor (SPEC §9.8).
+    case heads
+    /// The verified log of a tresor: a cache, bound to its head.
+    case log(TresorID)
+    /// This device's half of a slot (SPEC §8.3); apart from the rest.
+    case deviceHalf
+    /// What proves that a store showed two histories; named by its hash, never replaced.
+    case evidence(Digest)
+}

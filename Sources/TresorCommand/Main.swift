@@ -1,0 +1,4 @@
+import ArgumentParser
+import Tresor
+import TresorStore
+@main struct Main { static func main() {} }

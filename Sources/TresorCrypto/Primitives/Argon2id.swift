@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+
+/// Argon2id version 1.3 (RFC 9106) with one lane and a 16-byte salt (SPEC §8.1).
+public enum Argon2id {
+    /// The size of the salt in bytes: 16.
+    public static let saltByteCount = 16
+
+    /// What a guess costs. A value of this type is always within the floor and the ceiling.
+    public struct Cost: Hashable, Sendable {
+        /// Memory in KiB: 65 536 (64 MiB) to 4 194 304 (4 GiB).
+        public let memoryKiB: UInt32
+        /// Passes over the memory: 3 to 16.
+        public let passes: UInt32
+
+        /// 64 MiB, 3 passes: the least that is accepted.
+        public static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)
+        /// 256 MiB, 3 passes: what new slots use.
+        public static let standard = Cost(uncheckedMemoryKiB: 262_144, passes: 3)
+
+        /// - Throws: ``TresorError/altered`` outside the floor and the ceiling, before any work.
+        public init(memoryKiB: UInt32, passes: UInt32) throws(TresorError) {
+            guard (65_536...4_194_304).contains(memoryKiB), (3...16).contains(passes) else { throw .altered }
+            self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
+        }
+
+        private init(uncheckedMemoryKiB memoryKiB: UInt32, passes: UInt32) {
+            self.memoryKiB = memoryKiB
+            self.passes = passes
+        }
+    }
+
+    /// Makes a 32-byte key from a prepared password. Blocks for about a second.
+    ///
+    /// - Parameters:
+    ///   - password: at most 1024 prepared bytes.
+    ///   - salt: exactly 16 bytes.
+    ///   - cost: how much work.
+    /// - Throws: ``TresorError/altered`` for another salt size, ``TresorError/failed(_:)`` with `memory` when the memory
+    ///   cannot be had.
+    public static func key<Use: KeyUse>(
+        password: borrowing SecretBytes, salt: [UInt8], cost: Cost, as use: Use.Type = Use.self
+    ) throws(TresorError) -> SecretKey<Use> {
+        guard salt.count == saltByteCount else { throw .altered }
+        let output = try hash(
+            password: password.span, salt: salt, outputCount: 32, passes: UInt64(cost.passes),
+            memoryByteCount: Int(cost.memoryKiB) * 1024)
+        return try SecretKey(output)
+    }
+
+    /// The function itself, without floor or ceiling: for published vectors, which lie below the floor.
+    package static func hash(
+        password: Span<UInt8>, salt: [UInt8], outputCount: Int, passes: UInt64, memoryByteCount: Int
+    ) throws(TresorError) -> SecretBytes {
+        let output = try SecretBytes(count: outputCount)
+        try unsafe output.withMutablePointer { (pointer) throws(TresorError) in
+            let status = unsafe password.withUnsafeBufferPointer { password in
+                unsafe password.withMemoryRebound(to: CChar.self) { password in
+                    unsafe crypto_pwhash(
+                        pointer, UInt64(outputCount), password.baseAddress ?? emptyPassword, UInt64(password.count), salt,
+                        passes, memoryByteCount, crypto_pwhash_ALG_ARGON2ID13)
+                }
+            }
+            guard status == 0 else { throw .failed(.memory) }
+        }
+        return output
+    }
+
+    nonisolated(unsafe) private static let emptyPassword = unsafe UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+
+/// BLAKE2b (RFC 7693), plain or keyed, fed in parts. No salt and no personalisation.
+///
+/// The state is wiped when the value goes away.
+@safe public struct BLAKE2b: ~Copyable {
+    private let state: OpaquePointer
+    private let memory: UnsafeMutableRawPointer
+    private let outputCount: Int
+
+    /// Begins a hash.
+    ///
+    /// - Parameters:
+    ///   - outputCount: the size of the result, 1 to 64 bytes. The 32-byte result is not a prefix of the 64-byte one.
+    ///   - key: at most 64 bytes; `nil` hashes without a key.
+    /// - Throws: ``TresorError/usage`` for other sizes, ``TresorError/failed(_:)`` when the library is not fit for use.
+    public init(outputCount: Int, key: Span<UInt8>? = nil) throws(TresorError) {
+        try Sodium.start()
+        let keyCount = key?.count ?? 0
+        guard (1...64).contains(outputCount), keyCount <= 64 else { throw .usage }
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: crypto_generichash_statebytes(), alignment: 64)
+        let state = OpaquePointer(memory)
+        let status: Int32
+        if let key {
+            status = unsafe key.withUnsafeBufferPointer { bytes in
+                unsafe crypto_generichash_init(state, bytes.baseAddress, keyCount, outputCount)
+            }
+        } else {
+            status = unsafe crypto_generichash_init(state, nil, 0, outputCount)
+        }
+        guard status == 0 else {
+            unsafe memory.deallocate()
+            throw .failed(.library)
+        }
+        unsafe self.memory = memory
+        unsafe self.state = state
+        self.outputCount = outputCount
+    }
+
+    deinit {
+        unsafe sodium_memzero(memory, crypto_generichash_statebytes())
+        unsafe memory.deallocate()
+    }
+
+    /// Adds bytes.
+    public mutating func update(_ bytes: Span<UInt8>) throws(TresorError) {
+        let status = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe crypto_generichash_update(state, bytes.baseAddress, UInt64(bytes.count))
+        }
+        guard status == 0 else { throw .failed(.library) }
+    }
+
+    /// Adds `LP(bytes)`: the count as a big-endian `u32`, then the bytes.
+    package mutating func updatePrefixed(_ bytes: Span<UInt8>) throws(TresorError) {
+        guard let count = UInt32(exactly: bytes.count) else { throw .usage }
+        try updateInteger(count)
+        try update(bytes)
+    }
+
+    /// Adds a big-endian integer.
+    package mutating func updateInteger(_ value: some FixedWidthInteger) throws(TresorError) {
+        try update(bigEndianBytes(value).span)
+    }
+
+    /// Ends the hash.
+    public consuming func finalize() throws(TresorError) -> [UInt8] {
+        let count = outputCount
+        var output = [UInt8](repeating: 0, count: count)
+        guard unsafe crypto_generichash_final(state, &output, count) == 0 else { throw .failed(.library) }
+        return output
+    }
+
+    /// Ends the hash into memory with room for it.
+    consuming func finalize(into output: UnsafeMutablePointer<UInt8>) throws(TresorError) {
+        guard unsafe crypto_generichash_final(state, output, outputCount) == 0 else { throw .failed(.library) }
+    }
+
+    /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, `x` being the parts one after another.
+    public static func hash(_ label: Label, _ parts: [UInt8]...) throws(TresorError) -> Digest {
+        var hash = try BLAKE2b(outputCount: 32)
+        try hash.updatePrefixed(label.bytes.span)
+        for part in parts { try hash.update(part.span) }
+        guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
+        return digest
+    }
+
+    /// The labelled hash with a secret at the end of its input.
+    package static func hash(
+        _ label: Label, _ prefix: [UInt8], secret: Span<UInt8>
+    ) throws(TresorError) -> Digest {
+        var hash = try BLAKE2b(outputCount: 32)
+        try hash.updatePrefixed(label.bytes.span)
+        try hash.update(prefix.span)
+        try hash.update(secret)
+        guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
+        return digest
+    }
+}
+
+/// The bytes of an integer, most significant first.
+package func bigEndianBytes(_ value: some FixedWidthInteger) -> [UInt8] {
+    stride(from: value.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> $0) }
+}
+
+/// `LP(bytes)` of SPEC §2: a big-endian `u32` count, then the bytes. At most 2^32−1 of them, which every caller's limit ensures.
+package func lengthPrefixed(_ bytes: [UInt8]) -> [UInt8] {
+    bigEndianBytes(UInt32(truncatingIfNeeded: bytes.count)) + bytes
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+internal import Crypto
+internal import Foundation
+
+/// The use of a 32-byte X-Wing seed.
+public enum KEMUse: KeyUse {}
+
+/// Wrapping a key for a person: HPKE base mode, single shot (RFC 9180), with KEM 0x647a (X-Wing: X25519 and ML-KEM-768), KDF
+/// HKDF-SHA256 and AEAD ChaCha20-Poly1305 (SPEC §5.4). The associated data is empty.
+public enum XWing {
+    /// The size of a public key in bytes: 1216, the ML-KEM-768 key (1184) and then the X25519 key (32).
+    public static let publicKeyByteCount = 1216
+    /// The size of an encapsulated key in bytes: 1120, the ML-KEM-768 ciphertext (1088) and then an X25519 key (32).
+    public static let encapsulatedByteCount = 1120
+
+    private static let mlkemKeyByteCount = 1184
+    private static let mlkemCiphertextByteCount = 1088
+    private static let ciphersuite = HPKE.Ciphersuite(
+        kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
+
+    /// A public key whose both halves have been checked: the ML-KEM modulus check of FIPS 203, and an X25519 half that is not of
+    /// low order.
+    public struct PublicKey: Hashable, Sendable {
+        /// The 1216 bytes.
+        public let bytes: [UInt8]
+
+        /// - Throws: ``TresorError/altered`` for another size or when a half fails its check.
+        public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
+            let bytes = Array(bytes)
+            guard bytes.count == publicKeyByteCount,
+                (try? MLKEM768.PublicKey(rawRepresentation: bytes[..<mlkemKeyByteCount])) != nil,
+                try !isLowOrder(bytes[mlkemKeyByteCount...])
+            else { throw .altered }
+            self.bytes = bytes
+        }
+    }
+
+    /// A wrapped secret.
+    public struct Wrapped: Hashable, Sendable {
+        /// 1120 bytes.
+        public let encapsulated: [UInt8]
+        /// The secret's size and 16 bytes more.
+        public let ciphertext: [UInt8]
+
+        /// Takes the parts of a wrap as they were stored; ``XWing/unwrap(_:seed:info:)`` judges them.
+        public init(encapsulated: [UInt8], ciphertext: [UInt8]) {
+            self.encapsulated = encapsulated
+            self.ciphertext = ciphertext
+        }
+    }
+
+    /// The public key of a seed.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when the library refuses the seed.
+    public static func publicKey(seed: borrowing SecretKey<KEMUse>) throws(TresorError) -> PublicKey {
+        let key = try privateKey(seed)
+        return try PublicKey(key.publicKey.rawRepresentation)
+    }
+
+    /// Wraps a secret for the holder of `publicKey`.
+    ///
+    /// - Parameters:
+    ///   - secret: what is wrapped.
+    ///   - publicKey: whom for.
+    ///   - info: what the wrap is bound to.
+    /// - Throws: ``TresorError/altered`` if the key cannot be used.
+    public static func wrap(
+        _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
+    ) throws(TresorError) -> Wrapped {
+        var plaintext = Data(secret.span.array)
+        defer { wipe(&plaintext) }
+        do {
+            let key = try XWingMLKEM768X25519.PublicKey(rawRepresentation: publicKey.bytes)
+            var sender = try HPKE.Sender(recipientKey: key, ciphersuite: ciphersuite, info: Data(info))
+            let ciphertext = try sender.seal(plaintext)
+            return Wrapped(encapsulated: Array(sender.encapsulatedKey), ciphertext: Array(ciphertext))
+        } catch {
+            throw .altered
+        }
+    }
+
+    /// Opens a wrap.
+    ///
+    /// - Throws: ``TresorError/altered`` whatever is wrong.
+    public static func unwrap(
+        _ wrapped: Wrapped, seed: borrowing SecretKey<KEMUse>, info: [UInt8]
+    ) throws(TresorError) -> SecretBytes {
+        guard wrapped.encapsulated.count == encapsulatedByteCount,
+            try !isLowOrder(wrapped.encapsulated[mlkemCiphertextByteCount...])
+        else { throw .altered }
+        let key = try privateKey(seed)
+        var plaintext: Data
+        do {
+            var recipient = try HPKE.Recipient(
+                privateKey: key, ciphersuite: ciphersuite, info: Data(info),
+                encapsulatedKey: Data(wrapped.encapsulated))
+            plaintext = try recipient.open(Data(wrapped.ciphertext))
+        } catch {
+            throw .altered
+        }
+        defer { wipe(&plaintext) }
+        return try SecretBytes(copying: plaintext.span)
+    }
+
+    private static func privateKey(
+        _ seed: borrowing SecretKey<KEMUse>
+    ) throws(TresorError) -> XWingMLKEM768X25519.PrivateKey {
+        let result = unsafe seed.span.withUnsafeBufferPointer { seed in
+            Result { () throws -> XWingMLKEM768X25519.PrivateKey in
+                try unsafe XWingMLKEM768X25519.PrivateKey(
+                    seedRepresentation: UnsafeRawBufferPointer(seed), publicKey: nil)
+            }
+        }
+        guard case .success(let key) = result else { throw .failed(.library) }
+        return key
+    }
+
+    private static func wipe(_ data: inout Data) {
+        unsafe data.withUnsafeMutableBytes { bytes in
+            if let base = bytes.baseAddress { unsafe sodium_memzero(base, bytes.count) }
+        }
+    }
+
+    /// Whether every X25519 result with this key is zero.
+    private static func isLowOrder(_ key: some Collection<UInt8>) throws(TresorError) -> Bool {
+        try Sodium.start()
+        let scalar = [UInt8](repeating: 0x40, count: 32)
+        var result = [UInt8](repeating: 0, count: 32)
+        return unsafe crypto_scalarmult(&result, scalar, Array(key)) != 0
+    }
+}

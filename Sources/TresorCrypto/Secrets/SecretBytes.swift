@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+
+/// Secret bytes in guarded memory (`sodium_malloc`): locked where the system allows, between guard pages, wiped when
+/// released.
+///
+/// The type cannot be copied, printed, compared with `==`, hashed or encoded. Read it by borrowing ``span``; compare
+/// with ``matches(_:)``, which takes the same time whatever the bytes are. An allocation costs about 20 µs and four
+/// memory mappings: hold one per long-lived secret, never one per message.
+@safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
+    private let base: UnsafeMutablePointer<UInt8>
+
+    /// The number of bytes.
+    public let count: Int
+
+    /// Zeroed secret memory.
+    ///
+    /// - Parameter count: 0 to 2^30 bytes.
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had or the library is not fit for use.
+    package init(count: Int) throws(TresorError) {
+        unsafe base = try Self.allocate(count)
+        self.count = count
+    }
+
+    /// Secret memory that `fill` writes straight into.
+    ///
+    /// - Parameters:
+    ///   - count: the number of bytes, at most 2^30.
+    ///   - fill: writes the bytes through a mutable span; what it does not write stays zero.
+    /// - Throws: what `fill` throws, or ``TresorError/failed(_:)`` when memory cannot be had.
+    public init(count: Int, fill: (inout MutableSpan<UInt8>) throws(TresorError) -> Void) throws(TresorError) {
+        let memory = try unsafe Self.allocate(count)
+        do throws(TresorError) {
+            var span = unsafe MutableSpan(_unsafeStart: memory, count: count)
+            try fill(&span)
+        } catch {
+            unsafe sodium_free(memory)
+            throw error
+        }
+        unsafe base = memory
+        self.count = count
+    }
+
+    private static func allocate(_ count: Int) throws(TresorError) -> UnsafeMutablePointer<UInt8> {
+        try Sodium.start()
+        guard (0...(1 << 30)).contains(count), let memory = unsafe sodium_malloc(max(count, 1)) else {
+            throw .failed(.memory)
+        }
+        unsafe sodium_memzero(memory, max(count, 1))
+        return unsafe memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// A copy of `bytes` in secret memory. The source stays where it is: wiping it is the caller's part.
+    public init(copying bytes: Span<UInt8>) throws(TresorError) {
+        try self.init(count: bytes.count)
+        unsafe bytes.withUnsafeBufferPointer { source in
+            if let start = source.baseAddress { unsafe base.update(from: start, count: source.count) }
+        }
+    }
+
+    /// Fresh random bytes from the system's generator.
+    package init(randomCount count: Int) throws(TresorError) {
+        try self.init(count: count)
+        unsafe randombytes_buf(base, count)
+    }
+
+    deinit {
+        unsafe sodium_free(base)
+    }
+
+    /// The bytes, borrowed.
+    public var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let span = unsafe Span(_unsafeStart: base, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// Whether the bytes are equal, in time that depends on the counts alone.
+    public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe sodium_memcmp(base, other.base, count) == 0
+    }
+
+    /// A second, independent copy; the only way to have one.
+    package borrowing func clone() throws(TresorError) -> SecretBytes {
+        try SecretBytes(copying: span)
+    }
+
+    /// The first `count` bytes as secret memory of their own; `self` is wiped.
+    package consuming func prefix(_ count: Int) throws(TresorError) -> SecretBytes {
+        try SecretBytes(copying: span.extracting(first: count))
+    }
+
+    /// For calls into C that fill the memory.
+    borrowing func withMutablePointer<Result: ~Copyable>(
+        _ body: (UnsafeMutablePointer<UInt8>) throws(TresorError) -> Result
+    ) throws(TresorError) -> Result {
+        try unsafe body(base)
+    }
+}

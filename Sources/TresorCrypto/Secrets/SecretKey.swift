@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a key is for. A key for one use does not fit where another is asked for.
+public protocol KeyUse: Sendable {}
+
+/// A use in which the key seals with ``TC1``.
+public protocol SealingUse: KeyUse {}
+
+/// A 32-byte secret key in guarded memory, bound to one use at compile time.
+public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
+    /// The size in bytes: 32.
+    public static var byteCount: Int { 32 }
+
+    package let bytes: SecretBytes
+
+    /// A fresh random key.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public init() throws(TresorError) {
+        bytes = try SecretBytes(randomCount: 32)
+    }
+
+    /// Takes over 32 secret bytes.
+    ///
+    /// - Throws: ``TresorError/altered`` unless there are exactly 32.
+    public init(_ bytes: consuming SecretBytes) throws(TresorError) {
+        guard bytes.count == 32 else { throw .altered }
+        self.bytes = bytes
+    }
+
+    /// The 32 bytes, borrowed.
+    public var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get { bytes.span }
+    }
+
+    /// A key for another use (SPEC §6):
+    /// `BLAKE2b-256(key = K, LP("tresor/v1/derive") ‖ LP(label) ‖ LP(context))`.
+    ///
+    /// - Parameters:
+    ///   - label: names the use of the new key.
+    ///   - context: what the new key is bound to.
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public borrowing func derive<Other: KeyUse>(
+        _ label: Label, context: Span<UInt8>, as use: Other.Type = Other.self
+    ) throws(TresorError) -> SecretKey<Other> {
+        let derived = try SecretBytes(count: 32)
+        var hash = try BLAKE2b(outputCount: 32, key: bytes.span)
+        try hash.updatePrefixed(Label.derive.bytes.span)
+        try hash.updatePrefixed(label.bytes.span)
+        try hash.updatePrefixed(context)
+        try unsafe derived.withMutablePointer { (pointer) throws(TresorError) in
+            try unsafe hash.finalize(into: pointer)
+        }
+        return try SecretKey<Other>(derived)
+    }
+
+    /// The derivation of ``derive(_:context:as:)`` where the result is public: a tag or a locator.
+    package borrowing func deriveDigest(_ label: Label, context: Span<UInt8>) throws(TresorError) -> Digest {
+        let derived: SecretKey<PublicUse> = try derive(label, context: context)
+        return try derived.span.digest()
+    }
+}
+
+private enum PublicUse: KeyUse {}
+
+extension Span<UInt8> {
+    /// The bytes as an array. For public bytes only: the array is not wiped.
+    package var array: [UInt8] {
+        unsafe withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    /// The 32 bytes as a digest.
+    func digest() throws(TresorError) -> Digest {
+        guard let digest = Digest(array) else { throw .altered }
+        return digest
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+
+/// TC1, the one way to seal (SPEC §6): ChaCha20-Poly1305 in 64 KiB chunks under a key made for each message, with a
+/// commitment to key, label, context and salt.
+///
+/// A sealed message is `salt(24) ‖ commitment(32) ‖ chunk …`, each chunk being at most 65 536 bytes of ciphertext and a
+/// 16-byte tag. There is no way to pass a nonce or a salt.
+public enum TC1 {
+    /// Bytes of plaintext in every chunk but the last: 65 536.
+    public static let chunkByteCount = 65536
+    /// The greatest plaintext: 2^40 bytes.
+    public static let maximumByteCount = 1 << 40
+
+    static let saltByteCount = 24
+    static let commitmentByteCount = 32
+    static let tagByteCount = 16
+    static let prefixByteCount = saltByteCount + commitmentByteCount
+
+    /// The size of the sealed form of `count` bytes: 72 more for one chunk, 16 for each further chunk.
+    public static func sealedByteCount(_ count: Int) -> Int {
+        prefixByteCount + count + tagByteCount * max(1, (count + chunkByteCount - 1) / chunkByteCount)
+    }
+
+    /// The size of the plaintext in `count` sealed bytes; `nil` when no plaintext has that sealed size.
+    public static func openedByteCount(_ count: Int) -> Int? {
+        let body = count - prefixByteCount
+        guard body >= tagByteCount else { return nil }
+        let whole = chunkByteCount + tagByteCount
+        let chunks = (body - 1) / whole + 1
+        let last = body - (chunks - 1) * whole
+        guard last > tagByteCount || (chunks == 1 && last == tagByteCount) else { return nil }
+        let opened = body - chunks * tagByteCount
+        return opened <= maximumByteCount ? opened : nil
+    }
+
+    /// Seals `plaintext`.
+    ///
+    /// - Parameters:
+    ///   - plaintext: at most 2^40 bytes.
+    ///   - key: the key; each message derives its own from it.
+    ///   - label: the kind of object. Opening needs the same.
+    ///   - context: what the object is bound to. Opening needs the same.
+    /// - Returns: ``sealedByteCount(_:)`` bytes.
+    /// - Throws: ``TresorError/usage`` above the limit, ``TresorError/failed(_:)`` when the library is not fit for use.
+    public static func seal<Use: SealingUse>(
+        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+    ) throws(TresorError) -> [UInt8] {
+        try seal(plaintext, with: key, label: label, context: context, salt: randomBytes(saltByteCount))
+    }
+
+    /// For the vector generator, which fixes the salt; nothing that is shipped calls it with any but a random one.
+    package static func seal<Use: SealingUse>(
+        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>, salt: [UInt8]
+    ) throws(TresorError) -> [UInt8] {
+        guard plaintext.count <= maximumByteCount, salt.count == saltByteCount else { throw .usage }
+        let message = try MessageKey(key.span, label: label, context: context, salt: salt.span)
+        let total = sealedByteCount(plaintext.count)
+        let (sealed, status) = unsafe plaintext.withUnsafeBufferPointer { plaintext in
+            var status: Int32 = 0
+            let sealed = unsafe [UInt8](unsafeUninitializedCapacity: total) { output, filled in
+                _ = unsafe output.update(fromContentsOf: salt)
+                for index in 0..<saltByteCount { unsafe output[index] = salt[index] }
+                forEachChunk(of: plaintext.count) { chunk in
+                    let source = unsafe plaintext.baseAddress.map { unsafe $0 + chunk.plainOffset }
+                    guard let target = output.baseAddress else { return }
+                    status |= unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
+                        target + chunk.sealedOffset, nil, source, UInt64(chunk.plainCount), nil, 0, nil, chunk.nonce,
+                        message.key)
+                }
+                filled = total
+            }
+            return (sealed, status)
+        }
+        guard status == 0 else { throw .failed(.library) }
+        return sealed
+    }
+
+    /// Opens a sealed message into ordinary memory.
+    ///
+    /// - Throws: ``TresorError/altered`` whatever is wrong: key, label, context, or any bit of the message.
+    public static func open<Use: SealingUse>(
+        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+    ) throws(TresorError) -> [UInt8] {
+        guard let count = openedByteCount(sealed.count) else { throw .altered }
+        let message = try MessageKey(key.span, label: label, context: context, salt: sealed.extracting(first: saltByteCount))
+        guard message.commitmentMatches(sealed) else { throw .altered }
+        var status = true
+        let opened = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+            status = unsafe decrypt(sealed, message, into: output.baseAddress, count: count)
+            if !status, let base = output.baseAddress { unsafe sodium_memzero(base, count) }
+            filled = status ? count : 0
+        }
+        guard status else { throw .altered }
+        return opened
+    }
+
+    /// Opens a sealed message straight into secret memory.
+    ///
+    /// - Throws: ``TresorError/altered`` whatever is wrong, ``TresorError/failed(_:)`` when memory cannot be had.
+    public static func openSecret<Use: SealingUse>(
+        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+    ) throws(TresorError) -> SecretBytes {
+        guard let count = openedByteCount(sealed.count) else { throw .altered }
+        let message = try MessageKey(key.span, label: label, context: context, salt: sealed.extracting(first: saltByteCount))
+        guard message.commitmentMatches(sealed) else { throw .altered }
+        let opened = try SecretBytes(count: count)
+        try unsafe opened.withMutablePointer { (pointer) throws(TresorError) in
+            guard unsafe decrypt(sealed, message, into: pointer, count: count) else { throw .altered }
+        }
+        return opened
+    }
+
+    private static func decrypt(
+        _ sealed: Span<UInt8>, _ message: borrowing MessageKey, into output: UnsafeMutablePointer<UInt8>?, count: Int
+    ) -> Bool {
+        var status: Int32 = 0
+        unsafe sealed.withUnsafeBufferPointer { sealed in
+            forEachChunk(of: count) { chunk in
+                guard status == 0, let source = sealed.baseAddress else { return }
+                let target = unsafe output.map { unsafe $0 + chunk.plainOffset }
+                status = unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
+                    target, nil, nil, source + chunk.sealedOffset, UInt64(chunk.plainCount + tagByteCount), nil, 0,
+                    chunk.nonce, message.key)
+            }
+        }
+        return status == 0
+    }
+}
+
+extension TC1 {
+    private struct Chunk {
+        let plainOffset: Int
+        let plainCount: Int
+        let sealedOffset: Int
+        /// `u88(i) ‖ last(1)`.
+        let nonce: [UInt8]
+    }
+
+    private static func forEachChunk(of count: Int, _ body: (Chunk) -> Void) {
+        let chunks = max(1, (count + chunkByteCount - 1) / chunkByteCount)
+        for index in 0..<chunks {
+            let offset = index * chunkByteCount
+            body(
+                Chunk(
+                    plainOffset: offset,
+                    plainCount: min(chunkByteCount, count - offset),
+                    sealedOffset: prefixByteCount + index * (chunkByteCount + tagByteCount),
+                    nonce: nonce(chunk: index, isLast: index == chunks - 1)))
+        }
+    }
+
+    static func nonce(chunk index: Int, isLast: Bool) -> [UInt8] {
+        [0, 0, 0] + bigEndianBytes(UInt64(index)) + [isLast ? 1 : 0]
+    }
+
+    /// `okm` of SPEC §6: the message's own key and its commitment. Wiped when it goes away.
+    @safe struct MessageKey: ~Copyable {
+        private let okm: UnsafeMutablePointer<UInt8>
+
+        init(
+            _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>
+        ) throws(TresorError) {
+            var hash = try BLAKE2b(outputCount: 64, key: key)
+            try hash.updatePrefixed(Label.seal.bytes.span)
+            try hash.updatePrefixed(label.bytes.span)
+            try hash.update(salt)
+            try hash.updatePrefixed(context)
+            unsafe okm = .allocate(capacity: 64)
+            try unsafe hash.finalize(into: okm)
+        }
+
+        deinit {
+            unsafe sodium_memzero(okm, 64)
+            unsafe okm.deallocate()
+        }
+
+        /// The 32 bytes under which the chunks are encrypted.
+        var key: UnsafePointer<UInt8> { unsafe UnsafePointer(okm) }
+
+        func copyCommitment(to output: inout UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
+            for index in 0..<commitmentByteCount { unsafe output[offset + index] = okm[32 + index] }
+        }
+
+        /// Compares in constant time with the commitment that `sealed` carries.
+        func commitmentMatches(_ sealed: Span<UInt8>) -> Bool {
+            unsafe sealed.extracting(saltByteCount..<prefixByteCount).withUnsafeBufferPointer { carried in
+                guard let base = carried.baseAddress else { return false }
+                return unsafe sodium_memcmp(okm + 32, base, commitmentByteCount) == 0
+            }
+        }
+    }
+}
