@@ -163,12 +163,18 @@ extension TC1 {
             _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>
         ) throws(TresorError) {
             var hash = try BLAKE2b(outputCount: 64, key: key)
-            try hash.updatePrefixed(Label.seal.bytes.span)
-            try hash.updatePrefixed(label.bytes.span)
+            try hash.updatePrefixed(.seal)
+            try hash.updatePrefixed(label)
             try hash.update(salt)
             try hash.updatePrefixed(context)
-            unsafe okm = .allocate(capacity: 64)
-            try unsafe hash.finalize(into: okm)
+            let okm = UnsafeMutablePointer<UInt8>.allocate(capacity: 64)
+            do throws(TresorError) {
+                try unsafe hash.finalize(into: okm)
+            } catch {
+                unsafe okm.deallocate()
+                throw error
+            }
+            unsafe self.okm = okm
         }
 
         deinit {

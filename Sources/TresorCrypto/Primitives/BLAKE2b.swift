@@ -59,9 +59,16 @@ import Clibsodium
         try update(bytes)
     }
 
+    /// Adds `LP(label)`.
+    mutating func updatePrefixed(_ label: Label) throws(TresorError) {
+        let bytes = label.bytes
+        try updatePrefixed(bytes.span)
+    }
+
     /// Adds a big-endian integer.
     package mutating func updateInteger(_ value: some FixedWidthInteger) throws(TresorError) {
-        try update(bigEndianBytes(value).span)
+        let bytes = bigEndianBytes(value)
+        try update(bytes.span)
     }
 
     /// Ends the hash.
@@ -72,7 +79,17 @@ import Clibsodium
         return output
     }
 
-    /// Ends the hash into memory with room for it.
+    /// Ends the hash into secret memory of exactly the output's size.
+    consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
+        guard output.count == outputCount else { throw .usage }
+        let state = unsafe state
+        let count = outputCount
+        try unsafe output.withMutablePointer { (pointer) throws(TresorError) in
+            guard unsafe crypto_generichash_final(state, pointer, count) == 0 else { throw .failed(.library) }
+        }
+    }
+
+    /// Ends the hash into memory of at least the output's size.
     consuming func finalize(into output: UnsafeMutablePointer<UInt8>) throws(TresorError) {
         guard unsafe crypto_generichash_final(state, output, outputCount) == 0 else { throw .failed(.library) }
     }
@@ -80,7 +97,7 @@ import Clibsodium
     /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, `x` being the parts one after another.
     public static func hash(_ label: Label, _ parts: [UInt8]...) throws(TresorError) -> Digest {
         var hash = try BLAKE2b(outputCount: 32)
-        try hash.updatePrefixed(label.bytes.span)
+        try hash.updatePrefixed(label)
         for part in parts { try hash.update(part.span) }
         guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
         return digest
@@ -91,7 +108,7 @@ import Clibsodium
         _ label: Label, _ prefix: [UInt8], secret: Span<UInt8>
     ) throws(TresorError) -> Digest {
         var hash = try BLAKE2b(outputCount: 32)
-        try hash.updatePrefixed(label.bytes.span)
+        try hash.updatePrefixed(label)
         try hash.update(prefix.span)
         try hash.update(secret)
         guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }

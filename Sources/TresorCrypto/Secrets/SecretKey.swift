@@ -46,19 +46,19 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     ) throws(TresorError) -> SecretKey<Other> {
         let derived = try SecretBytes(count: 32)
         var hash = try BLAKE2b(outputCount: 32, key: bytes.span)
-        try hash.updatePrefixed(Label.derive.bytes.span)
-        try hash.updatePrefixed(label.bytes.span)
+        try hash.updatePrefixed(.derive)
+        try hash.updatePrefixed(label)
         try hash.updatePrefixed(context)
-        try unsafe derived.withMutablePointer { (pointer) throws(TresorError) in
-            try unsafe hash.finalize(into: pointer)
-        }
+        try hash.finalize(into: derived)
         return try SecretKey<Other>(derived)
     }
 
     /// The derivation of ``derive(_:context:as:)`` where the result is public: a tag or a locator.
     package borrowing func deriveDigest(_ label: Label, context: Span<UInt8>) throws(TresorError) -> Digest {
         let derived: SecretKey<PublicUse> = try derive(label, context: context)
-        return try derived.span.digest()
+        let span = derived.span
+        guard let digest = Digest(span.array) else { throw .failed(.library) }
+        return digest
     }
 }
 
@@ -68,11 +68,5 @@ extension Span<UInt8> {
     /// The bytes as an array. For public bytes only: the array is not wiped.
     package var array: [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
-    }
-
-    /// The 32 bytes as a digest.
-    func digest() throws(TresorError) -> Digest {
-        guard let digest = Digest(array) else { throw .altered }
-        return digest
     }
 }
