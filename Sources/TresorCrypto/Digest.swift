@@ -49,8 +49,17 @@ public struct Digest: Hashable, Comparable, Sendable {
         return result
     }
 
+    fileprivate func differences(from other: Digest) -> UInt64 {
+        (word0 ^ other.word0) | (word1 ^ other.word1) | (word2 ^ other.word2) | (word3 ^ other.word3)
+    }
+
     /// Byte order, first byte most significant.
     public static func < (left: Digest, right: Digest) -> Bool {
         (left.word0, left.word1, left.word2, left.word3) < (right.word0, right.word1, right.word2, right.word3)
     }
+}
+
+/// Whether two tags are equal, in time that depends on nothing.
+package func constantTimeEqual(_ left: Digest, _ right: Digest) -> Bool {
+    left.differences(from: right) == 0
 }

@@ -57,6 +57,7 @@ public struct Label: Hashable, Sendable {
     package static let commitHK = Label("tresor/v1/commit-hk")
     package static let backlinkSeal = Label("tresor/v1/backlink-seal")
     package static let epochWrap = Label("tresor/v1/epoch-wrap")
+    package static let evidenceHash = Label("tresor/v1/evidence-hash")
 
     package static let fileSeal = Label("tresor/v1/file-seal")
     package static let fileSignature = Label("tresor/v1/file-signature")
@@ -71,7 +72,7 @@ public struct Label: Hashable, Sendable {
         (identityTag, .derive), (previousSeal, .seal),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
-        (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap),
+        (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
     ]
 }

@@ -60,7 +60,7 @@ import Clibsodium
     }
 
     /// Adds `LP(label)`.
-    mutating func updatePrefixed(_ label: Label) throws(TresorError) {
+    package mutating func updatePrefixed(_ label: Label) throws(TresorError) {
         let bytes = label.bytes
         try updatePrefixed(bytes.span)
     }

@@ -78,6 +78,15 @@ import Clibsodium
         }
     }
 
+    /// The bytes, borrowed for writing.
+    package var mutableSpan: MutableSpan<UInt8> {
+        @_lifetime(&self)
+        mutating get {
+            let span = unsafe MutableSpan(_unsafeStart: base, count: count)
+            return unsafe _overrideLifetime(span, mutating: &self)
+        }
+    }
+
     /// Whether the bytes are equal, in time that depends on the counts alone.
     public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
         guard count == other.count else { return false }
@@ -87,6 +96,12 @@ import Clibsodium
     /// A second, independent copy; the only way to have one.
     package borrowing func clone() throws(TresorError) -> SecretBytes {
         try SecretBytes(copying: span)
+    }
+
+    /// The bytes written into other secret memory, from `offset` on.
+    package borrowing func copy(into output: inout MutableSpan<UInt8>, at offset: Int) {
+        let span = span
+        for index in 0..<count { output[offset + index] = span[index] }
     }
 
     /// The first `count` bytes as secret memory of their own; `self` is wiped.

@@ -53,6 +53,16 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
         return try SecretKey<Other>(derived)
     }
 
+    /// A public commitment to the key: `H(label, prefix ‖ K)`.
+    package borrowing func commitment(_ label: Label, prefix: [UInt8]) throws(TresorError) -> Digest {
+        try BLAKE2b.hash(label, prefix, secret: span)
+    }
+
+    /// The key's bytes written into other secret memory, from `offset` on.
+    package borrowing func copy(into output: inout MutableSpan<UInt8>, at offset: Int) {
+        bytes.copy(into: &output, at: offset)
+    }
+
     /// The derivation of ``derive(_:context:as:)`` where the result is public: a tag or a locator.
     package borrowing func deriveDigest(_ label: Label, context: Span<UInt8>) throws(TresorError) -> Digest {
         let derived: SecretKey<PublicUse> = try derive(label, context: context)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A person as a store offers them, and what this home knows of them.
+public struct Person: Hashable, Sendable {
+    /// Why to believe that a chain is somebody's.
+    public enum Trust: Hashable, Sendable {
+        /// It is the owner of this home.
+        case me
+        /// Its number was compared.
+        case verified
+        /// Its number was compared before it got new keys; compare again.
+        case renewed(since: CardChain)
+        /// The handle is pinned to somebody else.
+        case changed(from: CardChain)
+        /// Nobody compared its number.
+        case unverified
+    }
+
+    /// The public face.
+    public let chain: CardChain
+    /// Why to believe it.
+    public let trust: Trust
+
+    /// Whether something may rest on it.
+    public var isVerified: Bool { trust == .me || trust == .verified }
+}
+
+extension Client {
+    /// Everybody this home has verified.
+    public func pinnedPeople() throws(TresorError) -> [Pin] { try pins().pins }
+
+    /// The people a handle or a user id of at least 6 characters stands for. Pinned people come before those the store offers.
+    ///
+    /// - Throws: ``TresorError/altered`` when the store offers what is no card of that person; ``TresorError/forked`` when it offers an older or a
+    ///   different card of a pinned person.
+    public func people(named text: String) async throws(TresorError) -> [Person] {
+        let pins = try pins()
+        if let handle = try? Name(typed: text) {
+            let offered = try await offeredChains(handle: handle)
+            if let mine = try? identityFile().chain, mine.handle == handle { return [Person(chain: mine, trust: .me)] }
+            if let pin = pins[handle: handle] {
+                let strangers = offered.filter { $0.user != pin.chain.user }
+                guard strangers.isEmpty else {
+                    return strangers.map { Person(chain: $0, trust: .changed(from: pin.chain)) }
+                }
+                return [try await person(pin.chain.user, pins: pins)]
+            }
+            if !offered.isEmpty { return offered.map { Person(chain: $0, trust: .unverified) } }
+        }
+        return try await people(prefix: text, pins: pins)
+    }
+
+    private func people(prefix: String, pins: Pins) async throws(TresorError) -> [Person] {
+        let pinned = pins.pins.filter { Base32.matches(prefix, $0.chain.user.digest.bytes) }
+        if !pinned.isEmpty {
+            var people: [Person] = []
+            for pin in pinned { people.append(try await person(pin.chain.user, pins: pins)) }
+            return people
+        }
+        guard let bytes = Base32.prefixBytes(prefix) else { return [] }
+        var people: [Person] = []
+        for user in try await store.users(prefix: bytes, limit: 64) where Base32.matches(prefix, user.digest.bytes) {
+            people.append(try await person(user, pins: pins))
+        }
+        return people
+    }
+
+    /// A person by user id: the pinned chain, continued by the store's if that is longer.
+    ///
+    /// - Throws: ``TresorError/notFound`` when nobody has a card of them.
+    public func person(_ user: UserID) async throws(TresorError) -> Person {
+        try await person(user, pins: pins())
+    }
+
+    private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
+        if let mine = try? identityFile().chain, mine.user == user { return Person(chain: mine, trust: .me) }
+        let offered = try await offeredChain(of: user)
+        guard let chain = offered ?? pins[user]?.chain else { throw .notFound }
+        return Person(chain: chain, trust: try trust(in: chain, pins: pins))
+    }
+
+    /// Why to believe a chain, by this home's pins.
+    ///
+    /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
+    public func trust(in chain: CardChain) throws(TresorError) -> Person.Trust {
+        try trust(in: chain, pins: pins())
+    }
+
+    func trust(in chain: CardChain, pins: Pins) throws(TresorError) -> Person.Trust {
+        if let mine = try? identityFile().chain, mine.user == chain.user {
+            guard mine.extends(chain) else { throw .forked }
+            return .me
+        }
+        if let pin = pins[handle: chain.handle], pin.chain.user != chain.user { return .changed(from: pin.chain) }
+        guard let pin = pins[chain.user] else { return .unverified }
+        guard chain.extends(pin.chain) else { throw .forked }
+        if pin.isReplaced { return .unverified }
+        return chain.newest == pin.chain.newest ? .verified : .renewed(since: pin.chain)
+    }
+
+    /// Keeps a chain whose number was compared. What was compared is what is pinned: pass the very chain that was shown.
+    ///
+    /// - Parameter replacing: whether another person pinned under the handle gives way.
+    /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle; ``TresorError/forked`` for an older or
+    ///   different card of a known one.
+    public func pin(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            var pins = try pins()
+            try pins.pin(chain, time: clock(), replacing: replacing)
+            try home.replace(.pins, with: pins.bytes)
+        }
+    }
+
+    private func offeredChains(handle: Name) async throws(TresorError) -> [CardChain] {
+        var chains: [CardChain] = []
+        for bytes in try await store.cards(handle: handle.bytes) {
+            let chain = try CardChain(bytes)
+            guard chain.handle == handle else { throw .altered }
+            chains.append(chain)
+        }
+        return chains
+    }
+
+    private func offeredChain(of user: UserID) async throws(TresorError) -> CardChain? {
+        guard let bytes = try await store.card(of: user) else { return nil }
+        let chain = try CardChain(bytes)
+        guard chain.user == user else { throw .altered }
+        return chain
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Ties a home and a store together: verifies what the store says, remembers what was verified, and opens sessions. It needs no secret; what does
+/// is a ``Session``.
+public struct Client: Sendable {
+    /// What this person keeps. Trusted.
+    public let home: any Home
+    /// What keeps the data. Not trusted.
+    public let store: any Store
+    /// Seconds since 1970.
+    public let clock: @Sendable () -> UInt64
+
+    /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it.
+    public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
+        self.home = home
+        self.store = store
+        self.clock = clock
+    }
+
+    /// The identity file of this home.
+    ///
+    /// - Throws: ``TresorError/notFound`` when there is none.
+    public func identityFile() throws(TresorError) -> IdentityFile {
+        guard let bytes = try home.read(.identity) else { throw .notFound }
+        return try IdentityFile(bytes)
+    }
+
+    /// Makes a new identity and keeps it. It is not yet published. Blocks for about a second.
+    ///
+    /// - Throws: ``TresorError/usage`` when the home has an identity already, or a handle is not usable.
+    public func makeIdentity(
+        handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
+    ) throws(TresorError) -> Session {
+        guard try home.read(.identity) == nil else { throw .usage }
+        let (file, identity) = try IdentityFile.make(handle: handle, password: password, cost: cost, time: clock())
+        try home.exclusively { () throws(TresorError) in
+            guard try home.read(.identity) == nil else { throw .usage }
+            try home.replace(.identity, with: file.bytes)
+        }
+        return Session(client: self, identity: identity)
+    }
+
+    /// Opens this home's identity with the password. Blocks for about a second.
+    ///
+    /// - Throws: ``TresorError/notFound``, ``TresorError/wrongPassword``, ``TresorError/altered``.
+    public func unlock(password: borrowing Password) throws(TresorError) -> Session {
+        Session(client: self, identity: try identityFile().open(password: password))
+    }
+
+    /// Puts this person's card chain into the store.
+    ///
+    /// - Throws: ``TresorError/unverified`` when the handle belongs to somebody else there; ``TresorError/forked`` when the store has another chain of
+    ///   this user id.
+    public func publishCard() async throws(TresorError) {
+        let chain = try identityFile().chain
+        let present = try await store.card(of: chain.user)
+        if let present, !chain.extends(try CardChain(present)) { throw .forked }
+        let outcome = try await store.putCard(
+            chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
+        guard outcome == .done else { throw .unverified }
+    }
+
+    func pins() throws(TresorError) -> Pins {
+        guard let bytes = try home.read(.pins) else { return Pins() }
+        return try Pins(bytes)
+    }
+
+    func heads() throws(TresorError) -> Heads {
+        guard let bytes = try home.read(.heads) else { return Heads() }
+        return try Heads(bytes)
+    }
+}

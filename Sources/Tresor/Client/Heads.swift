@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The highest verified head of each tresor (SPEC §9.8). It only rises.
+struct Heads: Hashable, Sendable {
+    private(set) var heads: [TresorID: Head] = [:]
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.heads)
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
+            let sequence = try decoder.integer(UInt64.self)
+            guard heads.updateValue(Head(sequence: sequence, hash: try decoder.digest()), forKey: tresor) == nil else {
+                throw .altered
+            }
+        }
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.heads)
+        for (tresor, head) in heads.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(tresor.digest)
+            encoder.integer(head.sequence)
+            encoder.digest(head.hash)
+        }
+        return encoder.bytes
+    }
+
+    subscript(tresor: TresorID) -> Head? { heads[tresor] }
+
+    /// Raises a head to that of a state which contains the present one.
+    ///
+    /// - Throws: ``TresorError/forked`` when it does not.
+    mutating func raise(to state: State) throws(TresorError) {
+        if let present = heads[state.tresor], !state.contains(present) { throw .forked }
+        heads[state.tresor] = state.head
+    }
+}
+
+/// The entries of a log as a home keeps them: a cache, worth nothing unless it folds to the pinned head.
+struct CachedLog: Hashable, Sendable {
+    var entries: [[UInt8]]
+
+    init(entries: [[UInt8]]) { self.entries = entries }
+
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.log)
+        entries = []
+        while decoder.remaining > 0 { entries.append(try decoder.vector32(1...Entry.maximumByteCount)) }
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.log)
+        for entry in entries { encoder.vector32(entry) }
+        return encoder.bytes
+    }
+}
+
+/// Two histories of one tresor: what this home had verified and what a store showed instead (SPEC §9.8).
+struct Evidence: Hashable, Sendable {
+    let tresor: TresorID
+    /// The entry at the pinned head.
+    let verified: [UInt8]
+    /// What the store showed in its place; empty if nothing.
+    let shown: [UInt8]
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.evidence)
+        encoder.digest(tresor.digest)
+        encoder.vector32(verified)
+        encoder.vector32(shown)
+        return encoder.bytes
+    }
+}

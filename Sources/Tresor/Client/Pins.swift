@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A person whose number was compared (SPEC §7.5).
+public struct Pin: Hashable, Sendable {
+    /// The chain up to the card that was compared.
+    public let chain: CardChain
+    /// When it was pinned, in seconds since 1970.
+    public let time: UInt64
+    /// Whether another person has since been pinned under the handle. A replaced pin answers to its user id alone.
+    public let isReplaced: Bool
+}
+
+/// All pins of a home.
+struct Pins: Hashable, Sendable {
+    private(set) var pins: [Pin] = []
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.pins)
+        while decoder.remaining > 0 {
+            let time = try decoder.time()
+            let flag = try decoder.integer(UInt8.self)
+            guard flag <= 1 else { throw .altered }
+            let chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+            pins.append(Pin(chain: chain, time: time, isReplaced: flag == 1))
+        }
+        guard Set(pins.map(\.chain.user)).count == pins.count else { throw .altered }
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.pins)
+        for pin in pins {
+            encoder.integer(pin.time)
+            encoder.integer(UInt8(pin.isReplaced ? 1 : 0))
+            encoder.vector32(pin.chain.bytes)
+        }
+        return encoder.bytes
+    }
+
+    subscript(user: UserID) -> Pin? { pins.first { $0.chain.user == user } }
+
+    /// The person this handle stands for.
+    subscript(handle handle: Name) -> Pin? { pins.first { !$0.isReplaced && $0.chain.handle == handle } }
+
+    /// Pins a chain.
+    ///
+    /// - Throws: ``TresorError/forked`` for an older or another card of a known person; ``TresorError/unverified`` for another person under
+    ///   a known handle, unless `replacing`.
+    mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
+        if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
+        if let other = self[handle: chain.handle], other.chain.user != chain.user {
+            guard replacing else { throw .unverified }
+            pins = pins.map {
+                $0.chain.user == other.chain.user ? Pin(chain: $0.chain, time: $0.time, isReplaced: true) : $0
+            }
+        }
+        pins.removeAll { $0.chain.user == chain.user }
+        pins.append(Pin(chain: chain, time: time, isReplaced: false))
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a person does to a tresor (SPEC §9.7).
+public enum Act: Hashable, Sendable {
+    /// Lets people in, or changes the role and date of those who are in.
+    case share(with: [CardChain], role: Role, fromNow: Bool, notAfter: UInt64?)
+    /// Puts people out and changes the key.
+    case revoke([UserID])
+    /// Goes.
+    case leave
+    /// Changes the key.
+    case rotate
+    /// Gives another name.
+    case rename(Name)
+}
+
+/// What an act means at one state of the log. When the log has moved on and the meaning is no longer the same, the act is not done.
+public struct Effect: Hashable, Sendable {
+    /// Who gains access, by rising user id.
+    public var admitted: [UserID] = []
+    /// Whose role or date changes.
+    public var changed: [UserID] = []
+    /// Who loses access.
+    public var dismissed: [UserID] = []
+    /// For whom nothing changes, because it is so already.
+    public var already: [UserID] = []
+    /// How many people are in afterwards.
+    public var remaining = 0
+    /// The epoch that begins, if one does.
+    public var epoch: UInt64?
+    /// Whether the name changes.
+    public var renames = false
+
+    /// Whether nothing is to be done.
+    public var isNothing: Bool {
+        admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames
+    }
+}
+
+extension Session {
+    private static let attemptCount = 16
+
+    /// What an act would do now. Writes nothing.
+    ///
+    /// - Throws: ``TresorError/noAccess`` without the right to it; ``TresorError/notFound`` for revoking somebody who was never in;
+    ///   ``TresorError/usage`` for an act that makes no sense; ``TresorError/unverified`` when the owner is not.
+    public func effect(of act: Act, in state: State) throws(TresorError) -> Effect {
+        guard let me = state.members[identity.user], state.chain(of: identity.user)?.newest == identity.chain.newest
+        else { throw .noAccess }
+        switch try client.founderTrust(in: state) {
+        case .me, .verified: break
+        case .renewed, .changed, .unverified: throw .unverified
+        }
+        if let end = me.notAfter, client.clock() > end { throw .noAccess }
+        var effect = Effect()
+        effect.remaining = state.members.count
+        switch act {
+        case .share(let people, let role, let fromNow, let notAfter):
+            guard me.role == .owner else { throw .noAccess }
+            try share(people, role, fromNow, notAfter, in: state, &effect)
+        case .revoke(let users):
+            guard me.role == .owner else { throw .noAccess }
+            try revoke(users, in: state, &effect)
+        case .leave:
+            guard me.role != .owner || state.ownerCount > 1 else { throw .usage }
+            effect.dismissed = [identity.user]
+            effect.remaining -= 1
+        case .rotate:
+            let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.rotateFirst)
+            guard mayRotate else { throw .noAccess }
+            effect.epoch = state.epoch + 1
+        case .rename(let name):
+            guard me.role == .owner else { throw .noAccess }
+            guard !name.isEmpty else { throw .usage }
+            effect.renames = true
+        }
+        return effect
+    }
+
+    private func share(
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State, _ effect: inout Effect
+    ) throws(TresorError) {
+        guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
+        for chain in people.sorted(by: { $0.user < $1.user }) {
+            let user = chain.user
+            guard let member = state.members[user] else {
+                effect.admitted.append(user)
+                continue
+            }
+            guard fromNow == (member.history != .all) else { throw .usage }
+            if member.role == role, member.notAfter == notAfter {
+                effect.already.append(user)
+            } else {
+                guard user != state.founder, role != .owner || member.history == .all else { throw .usage }
+                effect.changed.append(user)
+            }
+        }
+        guard effect.changed.isEmpty || (effect.admitted.isEmpty && effect.changed.count == 1) else { throw .usage }
+        guard !(role == .owner && fromNow), notAfter == nil || !effect.admitted.contains(state.founder) else {
+            throw .usage
+        }
+        if effect.changed.first == identity.user, role != .owner, state.ownerCount == 1 { throw .usage }
+        effect.remaining += effect.admitted.count
+        guard effect.remaining <= State.maximumMemberCount else { throw .usage }
+        if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
+    }
+
+    private func revoke(_ users: [UserID], in state: State, _ effect: inout Effect) throws(TresorError) {
+        guard !users.isEmpty, Set(users).count == users.count else { throw .usage }
+        for user in users.sorted() {
+            if state.members[user] != nil {
+                guard user != state.founder, user != identity.user else { throw .usage }
+                effect.dismissed.append(user)
+            } else {
+                guard state.chain(of: user) != nil else { throw .notFound }
+                effect.already.append(user)
+            }
+        }
+        effect.remaining -= effect.dismissed.count
+        if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
+    }
+
+    /// Does an act. Everything it changes, entry and wraps, changes at once or not at all.
+    ///
+    /// If somebody else writes meanwhile, the log is read and judged again; the act goes on only if it still means the same.
+    ///
+    /// - Parameters:
+    ///   - expecting: the effect that a person was shown; `nil` for whatever it is at the first reading.
+    ///   - acceptingUnverified: whether to let people in whose number nobody compared.
+    /// - Throws: what ``effect(of:in:)`` throws; ``TresorError/unverified`` for people who are not verified; ``TresorError/busy`` when the meaning
+    ///   changed meanwhile; ``TresorError/store(_:)`` when the store did not keep what it accepted.
+    @discardableResult public func perform(
+        _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
+    ) async throws(TresorError) -> (effect: Effect, state: State) {
+        if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
+        var expected = expecting
+        for _ in 0..<Self.attemptCount {
+            let state = try await removeEnded(in: try await client.state(of: tresor), except: act)
+            let effect = try effect(of: act, in: state)
+            guard expected == nil || expected == effect else { throw .busy }
+            expected = effect
+            guard !effect.isNothing else { return (effect, state) }
+            if let after = try await append(act, effect, to: state) { return (effect, after) }
+        }
+        throw .busy
+    }
+
+    /// What was compared is what is wrapped to: each chain must be the very one that is pinned.
+    private func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
+        for chain in people {
+            switch try client.trust(in: chain) {
+            case .me, .verified: break
+            case .unverified where acceptingUnverified: break
+            case .unverified, .renewed, .changed: throw .unverified
+            }
+        }
+    }
+
+    /// Turns dates that have passed into removals, where this person is an owner (SPEC §9.7).
+    private func removeEnded(in state: State, except act: Act) async throws(TresorError) -> State {
+        guard state.members[identity.user]?.role == .owner, act != .leave else { return state }
+        let now = client.clock()
+        let ended = state.members.filter { user, member in
+            user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
+        }
+        guard !ended.isEmpty else { return state }
+        let removal = Act.revoke(ended.keys.sorted())
+        guard let after = try await append(removal, try effect(of: removal, in: state), to: state) else {
+            throw .busy
+        }
+        return after
+    }
+
+    /// `nil` when somebody else was faster.
+    private func append(_ act: Act, _ effect: Effect, to state: State) async throws(TresorError) -> State? {
+        let previous = try client.entry(at: state.head, of: state.tresor)
+        let sequence = state.head.sequence + 1
+        let draft = try await draft(act, effect, in: state)
+        let entry = try Entry(
+            tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity, time: client.clock(),
+            body: draft.body)
+        var fold = Fold(state: state)
+        try fold.apply(entry)
+        let outcome = try await client.store.append(
+            LogChange(
+                tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
+                putting: draft.wraps, removingWrapsOf: effect.dismissed))
+        return try await confirm(entry, outcome)
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An entry about to be signed, and the wraps that go with it.
+struct Draft {
+    let body: EntryBody
+    var wraps: [StoredWrap] = []
+}
+
+extension Session {
+    func draft(_ act: Act, _ effect: Effect, in state: State) async throws(TresorError) -> Draft {
+        switch act {
+        case .share(let people, let role, let fromNow, let notAfter):
+            if let user = effect.changed.first {
+                return Draft(body: .role(user: user, role: role, notAfter: notAfter))
+            }
+            let admitted = people.filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
+            return try await grant(admitted, role, fromNow, notAfter, in: state)
+        case .revoke:
+            let next = try await nextEpoch(in: state)
+            let staying = state.members.filter { !effect.dismissed.contains($0.key) }
+            return Draft(
+                body: .remove(users: effect.dismissed, epoch: next.statement),
+                wraps: try wraps(next.keys, for: staying, in: state))
+        case .leave: return Draft(body: .leave)
+        case .rotate:
+            let next = try await nextEpoch(in: state)
+            return Draft(
+                body: .epoch(next.statement), wraps: try wraps(next.keys, for: state.members, in: state))
+        case .rename(let name):
+            let keys = try await keys(of: state.epoch, in: state)
+            return Draft(body: .rename(try seal(name, under: keys, in: state)))
+        }
+    }
+
+    private func grant(
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State
+    ) async throws(TresorError) -> Draft {
+        guard fromNow else {
+            let keys = try await keys(of: state.epoch, in: state)
+            let grant = Grant(people: people, role: role, notAfter: notAfter, fromNow: nil)
+            var wraps: [StoredWrap] = []
+            for chain in people { wraps.append(try wrap(keys, for: chain, history: .all, in: state)) }
+            return Draft(body: .grant(grant), wraps: wraps)
+        }
+        let next = try await nextEpoch(in: state)
+        let name = try seal(try await name(in: state), under: next.keys, in: state)
+        let grant = Grant(
+            people: people, role: role, notAfter: notAfter,
+            fromNow: Grant.FromNow(epoch: next.statement, sealedName: name))
+        var wraps = try wraps(next.keys, for: state.members, in: state)
+        for chain in people {
+            wraps.append(try wrap(next.keys, for: chain, history: .from(epoch: next.keys.epoch), in: state))
+        }
+        return Draft(body: .grant(grant), wraps: wraps)
+    }
+
+    /// Fresh keys for the next epoch, linked back to the present ones.
+    private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
+        let present = try await keys(of: state.epoch, in: state)
+        let next = try EpochKeys(epoch: state.epoch + 1)
+        return (next, try next.statement(of: state.tresor, linking: [present]))
+    }
+
+    private func seal(_ name: Name, under keys: EpochKeys, in state: State) throws(TresorError) -> SealedName {
+        try SealedName(
+            name, under: keys.content, tresor: state.tresor, epoch: keys.epoch, sequence: state.head.sequence + 1)
+    }
+
+    private func wraps(
+        _ keys: EpochKeys, for members: [UserID: Member], in state: State
+    ) throws(TresorError) -> [StoredWrap] {
+        var wraps: [StoredWrap] = []
+        for (user, member) in members.sorted(by: { $0.key < $1.key }) {
+            guard let chain = state.chain(of: user) else { throw .altered }
+            wraps.append(try wrap(keys, for: chain, history: member.history, in: state))
+        }
+        return wraps
+    }
+
+    private func wrap(
+        _ keys: EpochKeys, for chain: CardChain, history: History, in state: State
+    ) throws(TresorError) -> StoredWrap {
+        let wrap = try Wrap(keys, of: state.tresor, for: chain.newest, user: chain.user, history: history)
+        return StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a caller expects of a file. One that does not hold is ``TresorError/altered``: it is not the file that was asked for.
+public struct Expectations: Sendable {
+    /// The tresor it must be in.
+    public var tresor: TresorID?
+    /// The record name it must have.
+    public var record: Name?
+    /// The person whose content it must be.
+    public var author: UserID?
+    /// Whether its author must still be owner or writer, with the same generation; else ``TresorError/noAccess``.
+    public var currentAuthor = false
+    /// Whether to read although nobody compared the owner's number. Nothing is remembered then.
+    public var acceptingUnverified = false
+
+    /// Expects nothing.
+    public init() {}
+}
+
+extension Session {
+    /// Seals a content for everybody in a tresor, under its current key. A tresor marked *rotate first* is rotated before.
+    ///
+    /// - Parameters:
+    ///   - content: sealed untouched.
+    ///   - record: may be empty.
+    ///   - type: a content type.
+    /// - Throws: ``TresorError/noAccess`` unless owner or writer; ``TresorError/unverified`` when the tresor's owner is not verified.
+    public func seal(
+        _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
+    ) async throws(TresorError) -> SealedFile {
+        var state = try await client.state(of: tresor)
+        try checkMayWrite(in: state)
+        if state.rotateFirst { state = try await perform(.rotate, on: tresor).state }
+        let keys = try await keys(of: state.epoch, in: state)
+        return try SealedFile.seal(
+            content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
+    }
+
+    private func checkMayWrite(in state: State) throws(TresorError) {
+        guard let me = state.members[identity.user], me.role != .reader,
+            state.chain(of: identity.user)?.newest == identity.chain.newest,
+            me.notAfter.map({ client.clock() <= $0 }) ?? true
+        else { throw .noAccess }
+        switch try client.founderTrust(in: state) {
+        case .me, .verified: break
+        case .renewed, .changed, .unverified: throw .unverified
+        }
+    }
+
+    /// Opens a sealed file after every check (SPEC §10.5).
+    ///
+    /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``. Nothing of the content is released
+    ///   with an error.
+    public func open(
+        _ file: SealedFile, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> OpenedFile {
+        let state = try await state(for: file, expecting)
+        guard file.header.epoch <= state.epoch, state.members[identity.user] != nil else { throw .noAccess }
+        try checkFounder(of: file, in: state, expecting)
+        let keys = try await keys(of: file.header.epoch, in: state)
+        let opened = try file.open(with: keys, in: state)
+        guard expecting.tresor == nil || expecting.tresor == opened.tresor,
+            expecting.record == nil || expecting.record == opened.record,
+            expecting.author == nil || expecting.author == opened.author.user
+        else { throw .altered }
+        guard !expecting.currentAuthor || opened.author.standing == .current else { throw .noAccess }
+        return opened
+    }
+
+    private func state(for file: SealedFile, _ expecting: Expectations) async throws(TresorError) -> State {
+        do throws(TresorError) {
+            return try await client.state(
+                of: file.header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
+        } catch {
+            throw error == .notFound ? .noAccess : error
+        }
+    }
+
+    /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
+    private func checkFounder(
+        of file: SealedFile, in state: State, _ expecting: Expectations
+    ) throws(TresorError) {
+        switch try client.founderTrust(in: state) {
+        case .me, .verified: break
+        case .unverified where expecting.acceptingUnverified: break
+        case .renewed(let pinned):
+            let generation = state.generation(of: state.founder, at: file.header.head.sequence)
+            guard expecting.acceptingUnverified || (generation ?? .max) <= pinned.newest.generation else {
+                throw .unverified
+            }
+        case .unverified, .changed: throw .unverified
+        }
+    }
+}

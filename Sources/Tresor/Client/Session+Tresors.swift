@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a list shows of one tresor.
+public struct TresorSummary: Sendable {
+    /// Which tresor.
+    public let tresor: TresorID
+    /// The verified state, unless the log could not be verified.
+    public let state: State?
+    /// The name, where this person can open it.
+    public let name: Name?
+    /// What the home knows of the owner.
+    public let founderTrust: Person.Trust?
+    /// What went wrong while reading it.
+    public let error: TresorError?
+}
+
+extension Session {
+    /// Makes a tresor and its first epoch.
+    ///
+    /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already.
+    public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> State {
+        guard !name.isEmpty else { throw .usage }
+        for summary in try await tresors() where summary.name == name && summary.state?.founder == identity.user {
+            throw .usage
+        }
+        let root = try Root.make(founder: identity.chain)
+        let tresor = try root.tresorID()
+        let keys = try EpochKeys(epoch: 1)
+        let sealedName = try SealedName(name, kind: kind, under: keys.content, tresor: tresor, epoch: 1, sequence: 0)
+        let body = EntryBody.genesis(
+            root: root, founder: identity.chain, approvers: [], sealedName: sealedName,
+            epoch: try keys.statement(of: tresor, linking: []))
+        let entry = try Entry(
+            tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)
+        let wrap = try Wrap(
+            keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
+        let outcome = try await client.store.append(
+            LogChange(
+                tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes,
+                putting: [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]))
+        guard let state = try await confirm(entry, outcome) else { throw .busy }
+        return state
+    }
+
+    /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
+    func confirm(_ entry: Entry, _ outcome: StoreOutcome) async throws(TresorError) -> State? {
+        let state: State
+        do throws(TresorError) {
+            state = try await client.state(of: entry.tresor)
+        } catch {
+            throw error == .notFound ? .store(.notStored) : error
+        }
+        guard state.contains(Head(sequence: entry.sequence, hash: try entry.hash())) else {
+            guard outcome == .conflict else { throw .store(.notStored) }
+            return nil
+        }
+        if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
+            do throws(TresorError) {
+                _ = try await keys(of: state.epoch, in: state)
+            } catch {
+                throw error == .noAccess ? .store(.notStored) : error
+            }
+        }
+        return state
+    }
+
+    /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.
+    public func tresors() async throws(TresorError) -> [TresorSummary] {
+        let offered = try await client.store.tresors(of: identity.user)
+        var summaries: [TresorSummary] = []
+        for tresor in Set(offered).union(try client.knownTresors()).sorted() {
+            summaries.append(await summary(of: tresor))
+        }
+        return summaries
+    }
+
+    private func summary(of tresor: TresorID) async -> TresorSummary {
+        var state: State?
+        var trust: Person.Trust?
+        do throws(TresorError) {
+            let read = try await client.state(of: tresor)
+            state = read
+            trust = try client.founderTrust(in: read)
+            let name = read.members[identity.user] == nil ? nil : try await name(in: read)
+            return TresorSummary(tresor: tresor, state: read, name: name, founderTrust: trust, error: nil)
+        } catch {
+            return TresorSummary(tresor: tresor, state: state, name: nil, founderTrust: trust, error: error)
+        }
+    }
+
+    /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters.
+    public func tresors(named text: String) async throws(TresorError) -> [TresorSummary] {
+        let name = try? Name(typed: text)
+        let parts = text.split(separator: "/", maxSplits: 1).compactMap { try? Name(typed: String($0)) }
+        return try await tresors().filter { summary in
+            if Base32.matches(text, summary.tresor.digest.bytes) { return true }
+            guard let found = summary.name else { return false }
+            if found == name { return true }
+            guard parts.count == 2, let state = summary.state else { return false }
+            return found == parts[1] && state.chain(of: state.founder)?.handle == parts[0]
+        }
+    }
+}

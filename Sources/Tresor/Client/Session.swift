@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An unlocked identity at work on one home and one store. Release it and the keys it holds are wiped.
+public actor Session {
+    /// Home, store and clock.
+    public nonisolated let client: Client
+    /// Who is at work.
+    public nonisolated let identity: Identity
+
+    /// Keys that have come out of wraps and back-links, each checked against the log.
+    private var keys: [TresorID: [UInt64: EpochKeys]] = [:]
+
+    init(client: Client, identity: Identity) {
+        self.client = client
+        self.identity = identity
+    }
+
+    /// The keys of an epoch, as far as this person may have them (SPEC §9.6).
+    ///
+    /// - Throws: ``TresorError/noAccess`` for somebody who is not in, for epochs before a *from now* grant, or when the store has no wrap;
+    ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to.
+    func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
+        guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
+        if let known = keys[state.tresor]?[epoch], let statement = state.statement(of: epoch) {
+            try known.check(against: statement, of: state.tresor)
+            return known
+        }
+        switch member.history {
+        case .from(let first):
+            guard epoch >= first else { throw .noAccess }
+            return try await unwrap(epoch, in: state, history: member.history)
+        case .all:
+            var reached = try await unwrap(state.epoch, in: state, history: .all)
+            while reached.epoch > epoch {
+                guard let statement = state.statement(of: reached.epoch) else { throw .altered }
+                var next: EpochKeys?
+                for earlier in try reached.openBackLink(statement, of: state.tresor) {
+                    guard let statement = state.statement(of: earlier.epoch) else { throw .altered }
+                    try earlier.check(against: statement, of: state.tresor)
+                    keep(earlier, of: state.tresor)
+                    if earlier.epoch >= epoch { next = earlier }
+                }
+                guard let next else { throw .altered }
+                reached = next
+            }
+            return reached
+        }
+    }
+
+    private func unwrap(
+        _ epoch: UInt64, in state: State, history: History
+    ) async throws(TresorError) -> EpochKeys {
+        if let known = keys[state.tresor]?[epoch] { return known }
+        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
+            throw .noAccess
+        }
+        guard
+            let bytes = try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch).first
+        else { throw .noAccess }
+        let wrap = try Wrap(bytes)
+        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
+        let unwrapped = try wrap.open(
+            as: identity, of: state.tresor, statement: statement, card: card, history: history)
+        keep(unwrapped, of: state.tresor)
+        return unwrapped
+    }
+
+    private func keep(_ unwrapped: EpochKeys, of tresor: TresorID) {
+        keys[tresor, default: [:]][unwrapped.epoch] = unwrapped
+    }
+
+    /// The name and kind of a tresor.
+    ///
+    /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
+    public func name(in state: State) async throws(TresorError) -> Name {
+        let record = state.name
+        let keys = try await keys(of: record.epoch, in: state)
+        return try record.sealed.open(
+            with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence
+        ).name
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Ids as text: Crockford base32 in lower case, most significant bits first (SPEC §4.3).
+package enum Base32 {
+    private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+    /// The fewest characters by which an id may be named.
+    package static let minimumPrefixCount = 6
+
+    /// The text of `bytes`; the last character's missing bits are zero.
+    package static func text(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = (buffer << 8 | UInt32(byte)) & 0xfff
+            bits += 8
+            while bits >= 5 {
+                bits -= 5
+                text.append(digits[Int(buffer >> UInt32(bits)) & 31])
+            }
+        }
+        if bits > 0 { text.append(digits[Int(buffer << UInt32(5 - bits)) & 31]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The five-bit values of what a person typed: case is ignored, `i` and `l` read as `1`, `o` as `0`. `nil` if another
+    /// character occurs.
+    package static func values(_ typed: String) -> [UInt8]? {
+        var values: [UInt8] = []
+        for character in typed.utf8 {
+            let lower = (0x41...0x5a).contains(character) ? character + 0x20 : character
+            let digit: UInt8 =
+                switch lower {
+                case UInt8(ascii: "i"), UInt8(ascii: "l"): UInt8(ascii: "1")
+                case UInt8(ascii: "o"): UInt8(ascii: "0")
+                default: lower
+                }
+            guard let value = digits.firstIndex(of: digit) else { return nil }
+            values.append(UInt8(value))
+        }
+        return values
+    }
+
+    /// Whether `bytes` are named by the typed prefix of at least six characters.
+    package static func matches(_ typed: String, _ bytes: [UInt8]) -> Bool {
+        guard let prefix = values(typed), prefix.count >= minimumPrefixCount, let whole = values(text(bytes)) else {
+            return false
+        }
+        return prefix.count <= whole.count && whole.starts(with: prefix)
+    }
+
+    /// The whole bytes that the typed prefix fixes, for a search in a store.
+    package static func prefixBytes(_ typed: String) -> [UInt8]? {
+        guard let values = values(typed), values.count >= minimumPrefixCount else { return nil }
+        var bytes: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits = 0
+        for value in values {
+            buffer = (buffer << 5 | UInt32(value)) & 0xffff
+            bits += 5
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+            }
+        }
+        return bytes
+    }
+}
+
+extension UserID: CustomStringConvertible {
+    /// All 52 base32 characters.
+    public var description: String { Base32.text(digest.bytes) }
+}
+
+extension TresorID: CustomStringConvertible {
+    /// All 52 base32 characters.
+    public var description: String { Base32.text(digest.bytes) }
+}
+
+extension DeviceID: CustomStringConvertible {
+    /// All 26 base32 characters.
+    public var description: String { Base32.text(bytes) }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a sealed file says in clear (SPEC §10.1). It is a claim until the file is opened.
+public struct FileHeader: Hashable, Sendable {
+    /// The size in bytes: 90.
+    public static let byteCount = 90
+
+    /// Which tresor.
+    public let tresor: TresorID
+    /// Under which epoch's key it is sealed.
+    public let epoch: UInt64
+    /// The newest entry its author knew.
+    public let head: Head
+
+    init(tresor: TresorID, epoch: UInt64, head: Head) {
+        self.tresor = tresor
+        self.epoch = epoch
+        self.head = head
+    }
+
+    init(from decoder: inout ByteDecoder) throws(TresorError) {
+        try decoder.preamble(.file)
+        tresor = TresorID(try decoder.digest())
+        epoch = try decoder.integer()
+        let sequence = try decoder.integer(UInt64.self)
+        head = Head(sequence: sequence, hash: try decoder.digest())
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.file)
+        encoder.digest(tresor.digest)
+        encoder.integer(epoch)
+        encoder.integer(head.sequence)
+        encoder.digest(head.hash)
+        return encoder.bytes
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How an author stands today (SPEC §10.6).
+public enum Standing: Hashable, Sendable {
+    /// Owner or writer, with the same generation.
+    case current
+    /// No longer so.
+    case former(Former)
+
+    /// How and when somebody ceased to be what they were.
+    public struct Former: Hashable, Sendable {
+        /// What happened.
+        public enum Cause: String, Hashable, Sendable {
+            /// Put out by an owner.
+            case removed
+            /// Went by themselves.
+            case left
+            /// Made a reader.
+            case roleChanged = "role_changed"
+            /// Has new keys.
+            case keyRenewed = "key_renewed"
+        }
+
+        /// What happened.
+        public let cause: Cause
+        /// When, as its author dated it, in seconds since 1970.
+        public let time: UInt64
+    }
+}
+
+/// An author and how they stand.
+public struct FileAuthor: Hashable, Sendable {
+    /// Who.
+    public let user: UserID
+    /// Their handle, from the log.
+    public let handle: Name
+    /// With which generation they signed.
+    public let generation: UInt32
+    /// When they say they did, in seconds since 1970.
+    public let time: UInt64
+    /// Where they stood in the log.
+    public let head: Head
+    /// How they stand today.
+    public let standing: Standing
+
+    fileprivate init(_ authorship: Authorship, in state: State) {
+        user = authorship.author
+        handle = state.chain(of: authorship.author)?.handle ?? .empty
+        generation = authorship.generation
+        time = authorship.time
+        head = authorship.header.head
+        standing = state.standing(of: authorship.author, generation: authorship.generation)
+    }
+}
+
+/// A sealed file that has passed every check.
+public struct OpenedFile: Hashable, Sendable {
+    /// The content, byte for byte.
+    public let content: [UInt8]
+    /// The content type its author gave.
+    public let type: Name
+    /// The record name its author gave; empty if none.
+    public let record: Name
+    /// Which tresor.
+    public let tresor: TresorID
+    /// Under which epoch's key it was sealed.
+    public let epoch: UInt64
+    /// Who sealed it.
+    public let sealer: FileAuthor
+    /// Who wrote it first, when it was sealed again.
+    public let origin: FileAuthor?
+
+    /// Whose content it is: the first author.
+    public var author: FileAuthor { origin ?? sealer }
+
+    init(_ payload: FilePayload, in state: State) {
+        content = payload.content
+        type = payload.type
+        record = payload.record
+        tresor = payload.authorship.header.tresor
+        epoch = payload.authorship.header.epoch
+        sealer = FileAuthor(payload.authorship, in: state)
+        origin = payload.origin.map { FileAuthor($0, in: state) }
+    }
+}
+
+extension State {
+    func standing(of user: UserID, generation: UInt32) -> Standing {
+        guard let last = changes[user]?.last else { return .former(.init(cause: .removed, time: headTime)) }
+        let newest = generations[user]?.last
+        switch last.change {
+        case .removed: return .former(.init(cause: .removed, time: last.time))
+        case .left: return .former(.init(cause: .left, time: last.time))
+        case .admitted(.reader), .roleChanged(.reader): return .former(.init(cause: .roleChanged, time: last.time))
+        case .admitted, .roleChanged:
+            guard let newest, newest.generation != generation else { return .current }
+            return .former(.init(cause: .keyRenewed, time: newest.time))
+        }
+    }
+}

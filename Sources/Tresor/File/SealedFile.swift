@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A sealed file as it was received (SPEC §10). Only its header can be read; nothing in it is proved.
+public struct SealedFile: Hashable, Sendable {
+    /// The greatest size in bytes: 2^40.
+    public static let maximumByteCount = 1 << 40
+
+    /// What it claims.
+    public let header: FileHeader
+    /// The whole file in binary form.
+    public let bytes: [UInt8]
+
+    /// Takes a binary or armoured sealed file.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(_ bytes: [UInt8]) throws(TresorError) {
+        let binary = Armour.isArmoured(bytes) ? try Armour.file.dearmour(bytes) : bytes
+        var decoder = ByteDecoder(Array(binary.prefix(FileHeader.byteCount)))
+        header = try FileHeader(from: &decoder)
+        guard binary.count <= Self.maximumByteCount,
+            let payload = TC1.openedByteCount(binary.count - FileHeader.byteCount), payload >= Padding.minimumByteCount
+        else { throw .altered }
+        self.bytes = binary
+    }
+
+    /// The armoured form.
+    public var armoured: [UInt8] { Armour.file.armour(bytes) }
+
+    /// Seals and signs a content. The caller has checked that the author may write at `state`.
+    static func seal(
+        _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: State,
+        author: Identity, time: UInt64
+    ) throws(TresorError) -> SealedFile {
+        let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
+        let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
+        let payload = try FilePayload.encode(
+            authorship, type: type, record: record, origin: origin, content: content, signedBy: author)
+        let context = header.bytes
+        let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
+        return try SealedFile(context + sealed)
+    }
+
+    /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by
+    /// ``Client``.
+    ///
+    /// - Parameters:
+    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - state: the newest verified state of the tresor that the header names.
+    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
+    ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
+    ///   (epoch not current).
+    func open(with keys: EpochKeys, in state: State) throws(TresorError) -> OpenedFile {
+        let context = header.bytes
+        let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
+        let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
+        let payload = try FilePayload(plain, header: header)
+        let contentHash = try ContentHash.hash(payload.content.span)
+        try payload.authorship.check(
+            type: payload.type, record: payload.record, origin: payload.origin, contentHash: contentHash, in: state)
+        if let origin = payload.origin {
+            guard origin.header.tresor == header.tresor else { throw .altered }
+            try origin.check(
+                type: payload.type, record: payload.record, origin: nil, contentHash: contentHash, in: state)
+        }
+        return OpenedFile(payload, in: state)
+    }
+}
+
+extension Authorship {
+    /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
+    fileprivate func check(
+        type: Name, record: Name, origin: Authorship?, contentHash: [UInt8], in state: State
+    ) throws(TresorError) {
+        guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
+        let message = FilePayload.message(
+            self, type: type, record: record, origin: origin, contentHash: contentHash)
+        try Ed25519.verify(signature, of: Label.fileSignature.message(message), by: card.signingKey)
+        guard state.contains(header.head) else { throw state.everWrote(author) ? .forked : .noAccess }
+        let sequence = header.head.sequence
+        guard state.generation(of: author, at: sequence) == generation,
+            let role = state.role(of: author, at: sequence), role != .reader,
+            !state.rotateFirst(at: sequence),
+            state.change(of: author, at: sequence)?.notAfter.map({ time <= $0 }) ?? true
+        else { throw .noAccess }
+        guard state.epoch(at: sequence) == header.epoch else { throw .altered }
+    }
+}

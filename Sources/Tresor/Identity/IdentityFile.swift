@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identity file (SPEC §8): the card chain in clear, the seed sealed once for each way in, the seeds of earlier generations, and a
+/// tag over all of it that holds whichever slot opened.
+public struct IdentityFile: Sendable {
+    /// The greatest size in bytes that is read: 1 MiB.
+    public static let maximumByteCount = 1 << 20
+    /// The most slots a file has: 256.
+    public static let maximumSlotCount = 256
+
+    /// The public face.
+    public let chain: CardChain
+    /// The ways in.
+    public let slots: [Slot]
+    /// The sealed seeds of earlier generations, newest first.
+    let previous: [[UInt8]]
+    private let tag: Digest
+
+    /// Reads an identity file. Nothing is proved about the slots before one is opened.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.identity)
+        chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+        var previous: [[UInt8]] = []
+        for _ in 0..<chain.newest.generation { previous.append(try decoder.raw(Slot.sealedByteCount)) }
+        self.previous = previous
+        let count = Int(try decoder.integer(UInt16.self))
+        guard (1...Self.maximumSlotCount).contains(count) else { throw .altered }
+        var slots: [Slot] = []
+        for _ in 0..<count { slots.append(try Slot(from: &decoder)) }
+        self.slots = slots
+        tag = try decoder.digest()
+        try decoder.end()
+        try Self.check(slots)
+    }
+
+    /// Ids differ; at most one password and one kit.
+    private static func check(_ slots: [Slot]) throws(TresorError) {
+        var passwords = 0
+        var kits = 0
+        for slot in slots {
+            switch slot.kind {
+            case .password: passwords += 1
+            case .kit: kits += 1
+            case .device: break
+            }
+        }
+        guard Set(slots.map(\.id)).count == slots.count, passwords <= 1, kits <= 1 else { throw .altered }
+    }
+
+    private init(chain: CardChain, previous: [[UInt8]], slots: [Slot], identity: Identity) throws(TresorError) {
+        self.chain = chain
+        self.previous = previous
+        self.slots = slots
+        tag = try Self.tag(
+            try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
+    }
+
+    /// The file's bytes.
+    public var bytes: [UInt8] {
+        Self.encode(chain: chain, previous: previous, slots: slots) + tag.bytes
+    }
+
+    private static func encode(chain: CardChain, previous: [[UInt8]], slots: [Slot]) -> [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.identity)
+        encoder.vector32(chain.bytes)
+        for sealed in previous { encoder.raw(sealed) }
+        encoder.integer(UInt16(truncatingIfNeeded: slots.count))
+        for slot in slots { slot.encode(into: &encoder) }
+        return encoder.bytes
+    }
+
+    private static func tag(_ key: borrowing SecretKey<TagUse>, over bytes: [UInt8]) throws(TresorError) -> Digest {
+        try key.deriveDigest(.identityTag, context: bytes.span)
+    }
+
+    /// Makes a new identity with one way in, the password. Blocks for about a second.
+    ///
+    /// - Parameters:
+    ///   - handle: not empty.
+    ///   - time: seconds since 1970.
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public static func make(
+        handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
+    ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
+        guard !handle.isEmpty else { throw .usage }
+        let identity = try Identity.make(handle: handle, time: time)
+        let slot = try passwordSlot(identity, password: password, cost: cost, time: time)
+        let file = try IdentityFile(chain: identity.chain, previous: [], slots: [slot], identity: identity)
+        return (file, identity)
+    }
+
+    private static func passwordSlot(
+        _ identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
+    ) throws(TresorError) -> Slot {
+        let salt = try randomBytes(Argon2id.saltByteCount)
+        guard let id = DeviceID(try randomBytes(16)) else { throw .failed(.other) }
+        let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
+        return try identity.seal(under: key, id: id, kind: .password(cost: cost, salt: salt), since: time)
+    }
+
+    /// Opens the file with the password. Blocks for about a second.
+    ///
+    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
+    ///   file is not what its owner wrote.
+    public func open(password: borrowing Password) throws(TresorError) -> Identity {
+        for slot in slots {
+            guard case .password(let cost, let salt) = slot.kind else { continue }
+            let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
+            let seed: SecretKey<SeedUse>
+            do throws(TresorError) {
+                seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
+            } catch {
+                throw error == .altered ? .wrongPassword : error
+            }
+            return try identity(seed)
+        }
+        throw .wrongPassword
+    }
+
+    private func identity(_ seed: consuming SecretKey<SeedUse>) throws(TresorError) -> Identity {
+        let identity = try Identity(chain: chain, seed: seed, previous: previous)
+        let expected = try Self.tag(
+            try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
+        guard constantTimeEqual(expected, tag) else { throw .altered }
+        return identity
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One signed entry of a log (SPEC §9.1). A value of this type has the canonical form; whether it is valid is said by ``Fold``.
+struct Entry: Hashable, Sendable {
+    /// The greatest size in bytes: 1 MiB.
+    static let maximumByteCount = 1 << 20
+
+    let tresor: TresorID
+    /// 0 for the genesis.
+    let sequence: UInt64
+    /// The hash of the entry before; zero for the genesis.
+    let previous: Digest
+    let author: UserID
+    let generation: UInt32
+    /// When the author says it was written, in seconds since 1970.
+    let time: UInt64
+    let body: EntryBody
+    let signature: [UInt8]
+    /// What the signature covers, behind the label.
+    let signed: [UInt8]
+
+    /// The whole entry as it travels.
+    var bytes: [UInt8] { signed + signature }
+
+    /// `H("tresor/v1/entry-hash", entry)`.
+    func hash() throws(TresorError) -> Digest { try BLAKE2b.hash(.entryHash, signed, signature) }
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.entry)
+        tresor = TresorID(try decoder.digest())
+        sequence = try decoder.integer()
+        previous = try decoder.digest()
+        author = UserID(try decoder.digest())
+        generation = try decoder.integer()
+        time = try decoder.time()
+        body = try EntryBody(from: &decoder)
+        signed = Array(bytes[..<decoder.offset])
+        signature = try decoder.raw(Ed25519.signatureByteCount)
+        try decoder.end()
+    }
+
+    /// Writes and signs an entry.
+    ///
+    /// - Throws: ``TresorError/usage`` when it would be larger than 1 MiB.
+    init(
+        tresor: TresorID, sequence: UInt64, previous: Digest, author: Identity, time: UInt64, body: EntryBody
+    ) throws(TresorError) {
+        var encoder = ByteEncoder()
+        encoder.preamble(.entry)
+        encoder.digest(tresor.digest)
+        encoder.integer(sequence)
+        encoder.digest(previous)
+        encoder.digest(author.user.digest)
+        encoder.integer(author.generation)
+        encoder.integer(time)
+        body.encode(into: &encoder)
+        guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else { throw .usage }
+        self.tresor = tresor
+        self.sequence = sequence
+        self.previous = previous
+        self.author = author.user
+        self.generation = author.generation
+        self.time = time
+        self.body = body
+        signed = encoder.bytes
+        signature = try author.sign(.entrySignature, signed)
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one judge of logs (SPEC §9.4): takes entries in order, checks each against the state before it by the rules R1… in their order, and
+/// computes the state. It has no clock, asks nobody, and never skips what it does not know.
+public struct Fold: Sendable {
+    /// Whose log it is.
+    public let tresor: TresorID
+    /// The state after the last entry; `nil` before the genesis.
+    public private(set) var state: State?
+    /// The rule that the refused entry broke.
+    package private(set) var brokenRule: Rule?
+
+    /// Begins with an empty log.
+    public init(tresor: TresorID) { self.tresor = tresor }
+
+    /// Goes on from a state that was folded before.
+    public init(state: State) {
+        tresor = state.tresor
+        self.state = state
+    }
+
+    /// Folds a whole log.
+    ///
+    /// - Throws: the error of the first rule that is broken; ``TresorError/altered`` for no entries.
+    public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> State {
+        var fold = Fold(tresor: tresor)
+        for entry in entries { try fold.apply(entry) }
+        guard let state = fold.state else { throw .altered }
+        return state
+    }
+
+    /// Takes one entry. After an error the state is what it was.
+    ///
+    /// - Throws: the error of the rule that is broken.
+    public mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
+        let entry: Entry
+        do throws(TresorError) {
+            entry = try Entry(bytes)  // R1, R2
+        } catch {
+            brokenRule = error == .unsupported ? .r1 : .r2
+            throw error
+        }
+        try apply(entry)
+    }
+
+    mutating func apply(_ entry: Entry) throws(TresorError) {
+        do throws(Violation) {
+            let judge = try Judge(entry: entry, tresor: tresor, head: state?.head)
+            if let before = state {
+                try judge.checkAuthor(in: before)
+                try judge.checkBody(in: before)
+            } else {
+                state = try judge.genesis()
+                return
+            }
+            judge.apply(to: &state)
+        } catch {
+            brokenRule = error.rule
+            throw error.rule.error
+        }
+    }
+}
+
+/// A broken rule.
+struct Violation: Error {
+    let rule: Rule
+}
+
+/// Judges one entry against the state before it.
+struct Judge {
+    let entry: Entry
+    let hash: Digest
+
+    /// R3 to R6: the entry's place in the chain.
+    init(entry: Entry, tresor: TresorID, head: Head?) throws(Violation) {
+        self.entry = entry
+        guard let hash = try? entry.hash() else { throw Violation(rule: .r2) }
+        self.hash = hash
+        try require(.r3, entry.tresor == tresor)
+        try require(.r4, entry.sequence == (head.map { $0.sequence &+ 1 } ?? 0))
+        try require(.r5, entry.previous == (head?.hash ?? .zero))
+        if case .genesis = entry.body {
+            try require(.r6, head == nil)
+        } else {
+            try require(.r6, head != nil)
+        }
+    }
+
+    func require(_ rule: Rule, _ condition: @autoclosure () -> Bool) throws(Violation) {
+        guard condition() else { throw Violation(rule: rule) }
+    }
+
+    /// R7 to R10, R12.
+    func genesis() throws(Violation) -> State {
+        guard case .genesis(let root, let founder, let approvers, let sealedName, let epoch) = entry.body else {
+            throw Violation(rule: .r6)
+        }
+        try require(.r7, (try? root.tresorID()) == entry.tresor)
+        try require(
+            .r8,
+            root.founder == entry.author && founder.user == entry.author && root.cardHash == founder.newest.hash
+                && entry.generation == founder.newest.generation)
+        try require(.r9, epoch.number == 1 && epoch.backLink.isEmpty)
+        try require(.r10, approvers.isEmpty)
+        try require(.r12, isSigned(by: founder.newest))
+        let member = Member(
+            role: .owner, history: .all, notAfter: nil, since: 0, sinceTime: entry.time, admittedBy: entry.author)
+        return State(
+            tresor: entry.tresor, root: root, head: Head(sequence: 0, hash: hash), headTime: entry.time,
+            members: [entry.author: member], epochs: [State.EpochRecord(epoch: epoch, sequence: 0)],
+            chains: [entry.author: founder], name: State.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
+            hashes: [hash], changes: [entry.author: [record(.admitted(.owner))]],
+            generations: [
+                entry.author: [State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)]
+            ])
+    }
+
+    /// R11 to R16.
+    func checkAuthor(in state: State) throws(Violation) {
+        guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
+            throw Violation(rule: .r11)
+        }
+        try require(.r12, isSigned(by: card))
+        guard let author = state.members[entry.author] else { throw Violation(rule: .r13) }
+        try require(.r14, entry.generation == chain.newest.generation)
+        try require(.r15, Self.permits(author, entry.body, rotateFirst: state.rotateFirst))
+        try require(.r16, author.notAfter.map { entry.time <= $0 } ?? true)
+    }
+
+    private func isSigned(by card: Card) -> Bool {
+        let message = Label.entrySignature.message(entry.signed)
+        return (try? Ed25519.verify(entry.signature, of: message, by: card.signingKey)) != nil
+    }
+
+    /// The table of SPEC §9.2: who may say what.
+    private static func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
+        switch body {
+        case .leave, .renew: true
+        case .epoch where author.role == .writer: rotateFirst && author.history == .all
+        case .genesis, .grant, .remove, .epoch, .role, .rename: author.role == .owner
+        }
+    }
+
+    func record(_ change: MembershipChange, notAfter: UInt64? = nil) -> State.ChangeRecord {
+        State.ChangeRecord(
+            sequence: entry.sequence, time: entry.time, author: entry.author, change: change, notAfter: notAfter)
+    }
+}

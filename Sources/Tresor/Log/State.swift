@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a log ends.
+public struct Head: Hashable, Sendable {
+    /// The sequence number of the last entry.
+    public let sequence: UInt64
+    /// The hash of the last entry.
+    public let hash: Digest
+
+    /// A head.
+    public init(sequence: UInt64, hash: Digest) {
+        self.sequence = sequence
+        self.hash = hash
+    }
+}
+
+/// How far back a member may read.
+public enum History: Hashable, Sendable {
+    /// Everything.
+    case all
+    /// From the epoch that began with the grant.
+    case from(epoch: UInt64)
+}
+
+/// A person who is in.
+public struct Member: Hashable, Sendable {
+    /// What they may do.
+    public internal(set) var role: Role
+    /// How far back they may read.
+    public internal(set) var history: History
+    /// When the owner means to take access back, in seconds since 1970.
+    public internal(set) var notAfter: UInt64?
+    /// The entry that let them in.
+    public internal(set) var since: UInt64
+    /// When that entry says it was written, in seconds since 1970.
+    public internal(set) var sinceTime: UInt64
+    /// Who let them in; the founder by themselves.
+    public internal(set) var admittedBy: UserID
+}
+
+/// How somebody's membership or role changed.
+public enum MembershipChange: Hashable, Sendable {
+    /// Let in, as this.
+    case admitted(Role)
+    /// Has another role or date now.
+    case roleChanged(Role)
+    /// Put out.
+    case removed
+    /// Went by themselves.
+    case left
+}
+
+/// What a log says, computed from its entries and from nothing else (SPEC §9.4). Every value of this type comes out of ``Fold``: the log
+/// was valid.
+public struct State: Sendable {
+    /// The greatest number of members: 10 000.
+    public static let maximumMemberCount = 10_000
+
+    /// Which tresor.
+    public let tresor: TresorID
+    /// What its id is the hash of.
+    public let root: Root
+    /// Where the log ends.
+    public internal(set) var head: Head
+    /// When the last entry says it was written, in seconds since 1970.
+    public internal(set) var headTime: UInt64
+    /// Everybody who is in.
+    public internal(set) var members: [UserID: Member]
+    /// Whether the key must be changed before anything else is written.
+    public internal(set) var rotateFirst = false
+    /// By number, from 1.
+    var epochs: [EpochRecord]
+    /// The card chains the log holds, of everybody who was ever in.
+    var chains: [UserID: CardChain]
+    /// The newest name, and where it was sealed.
+    var name: NameRecord
+    /// Hashes of all entries, by sequence number.
+    var hashes: [Digest]
+    /// What happened to each person, in order.
+    var changes: [UserID: [ChangeRecord]]
+    /// From which entry on somebody's generation counts, in order.
+    var generations: [UserID: [GenerationRecord]]
+    /// Entries after which *rotate first* was set or cleared, in order.
+    var rotateFirstRecords: [RotateFirstRecord] = []
+
+    struct EpochRecord: Sendable {
+        let epoch: Epoch
+        let sequence: UInt64
+    }
+
+    struct NameRecord: Sendable {
+        let sealed: SealedName
+        let epoch: UInt64
+        let sequence: UInt64
+    }
+
+    struct ChangeRecord: Sendable {
+        let sequence: UInt64
+        let time: UInt64
+        let author: UserID
+        let change: MembershipChange
+        let notAfter: UInt64?
+    }
+
+    struct GenerationRecord: Sendable {
+        let sequence: UInt64
+        let time: UInt64
+        let generation: UInt32
+    }
+
+    struct RotateFirstRecord: Sendable {
+        let sequence: UInt64
+        let isSet: Bool
+    }
+
+    /// The person named in the root, from whom everything is proved.
+    public var founder: UserID { root.founder }
+
+    /// The number of the current epoch.
+    public var epoch: UInt64 { UInt64(epochs.count) }
+
+    /// The whole card chain the log holds of somebody who is or was in.
+    public func chain(of user: UserID) -> CardChain? { chains[user] }
+
+    /// How many owners there are.
+    var ownerCount: Int { members.values.count { $0.role == .owner } }
+
+    /// The epoch as the log states it.
+    func statement(of epoch: UInt64) -> Epoch? {
+        guard epoch >= 1, epoch <= self.epoch else { return nil }
+        return epochs[Int(epoch - 1)].epoch
+    }
+
+    /// Whether the head lies on this log.
+    public func contains(_ head: Head) -> Bool {
+        guard let index = Int(exactly: head.sequence), hashes.indices.contains(index) else { return false }
+        return hashes[index] == head.hash
+    }
+}
+
+/// What held at an entry of the past.
+extension State {
+    /// The epoch that was current after entry `sequence`.
+    func epoch(at sequence: UInt64) -> UInt64 {
+        UInt64(epochs.partitioningIndex { $0.sequence > sequence })
+    }
+
+    /// Whether *rotate first* was set after entry `sequence`.
+    func rotateFirst(at sequence: UInt64) -> Bool {
+        let index = rotateFirstRecords.partitioningIndex { $0.sequence > sequence }
+        return index > 0 && rotateFirstRecords[index - 1].isSet
+    }
+
+    /// Somebody's generation after entry `sequence`; `nil` before the log knew them.
+    func generation(of user: UserID, at sequence: UInt64) -> UInt32? {
+        let records = generations[user] ?? []
+        let index = records.partitioningIndex { $0.sequence > sequence }
+        return index > 0 ? records[index - 1].generation : nil
+    }
+
+    /// The last thing that happened to somebody up to entry `sequence`.
+    func change(of user: UserID, at sequence: UInt64) -> ChangeRecord? {
+        let records = changes[user] ?? []
+        let index = records.partitioningIndex { $0.sequence > sequence }
+        return index > 0 ? records[index - 1] : nil
+    }
+
+    /// Somebody's role after entry `sequence`; `nil` when they were not in.
+    public func role(of user: UserID, at sequence: UInt64) -> Role? {
+        switch change(of: user, at: sequence)?.change {
+        case .admitted(let role), .roleChanged(let role): role
+        case .removed, .left, nil: nil
+        }
+    }
+
+    /// Whether somebody was owner or writer after any entry of this log.
+    func everWrote(_ user: UserID) -> Bool {
+        (changes[user] ?? []).contains {
+            switch $0.change {
+            case .admitted(let role), .roleChanged(let role): role != .reader
+            case .removed, .left: false
+            }
+        }
+    }
+
+    /// Who was in after entry `sequence`, by rising user id.
+    public func people(at sequence: UInt64) -> [UserID] {
+        changes.keys.filter { role(of: $0, at: sequence) != nil }.sorted()
+    }
+}
+
+extension Array {
+    /// The index of the first element for which `belongsBehind` holds; elements are so ordered that all behind it do too.
+    func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if belongsBehind(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

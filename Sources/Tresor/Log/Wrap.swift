@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The keys of an epoch, wrapped to one member's card (SPEC §9.6). It carries no signature: the commitments in the log judge what is inside.
+struct Wrap: Hashable, Sendable {
+    private static let ciphertextCounts = [32 + 16, 64 + 16]
+
+    let tresor: TresorID
+    let epoch: UInt64
+    let user: UserID
+    let generation: UInt32
+    let wrapped: XWing.Wrapped
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.magic(.wrap)
+        try decoder.suite()
+        tresor = TresorID(try decoder.digest())
+        epoch = try decoder.integer()
+        user = UserID(try decoder.digest())
+        generation = try decoder.integer()
+        let encapsulated = try decoder.raw(XWing.encapsulatedByteCount)
+        let ciphertext = try decoder.vector16(0...80)
+        try decoder.end()
+        guard Self.ciphertextCounts.contains(ciphertext.count) else { throw .altered }
+        wrapped = XWing.Wrapped(encapsulated: encapsulated, ciphertext: ciphertext)
+    }
+
+    /// Wraps an epoch's keys for a member.
+    init(_ keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History) throws(TresorError) {
+        self.tresor = tresor
+        self.epoch = keys.epoch
+        self.user = user
+        self.generation = card.generation
+        let secret = try keys.wrapped(withHistory: history == .all)
+        wrapped = try XWing.wrap(
+            secret, for: card.kemKey,
+            info: Self.info(tresor: tresor, epoch: keys.epoch, user: user, card: card))
+    }
+
+    /// Opens the wrap and compares what is inside with the log.
+    ///
+    /// - Parameters:
+    ///   - statement: the epoch as the log states it.
+    ///   - card: the member's card of the wrap's generation, from the log.
+    ///   - history: what the log grants the member.
+    /// - Throws: ``TresorError/altered`` whatever is wrong.
+    func open(
+        as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
+    ) throws(TresorError) -> EpochKeys {
+        guard tresor == self.tresor, epoch == statement.number, user == identity.user, generation == card.generation else {
+            throw .altered
+        }
+        let secret = try identity.unwrap(
+            wrapped, generation: generation,
+            info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
+        let keys = try EpochKeys(epoch: epoch, unwrapped: secret.span)
+        guard keys.opensHistory == (history == .all) else { throw .altered }
+        try keys.check(against: statement, of: tresor)
+        return keys
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.raw(Magic.wrap.bytes)
+        encoder.integer(Format.suite)
+        encoder.digest(tresor.digest)
+        encoder.integer(epoch)
+        encoder.digest(user.digest)
+        encoder.integer(generation)
+        encoder.raw(wrapped.encapsulated)
+        encoder.vector16(wrapped.ciphertext)
+        return encoder.bytes
+    }
+
+    private static func info(tresor: TresorID, epoch: UInt64, user: UserID, card: Card) -> [UInt8] {
+        Label.epochWrap.message(
+            tresor.digest.bytes + bigEndianBytes(epoch) + user.digest.bytes + card.hash.bytes)
+    }
+}
