@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+import Synchronization
+public import Tresor
+
+/// A home kept in two directories: one for what a backup may carry, one for the device half, which it may not.
+///
+/// Directories are made when first needed, with mode 0700; files have mode 0600. Ids and hashes in names are lower-case hexadecimal.
+/// A directory that others can write to, and a file that is not this user's own, are refused with ``TresorError/failed(_:)`` and
+/// `permissions`; so are the identity and the device half when others can read them.
+public final class DirectoryHome: Home {
+    private static let largest = 1 << 30
+    private static let patience = Duration.seconds(5)
+
+    private let data: String
+    private let state: String
+    private let swept = Mutex(false)
+
+    /// A home in these directories. Nothing is opened or made yet.
+    ///
+    /// - Parameters:
+    ///   - data: for the identity, pins, heads, logs and evidence.
+    ///   - state: for the device half.
+    public init(data: String, state: String) {
+        self.data = data
+        self.state = state
+    }
+
+    public func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+        guard let directory = try open(place(of: object).directory, creating: false) else { return nil }
+        guard let file = try Self.openForReading(place(of: object).name, in: directory) else { return nil }
+        let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .failed(.inputOutput) }
+        guard status.st_uid == geteuid(), status.st_mode & (object.isSecret ? 0o077 : 0o022) == 0 else {
+            throw .failed(.permissions)
+        }
+        let bytes = try SystemError.asFailed { () throws(SystemError) in try file.read(limit: Self.largest) }
+        guard let bytes else { throw .failed(.memory) }
+        return bytes
+    }
+
+    private static func openForReading(
+        _ name: String, in directory: borrowing FileDescriptor
+    ) throws(TresorError) -> FileDescriptor? {
+        do throws(SystemError) {
+            return try FileDescriptor.existing(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        } catch {
+            // A symbolic link: what it leads to need not be ours.
+            throw .failed(error.number == ELOOP ? .permissions : .inputOutput)
+        }
+    }
+
+    public func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        let place = place(of: object)
+        guard let directory = try open(place.directory, creating: true) else { throw .failed(.inputOutput) }
+        let file = try AtomicFile(place.name, in: directory, mode: 0o600)
+        try file.write(bytes.span)
+        // Evidence bears the name of its hash: what is there already is the same.
+        _ = try file.commit(replacing: !object.isPermanent)
+    }
+
+    public func delete(_ object: HomeObject) throws(TresorError) {
+        let place = place(of: object)
+        guard let directory = try open(place.directory, creating: false) else { return }
+        if unlinkat(directory.number, place.name, 0) != 0 {
+            let error = SystemError.current
+            guard error.number == ENOENT else { throw .failed(error.fault) }
+        }
+        try SystemError.asFailed { () throws(SystemError) in try directory.synchronize() }
+    }
+
+    public func logs() throws(TresorError) -> [TresorID] {
+        guard let directory = try open(.logs, creating: false) else { return [] }
+        let names = try SystemError.asFailed { () throws(SystemError) in try directory.names() }
+        return names.compactMap { Digest(hexadecimal: $0).map(TresorID.init) }.sorted()
+    }
+
+    public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        let lock = try lock()
+        try sweep()
+        let result = try body()
+        _ = consume lock
+        return result
+    }
+
+    /// The lock belongs to the open file: it ends with it, or with the process, and holds within one process as well.
+    private func lock() throws(TresorError) -> FileDescriptor {
+        guard let directory = try open(.data, creating: true) else { throw .failed(.inputOutput) }
+        let file = try SystemError.asFailed { () throws(SystemError) in
+            try FileDescriptor("lock", in: directory.number, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        }
+        let end = ContinuousClock.now + Self.patience
+        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
+            let error = SystemError.current
+            guard error.number == EWOULDBLOCK || error.number == EINTR else { throw .failed(error.fault) }
+            guard ContinuousClock.now < end else { throw .busy }
+            usleep(10_000)
+        }
+        return file
+    }
+
+    /// Once is enough: whoever dies later is swept by the next.
+    private func sweep() throws(TresorError) {
+        guard swept.withLock({ done in !exchange(&done, with: true) }) else { return }
+        for directory in Directory.allCases {
+            guard let opened = try open(directory, creating: false) else { continue }
+            try SystemError.asFailed { () throws(SystemError) in try AtomicFile.sweep(opened) }
+        }
+    }
+}
+
+extension DirectoryHome {
+    private enum Directory: CaseIterable {
+        case data, logs, evidence, state
+    }
+
+    private func open(_ directory: Directory, creating: Bool) throws(TresorError) -> FileDescriptor? {
+        let below: String
+        switch directory {
+        case .state: return try FileDescriptor.privateDirectory(state, creating: creating)
+        case .data: return try FileDescriptor.privateDirectory(data, creating: creating)
+        case .logs: below = "/logs"
+        case .evidence: below = "/evidence"
+        }
+        // Whoever can write above could put another directory in the place of the one below.
+        guard try FileDescriptor.privateDirectory(data, creating: creating) != nil else { return nil }
+        return try FileDescriptor.privateDirectory(data + below, creating: creating)
+    }
+
+    private func place(of object: HomeObject) -> (directory: Directory, name: String) {
+        switch object {
+        case .identity: (.data, "identity")
+        case .pins: (.data, "pins")
+        case .heads: (.data, "heads")
+        case .deviceHalf: (.state, "device-half")
+        case .log(let tresor): (.logs, tresor.digest.hexadecimal)
+        case .evidence(let hash): (.evidence, hash.hexadecimal)
+        }
+    }
+}
+
+extension HomeObject {
+    fileprivate var isSecret: Bool { self == .identity || self == .deviceHalf }
+
+    fileprivate var isPermanent: Bool {
+        if case .evidence = self { return true }
+        return false
+    }
+}
+
+extension Digest {
+    /// 64 lower-case digits.
+    fileprivate var hexadecimal: String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    fileprivate init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap { digit -> UInt8? in
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        guard digits.count == text.utf8.count, digits.count == 2 * Self.byteCount else { return nil }
+        self.init(stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    }
+}

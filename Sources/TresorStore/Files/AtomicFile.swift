@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    package import Darwin
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Glibc
+#endif
+package import Tresor
+
+/// A file that appears under its name whole or not at all, also across a power cut.
+///
+/// The bytes go to a temporary file in the same directory. It is locked for as long as it is in use, so that one left behind by a dead
+/// process can be told from a live one (``sweep(_:)``). Dropping the value without committing removes the temporary.
+package struct AtomicFile: ~Copyable {
+    private static let prefix = ".tresor-"
+    private static let suffix = ".tmp"
+
+    private let directory: FileDescriptor
+    private let temporary: Temporary
+    private let name: String
+
+    /// Begins a file that is to be at `path`.
+    ///
+    /// - Parameters:
+    ///   - path: the target. A symbolic link there is replaced, never followed.
+    ///   - mode: given at open(2), hence lowered by the umask: 0600 for what is private, 0666 for the rest.
+    /// - Throws: ``TresorError/notFound`` when the directory is missing; ``TresorError/failed(_:)``, also when something other
+    ///   than a file or a symbolic link is in the place.
+    package init(at path: String, mode: mode_t) throws(TresorError) {
+        let (directory, name) = Self.split(path)
+        let opened: FileDescriptor
+        do {
+            opened = try FileDescriptor(directory, O_RDONLY | O_DIRECTORY)
+        } catch {
+            throw error.number == ENOENT ? .notFound : .failed(error.fault)
+        }
+        try self.init(name, in: opened, mode: mode)
+    }
+
+    /// Begins a file called `name` in an open directory.
+    package init(_ name: String, in directory: consuming FileDescriptor, mode: mode_t) throws(TresorError) {
+        try Self.requireReplaceable(name, in: directory)
+        do throws(SystemError) {
+            temporary = try Self.makeTemporary(in: directory, mode: mode)
+        } catch {
+            throw .failed(error.fault)
+        }
+        self.directory = directory
+        self.name = name
+    }
+
+    deinit {
+        unlinkat(directory.number, temporary.name, 0)
+    }
+
+    /// Writes all of `bytes` at the end.
+    package func write(_ bytes: Span<UInt8>) throws(TresorError) {
+        try SystemError.asFailed { () throws(SystemError) in try temporary.file.write(bytes.bytes) }
+    }
+
+    /// Puts the file in its place, durably.
+    ///
+    /// - Parameter replacing: whether a file that is there already is replaced.
+    /// - Returns: `false` when one is there and was to stay; nothing was changed then.
+    package consuming func commit(replacing: Bool) throws(TresorError) -> Bool {
+        try SystemError.asFailed { () throws(SystemError) in try temporary.file.synchronize() }
+        if replacing { try Self.requireReplaceable(name, in: directory) }
+        return try SystemError.asFailed { () throws(SystemError) in
+            guard replacing ? try rename() : try link() else { return false }
+            try directory.synchronize()
+            return true
+        }
+    }
+
+    private func rename() throws(SystemError) -> Bool {
+        _ = try SystemError.retrying { renameat(directory.number, temporary.name, directory.number, name) }
+        return true
+    }
+
+    private func link() throws(SystemError) -> Bool {
+        if linkat(directory.number, temporary.name, directory.number, name, 0) == 0 { return true }
+        let error = SystemError.current
+        switch error.number {
+        case EEXIST: return false
+        // Not every file system has links.
+        case EPERM, ENOSYS, EOPNOTSUPP:
+            guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
+            return try rename()
+        default: throw error
+        }
+    }
+}
+
+extension AtomicFile {
+    /// The directory of a path, `.` if it names none, and its last component.
+    package static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let name = String(path[path.utf8.index(after: slash)...])
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    /// Removes the temporaries of processes that are no more.
+    package static func sweep(_ directory: borrowing FileDescriptor) throws(SystemError) {
+        for name in try directory.names() where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
+            guard let file = try? FileDescriptor(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+                flock(file.number, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            unlinkat(directory.number, name, 0)
+        }
+    }
+
+    private struct Temporary: ~Copyable {
+        let file: FileDescriptor
+        let name: String
+    }
+
+    private static func makeTemporary(
+        in directory: borrowing FileDescriptor, mode: mode_t
+    ) throws(SystemError) -> Temporary {
+        while true {
+            let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16) + suffix
+            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+            let file = try FileDescriptor(name, in: directory.number, flags, mode: mode)
+            _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
+            // Somebody sweeping may have been between the two calls.
+            if try file.status().st_nlink > 0 { return Temporary(file: file, name: name) }
+        }
+    }
+
+    private static func requireReplaceable(
+        _ name: String, in directory: borrowing FileDescriptor
+    ) throws(TresorError) {
+        var status = stat()
+        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            let error = SystemError.current
+            if error.number == ENOENT { return }
+            throw .failed(error.fault)
+        }
+        guard [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT) else { throw .failed(.inputOutput) }
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    package import Darwin
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Glibc
+#endif
+
+/// An open file or directory, closed with the value. Never 0, 1 or 2, where another part of a program might write its messages.
+package struct FileDescriptor: ~Copyable {
+    package let number: Int32
+
+    /// Opens `path`, relative to the directory `parent`; every descriptor is closed on exec.
+    ///
+    /// - Throws: the ``SystemError`` of open(2).
+    package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: mode_t = 0) throws(SystemError) {
+        let opened = try SystemError.retrying { openat(parent, path, flags | O_CLOEXEC, mode) }
+        guard opened <= 2 else {
+            number = opened
+            return
+        }
+        let moved = fcntl(opened, F_DUPFD_CLOEXEC, 3)
+        let error = SystemError.current
+        close(opened)
+        guard moved >= 0 else { throw error }
+        number = moved
+    }
+
+    /// Opens what may be missing; `nil` if it is.
+    package static func existing(
+        _ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32
+    ) throws(SystemError) -> FileDescriptor? {
+        do throws(SystemError) {
+            return try FileDescriptor(path, in: parent, flags)
+        } catch {
+            guard error.number == ENOENT else { throw error }
+            return nil
+        }
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// What fstat(2) says.
+    package func status() throws(SystemError) -> stat {
+        var status = stat()
+        _ = try SystemError.retrying { fstat(number, &status) }
+        return status
+    }
+
+    /// Writes all of `bytes`.
+    package func write(_ bytes: RawSpan) throws(SystemError) {
+        var rest = bytes
+        while rest.byteCount > 0 {
+            let count = try SystemError.retrying {
+                rest.withUnsafeBytes { systemWrite(number, $0.baseAddress, $0.count) }
+            }
+            rest = rest.extracting(droppingFirst: count)
+        }
+    }
+
+    /// Reads to the end; `nil` when there are more than `limit` bytes.
+    package func read(limit: Int) throws(SystemError) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = try SystemError.retrying {
+                chunk.withUnsafeMutableBytes { systemRead(number, $0.baseAddress, $0.count) }
+            }
+            if count == 0 { return bytes }
+            guard bytes.count + count <= limit else { return nil }
+            bytes += chunk[..<count]
+        }
+    }
+
+    /// Makes what was written, or the entries of a directory, survive a power cut.
+    package func synchronize() throws(SystemError) {
+        #if canImport(Darwin)
+            if fcntl(number, F_FULLFSYNC) == 0 { return }
+        #endif
+        _ = try SystemError.retrying { fsync(number) }
+    }
+}
+
+private func systemWrite(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int { write(number, start, count) }
+
+private func systemRead(_ number: Int32, _ start: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(number, start, count)
+}

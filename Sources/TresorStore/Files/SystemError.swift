@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+package import Tresor
+
+/// An error number of the operating system.
+package struct SystemError: Error, Hashable, Sendable {
+    package let number: Int32
+
+    package init(_ number: Int32) { self.number = number }
+
+    /// The error of the call that just failed.
+    package static var current: SystemError { SystemError(errno) }
+
+    /// Calls until no signal interrupts; a negative result is thrown as the error it stands for.
+    package static func retrying<Count: SignedInteger>(_ call: () -> Count) throws(SystemError) -> Count {
+        while true {
+            let result = call()
+            if result >= 0 { return result }
+            let error = current
+            guard error.number == EINTR else { throw error }
+        }
+    }
+
+    /// What it is called in the error vocabulary.
+    package var fault: TresorError.Fault {
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: .full
+        case EROFS, EACCES, EPERM: .readOnly
+        case ENOMEM: .memory
+        default: .inputOutput
+        }
+    }
+
+    /// Runs `body`, a failure of which is a failure of this machine.
+    package static func asFailed<Result: ~Copyable>(
+        _ body: () throws(SystemError) -> Result
+    ) throws(TresorError) -> Result {
+        do { return try body() } catch { throw .failed(error.fault) }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+public import Tresor
+
+extension SQLiteStore {
+    public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await write(erasing: true) { database in
+            try database.execute(
+                sql: "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
+                    + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
+                arguments: [user.digest.data, Data(device.bytes), Data(half)])
+        }
+    }
+
+    public func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        try await read { database in
+            try database.blob(
+                "SELECT half FROM halves WHERE user = ? AND device = ?", [user.digest.data, Data(device.bytes)])
+        }
+    }
+
+    public func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await write(erasing: true) { database in
+            guard let devices else {
+                try database.execute(sql: "DELETE FROM halves WHERE user = ?", arguments: [user.digest.data])
+                return
+            }
+            for device in devices {
+                try database.execute(
+                    sql: "DELETE FROM halves WHERE user = ? AND device = ?",
+                    arguments: [user.digest.data, Data(device.bytes)])
+            }
+        }
+    }
+
+    public func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+        try await write(erasing: true) { database in
+            try database.execute(
+                sql: "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) "
+                    + "ON CONFLICT (locator) DO UPDATE SET copy = excluded.copy",
+                arguments: [locator.data, Data(copy)])
+        }
+    }
+
+    public func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
+        try await read { database in
+            try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
+        }
+    }
+
+    public func deleteKitCopy(locator: Digest) async throws(TresorError) {
+        try await write(erasing: true) { database in
+            try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+public import Tresor
+
+extension SQLiteStore {
+    public func entries(
+        of tresor: TresorID, from first: UInt64, limit: Int
+    ) async throws(TresorError) -> [[UInt8]] {
+        try await read { database in
+            try database.blobs(
+                "SELECT entry FROM entries WHERE tresor = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
+                [tresor.digest.data, first.data, max(0, limit)])
+        }
+    }
+
+    public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        try await write(erasing: !change.removingWrapsOf.isEmpty) { database in
+            guard try Self.ends(change, database) else { return .conflict }
+            let tresor = change.tresor.digest.data
+            try database.execute(
+                sql: "INSERT INTO entries (tresor, sequence, entry) VALUES (?, ?, ?)",
+                arguments: [tresor, change.sequence.data, Data(change.entry)])
+            for user in change.removingWrapsOf {
+                try database.execute(
+                    sql: "DELETE FROM wraps WHERE user = ? AND tresor = ?", arguments: [user.digest.data, tresor])
+            }
+            try Self.put(change.putting, in: change.tresor, database)
+            return .done
+        }
+    }
+
+    /// Whether the log ends where the author of `change` thinks it does.
+    private static func ends(_ change: LogChange, _ database: Database) throws -> Bool {
+        let last = try Row.fetchOne(
+            database, sql: "SELECT sequence, entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1",
+            arguments: [change.tresor.digest.data])
+        guard let last else { return change.sequence == 0 && change.previous == nil }
+        let values = Array(last.databaseValues)
+        guard change.sequence > 0, let previous = change.previous else { return false }
+        return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
+    }
+
+    public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+        try await read { database in
+            guard let epoch else {
+                return try database.blobs(
+                    "SELECT wrap FROM wraps WHERE user = ? AND tresor = ? ORDER BY epoch",
+                    [user.digest.data, tresor.digest.data])
+            }
+            return try database.blobs(
+                "SELECT wrap FROM wraps WHERE user = ? AND tresor = ? AND epoch = ?",
+                [user.digest.data, tresor.digest.data, epoch.data])
+        }
+    }
+
+    public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        try await write { database in try Self.put(wraps, in: tresor, database) }
+    }
+
+    private static func put(_ wraps: [StoredWrap], in tresor: TresorID, _ database: Database) throws {
+        guard !wraps.isEmpty else { return }
+        let statement = try database.makeStatement(
+            sql: "INSERT INTO wraps (user, tresor, epoch, wrap) VALUES (?, ?, ?, ?) "
+                + "ON CONFLICT (user, tresor, epoch) DO UPDATE SET wrap = excluded.wrap")
+        for wrap in wraps {
+            try statement.execute(
+                arguments: [wrap.user.digest.data, tresor.digest.data, wrap.epoch.data, Data(wrap.bytes)])
+        }
+    }
+
+    public func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        try await read { database in
+            try DatabaseValue.fetchAll(
+                database, sql: "SELECT DISTINCT tresor FROM wraps WHERE user = ? ORDER BY tresor",
+                arguments: [user.digest.data]
+            ).map { TresorID(try $0.digest()) }
+        }
+    }
+}

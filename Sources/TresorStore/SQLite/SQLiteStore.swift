@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Foundation
+import GRDB
+public import Tresor
+
+/// The embedded store: one SQLite file that several processes, and several people, use at the same time.
+///
+/// The file is as untrusted as any other store. It is opened with the schema trusted in nothing, its layout must be the expected one to
+/// the letter, and whatever else is wrong with it is ``TresorError/store(_:)``. Writes are durable when a call returns. A call that waits 5
+/// seconds for somebody else's write throws ``TresorError/busy``.
+///
+/// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, the log cannot be
+/// emptied: the bytes then stay in it until the next call that deletes, or until the last process closes the file.
+public final class SQLiteStore: Store {
+    private let queue: DatabaseQueue
+
+    private init(_ queue: DatabaseQueue) { self.queue = queue }
+
+    /// Opens a store file.
+    ///
+    /// - Parameters:
+    ///   - path: where the file is. A new one gets its mode from the umask, since a store is shared.
+    ///   - creating: whether a missing file is made. It appears whole or not at all.
+    /// - Throws: ``TresorError/notFound`` for a missing file that is not to be made; ``TresorError/store(_:)`` with `damaged` for
+    ///   a file that is not a store, `schema` for one of another layout, `readOnly` or `inputOutput` for one that cannot be had;
+    ///   ``TresorError/busy``.
+    public static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteStore {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async {
+                continuation.resume(returning: Result { try openBlocking(at: path, creating: creating) })
+            }
+        }
+        do { return try result.get() } catch { throw TresorError(store: error) }
+    }
+
+    private static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
+        if try !StoreFile.exists(at: path) {
+            guard creating else { throw TresorError.notFound }
+            try StoreFile.create(at: path) { temporary in
+                let queue = try DatabaseQueue(path: temporary, configuration: configuration)
+                try queue.inDatabase(useWriteAheadLog)
+                try StoreSchema.migrator.migrate(queue)
+                try queue.close()
+            }
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.inDatabase { database in
+            try StoreSchema.verify(database)
+            try useWriteAheadLog(database)
+        }
+        return SQLiteStore(queue)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "tresor.store"
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            // Temporary copies of pages in files of their own would outlive what is deleted.
+            try database.execute(
+                sql: """
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA mmap_size = 0;
+                    PRAGMA temp_store = MEMORY;
+                    PRAGMA secure_delete = ON;
+                    PRAGMA synchronous = FULL;
+                    """)
+        }
+        return configuration
+    }
+
+    /// GRDB's own setting of this mode writes to the file at every opening; this does so only when the file is in another mode.
+    private static func useWriteAheadLog(_ database: Database) throws {
+        guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+            throw TresorError.store(.other)
+        }
+    }
+
+    /// Runs reads that see one state.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TresorError) -> Value {
+        do { return try await queue.read(body) } catch { throw TresorError(store: error) }
+    }
+
+    /// Runs writes that happen together or not at all.
+    ///
+    /// - Parameter erasing: whether the write-ahead log is then emptied, so that nothing deleted stays readable.
+    func write<Value: Sendable>(
+        erasing: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TresorError) -> Value {
+        do {
+            return try await queue.writeWithoutTransaction { database in
+                var value: Value?
+                try database.inTransaction(.immediate) {
+                    value = try body(database)
+                    return .commit
+                }
+                if erasing { Self.emptyWriteAheadLog(database) }
+                guard let value else { throw TresorError.store(.other) }
+                return value
+            }
+        } catch {
+            throw TresorError(store: error)
+        }
+    }
+
+    /// The write is done by now: a log that cannot be emptied makes it no less done.
+    private static func emptyWriteAheadLog(_ database: Database) {
+        _ = try? database.checkpoint(.truncate)
+    }
+}
+
+extension Digest {
+    var data: Data { Data(bytes) }
+}
+
+extension UInt64 {
+    /// 8 big-endian bytes.
+    var data: Data { withUnsafeBytes(of: bigEndian) { Data($0) } }
+}
+
+extension DatabaseValue {
+    /// The bytes; a store file may hold anything anywhere.
+    func blob() throws -> [UInt8] {
+        guard case .blob(let data) = storage else { throw TresorError.store(.damaged) }
+        return Array(data)
+    }
+
+    func digest() throws -> Digest {
+        guard let digest = Digest(try blob()) else { throw TresorError.store(.damaged) }
+        return digest
+    }
+}
+
+extension Database {
+    /// The first column of every row, which must hold bytes.
+    func blobs(_ sql: String, _ arguments: StatementArguments) throws -> [[UInt8]] {
+        try DatabaseValue.fetchAll(self, sql: sql, arguments: arguments).map { try $0.blob() }
+    }
+
+    /// The first column of the first row.
+    func blob(_ sql: String, _ arguments: StatementArguments) throws -> [UInt8]? {
+        try DatabaseValue.fetchOne(self, sql: sql, arguments: arguments)?.blob()
+    }
+}
