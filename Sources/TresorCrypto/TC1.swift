@@ -55,23 +55,23 @@ public enum TC1 {
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>, salt: [UInt8]
     ) throws(TresorError) -> [UInt8] {
         guard plaintext.count <= maximumByteCount, salt.count == saltByteCount else { throw .usage }
-        let message = try MessageKey(key.span, label: label, context: context, salt: salt.span)
-        let total = sealedByteCount(plaintext.count)
-        let (sealed, status) = unsafe plaintext.withUnsafeBufferPointer { plaintext in
-            var status: Int32 = 0
-            let sealed = unsafe [UInt8](unsafeUninitializedCapacity: total) { output, filled in
-                _ = unsafe output.update(fromContentsOf: salt)
-                for index in 0..<saltByteCount { unsafe output[index] = salt[index] }
-                forEachChunk(of: plaintext.count) { chunk in
-                    let source = unsafe plaintext.baseAddress.map { unsafe $0 + chunk.plainOffset }
-                    guard let target = output.baseAddress else { return }
-                    status |= unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
-                        target + chunk.sealedOffset, nil, source, UInt64(chunk.plainCount), nil, 0, nil, chunk.nonce,
-                        message.key)
+        let count = plaintext.count
+        var status: Int32 = 0
+        let sealed = try unsafe withMessageKey(key.span, label: label, context: context, salt: salt.span) { message in
+            unsafe plaintext.withUnsafeBufferPointer { plaintext in
+                unsafe [UInt8](unsafeUninitializedCapacity: sealedByteCount(count)) { output, filled in
+                    guard let base = output.baseAddress else { return }
+                    for index in 0..<saltByteCount { unsafe base[index] = salt[index] }
+                    unsafe (base + saltByteCount).update(from: message.commitment, count: commitmentByteCount)
+                    forEachChunk(of: count) { chunk in
+                        let source = unsafe plaintext.baseAddress.map { unsafe $0 + chunk.plainOffset }
+                        status |= unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
+                            base + chunk.sealedOffset, nil, source, UInt64(chunk.plainCount), nil, 0, nil, chunk.nonce,
+                            message.key)
+                    }
+                    filled = sealedByteCount(count)
                 }
-                filled = total
             }
-            return (sealed, status)
         }
         guard status == 0 else { throw .failed(.library) }
         return sealed
@@ -84,16 +84,19 @@ public enum TC1 {
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         guard let count = openedByteCount(sealed.count) else { throw .altered }
-        let message = try MessageKey(key.span, label: label, context: context, salt: sealed.extracting(first: saltByteCount))
-        guard message.commitmentMatches(sealed) else { throw .altered }
-        var status = true
-        let opened = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, filled in
-            status = unsafe decrypt(sealed, message, into: output.baseAddress, count: count)
-            if !status, let base = output.baseAddress { unsafe sodium_memzero(base, count) }
-            filled = status ? count : 0
+        let salt = sealed.extracting(first: saltByteCount)
+        return try unsafe withMessageKey(key.span, label: label, context: context, salt: salt) {
+            (message) throws(TresorError) in
+            guard unsafe message.matches(sealed) else { throw .altered }
+            var isOpen = false
+            let opened = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+                isOpen = unsafe decrypt(sealed, message, into: output.baseAddress, count: count)
+                if !isOpen, let base = output.baseAddress { unsafe sodium_memzero(base, count) }
+                filled = isOpen ? count : 0
+            }
+            guard isOpen else { throw .altered }
+            return opened
         }
-        guard status else { throw .altered }
-        return opened
     }
 
     /// Opens a sealed message straight into secret memory.
@@ -103,17 +106,19 @@ public enum TC1 {
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
     ) throws(TresorError) -> SecretBytes {
         guard let count = openedByteCount(sealed.count) else { throw .altered }
-        let message = try MessageKey(key.span, label: label, context: context, salt: sealed.extracting(first: saltByteCount))
-        guard message.commitmentMatches(sealed) else { throw .altered }
         let opened = try SecretBytes(count: count)
-        try unsafe opened.withMutablePointer { (pointer) throws(TresorError) in
-            guard unsafe decrypt(sealed, message, into: pointer, count: count) else { throw .altered }
+        let salt = sealed.extracting(first: saltByteCount)
+        try unsafe withMessageKey(key.span, label: label, context: context, salt: salt) {
+            (message) throws(TresorError) in
+            guard unsafe message.matches(sealed),
+                unsafe decrypt(sealed, message, into: opened.mutablePointer, count: count)
+            else { throw .altered }
         }
         return opened
     }
 
     private static func decrypt(
-        _ sealed: Span<UInt8>, _ message: borrowing MessageKey, into output: UnsafeMutablePointer<UInt8>?, count: Int
+        _ sealed: Span<UInt8>, _ message: MessageKey, into output: UnsafeMutablePointer<UInt8>?, count: Int
     ) -> Bool {
         var status: Int32 = 0
         unsafe sealed.withUnsafeBufferPointer { sealed in
@@ -155,46 +160,41 @@ extension TC1 {
         [0, 0, 0] + bigEndianBytes(UInt64(index)) + [isLast ? 1 : 0]
     }
 
-    /// `okm` of SPEC §6: the message's own key and its commitment. Wiped when it goes away.
-    @safe struct MessageKey: ~Copyable {
-        private let okm: UnsafeMutablePointer<UInt8>
-
-        init(
-            _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>
-        ) throws(TresorError) {
-            var hash = try BLAKE2b(outputCount: 64, key: key)
-            try hash.updatePrefixed(.seal)
-            try hash.updatePrefixed(label)
-            try hash.update(salt)
-            try hash.updatePrefixed(context)
-            let okm = UnsafeMutablePointer<UInt8>.allocate(capacity: 64)
-            do throws(TresorError) {
-                try unsafe hash.finalize(into: okm)
-            } catch {
-                unsafe okm.deallocate()
-                throw error
-            }
-            unsafe self.okm = okm
-        }
-
-        deinit {
-            unsafe sodium_memzero(okm, 64)
-            unsafe okm.deallocate()
-        }
+    /// `okm` of SPEC §6: the message's own key and its commitment, on the stack.
+    @unsafe private struct MessageKey {
+        let okm: UnsafeMutablePointer<UInt8>
 
         /// The 32 bytes under which the chunks are encrypted.
         var key: UnsafePointer<UInt8> { unsafe UnsafePointer(okm) }
-
-        func copyCommitment(to output: inout UnsafeMutableBufferPointer<UInt8>, at offset: Int) {
-            for index in 0..<commitmentByteCount { unsafe output[offset + index] = okm[32 + index] }
-        }
+        /// The 32 bytes that are carried in clear.
+        var commitment: UnsafePointer<UInt8> { unsafe UnsafePointer(okm + 32) }
 
         /// Compares in constant time with the commitment that `sealed` carries.
-        func commitmentMatches(_ sealed: Span<UInt8>) -> Bool {
+        func matches(_ sealed: Span<UInt8>) -> Bool {
             unsafe sealed.extracting(saltByteCount..<prefixByteCount).withUnsafeBufferPointer { carried in
                 guard let base = carried.baseAddress else { return false }
-                return unsafe sodium_memcmp(okm + 32, base, commitmentByteCount) == 0
+                return unsafe sodium_memcmp(commitment, base, commitmentByteCount) == 0
             }
+        }
+    }
+
+    /// Derives a message's key, and wipes it when `body` is done.
+    private static func withMessageKey<Result>(
+        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        _ body: (MessageKey) throws(TresorError) -> Result
+    ) throws(TresorError) -> Result {
+        var hash = try BLAKE2b(outputCount: 64, key: key)
+        try hash.updatePrefixed(.seal)
+        try hash.updatePrefixed(label)
+        try hash.update(salt)
+        try hash.updatePrefixed(context)
+        var okm = InlineArray<64, UInt8>(repeating: 0)
+        var span = okm.mutableSpan
+        return try unsafe span.withUnsafeMutableBufferPointer { (buffer) throws(TresorError) in
+            guard let base = buffer.baseAddress else { throw .failed(.memory) }
+            defer { unsafe sodium_memzero(base, 64) }
+            try unsafe hash.write(to: base)
+            return try unsafe body(MessageKey(okm: base))
         }
     }
 }

@@ -73,24 +73,19 @@ import Clibsodium
 
     /// Ends the hash.
     public consuming func finalize() throws(TresorError) -> [UInt8] {
-        let count = outputCount
-        var output = [UInt8](repeating: 0, count: count)
-        guard unsafe crypto_generichash_final(state, &output, count) == 0 else { throw .failed(.library) }
+        var output = [UInt8](repeating: 0, count: outputCount)
+        try unsafe write(to: &output)
         return output
     }
 
     /// Ends the hash into secret memory of exactly the output's size.
     consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
         guard output.count == outputCount else { throw .usage }
-        let state = unsafe state
-        let count = outputCount
-        try unsafe output.withMutablePointer { (pointer) throws(TresorError) in
-            guard unsafe crypto_generichash_final(state, pointer, count) == 0 else { throw .failed(.library) }
-        }
+        try unsafe write(to: output.mutablePointer)
     }
 
-    /// Ends the hash into memory of at least the output's size.
-    consuming func finalize(into output: UnsafeMutablePointer<UInt8>) throws(TresorError) {
+    /// Ends the hash into memory of at least the output's size. Borrows, so that the state outlives the call.
+    borrowing func write(to output: UnsafeMutablePointer<UInt8>) throws(TresorError) {
         guard unsafe crypto_generichash_final(state, output, outputCount) == 0 else { throw .failed(.library) }
     }
 

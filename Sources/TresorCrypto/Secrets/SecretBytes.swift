@@ -109,6 +109,9 @@ import Clibsodium
         try SecretBytes(copying: span.extracting(first: count))
     }
 
+    /// For a call into C that fills the memory while `self` is borrowed.
+    var mutablePointer: UnsafeMutablePointer<UInt8> { unsafe base }
+
     /// For calls into C that fill the memory.
     borrowing func withMutablePointer<Result: ~Copyable>(
         _ body: (UnsafeMutablePointer<UInt8>) throws(TresorError) -> Result

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorStore
+
+/// A home that lives as long as the test.
+final class MemoryHome: Home {
+    private let objects = Mutex<[HomeObject: [UInt8]]>([:])
+    private let lock = Mutex(())
+
+    func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
+
+    func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
+
+    func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
+
+    func logs() -> [TresorID] {
+        objects.withLock { objects in
+            objects.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } }
+        }
+    }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+
+    /// Everything in it, to show that nothing changed.
+    var contents: [HomeObject: [UInt8]] { objects.withLock { $0 } }
+
+    func copy() -> MemoryHome {
+        let home = MemoryHome()
+        let contents = contents
+        home.objects.withLock { $0 = contents }
+        return home
+    }
+}
+
+/// A clock that a test sets.
+final class TestClock: Sendable {
+    private let time = Mutex<UInt64>(1_777_730_400)
+
+    var now: UInt64 {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
+    }
+
+    func advance(by seconds: UInt64) { time.withLock { $0 += seconds } }
+}
+
+/// Several people on one store.
+struct World {
+    var store: any Store
+    let clock = TestClock()
+
+    init(store: any Store = MemoryStore()) { self.store = store }
+
+    func client(_ home: any Home) -> Client {
+        Client(home: home, store: store, clock: { [clock] in clock.now })
+    }
+
+    /// Makes and publishes a person; unlocks without Argon2id.
+    func person(_ handle: String, home: MemoryHome = MemoryHome()) async throws -> Session {
+        let client = client(home)
+        let session = try client.makeIdentity(
+            handle: try Name(typed: handle), password: try password(handle), cost: .floor)
+        try await client.publishCard()
+        return session
+    }
+
+    /// Lets each verify the other.
+    func introduce(_ people: Session...) throws {
+        for one in people {
+            for other in people where other.identity.user != one.identity.user {
+                try one.client.pin(other.identity.chain)
+            }
+        }
+    }
+}
+
+/// The password of a test person.
+func password(_ handle: String) throws -> Password {
+    let text = Array("password of \(handle)".utf8)
+    return try Password(typed: try SecretBytes(copying: text.span))
+}
+
+/// Runs `body` and gives its error.
+func failure(_ body: () async throws -> Void) async -> TresorError? {
+    do {
+        try await body()
+        return nil
+    } catch let error as TresorError {
+        return error
+    } catch {
+        return .failed(.other)
+    }
+}
