@@ -134,6 +134,15 @@ public enum TC1 {
     }
 }
 
+extension SecretKey {
+    /// This key, sealed under another.
+    package borrowing func sealed<Other: SealingUse>(
+        with key: borrowing SecretKey<Other>, label: Label, context: [UInt8]
+    ) throws(TresorError) -> [UInt8] {
+        try TC1.seal(span, with: key, label: label, context: context.span)
+    }
+}
+
 extension TC1 {
     private struct Chunk {
         let plainOffset: Int

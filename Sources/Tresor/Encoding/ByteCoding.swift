@@ -131,6 +131,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case heads = "tresorH1"
     case log = "tresorL1"
     case evidence = "tresorV1"
+    case device = "tresorD1"
 
     static let byteCount = 8
     static let prefix = Array("tresor".utf8)

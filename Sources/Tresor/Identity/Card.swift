@@ -68,10 +68,11 @@ public struct Card: Hashable, Sendable {
     /// Signs a card.
     ///
     /// - Parameters:
-    ///   - predecessor: the chain it continues and the key of its newest generation; `nil` for generation 0.
+    ///   - chain: the chain it continues; `nil` for generation 0.
+    ///   - succession: signs what the newest generation of the chain has to sign; not called for generation 0.
     static func make(
         handle: Name, chain: CardChain?, kemKey: XWing.PublicKey, time: UInt64, signing: borrowing SigningKey,
-        predecessor: borrowing SigningKey?
+        succession: (_ message: [UInt8]) throws(TresorError) -> [UInt8]
     ) throws(TresorError) -> Card {
         let generation = chain.map { $0.newest.generation + 1 } ?? 0
         guard generation <= maximumGeneration else { throw .usage }
@@ -82,10 +83,7 @@ public struct Card: Hashable, Sendable {
             previous: chain?.newest.hash ?? .zero, signingKey: signing.publicKey, kemKey: kemKey.bytes, time: time)
         let body = encoder.bytes
         encoder.raw(try signing.sign(Label.cardSignature.message(body)))
-        switch predecessor {
-        case .some(let key): encoder.raw(try key.sign(Label.cardSuccession.message(body)))
-        case .none: break
-        }
+        if chain != nil { encoder.raw(try succession(Label.cardSuccession.message(body))) }
         var decoder = ByteDecoder(encoder.bytes)
         return try Card(from: &decoder)
     }

@@ -47,7 +47,14 @@ public final class Identity: Sendable {
 
     /// The signature of the newest generation over `LP(label) ‖ bytes`.
     func sign(_ label: Label, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
-        return try signing.sign(label.message(bytes))
+        try signing.sign(label.message(bytes))
+    }
+
+    /// The signature of an earlier generation, for the entry that replaces it.
+    func sign(_ label: Label, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
+        guard generation <= self.generation else { throw .noAccess }
+        let key = try Self.signingKey(generations[Int(self.generation - generation)].seed)
+        return try key.sign(label.message(bytes))
     }
 
     /// Opens a wrap made for the card of `generation`.
@@ -86,8 +93,40 @@ public final class Identity: Sendable {
     ) throws(TresorError) -> Identity {
         let card = try Card.make(
             handle: handle, chain: nil, kemKey: try XWing.publicKey(seed: try kemSeed(seed)), time: time,
-            signing: try signingKey(seed), predecessor: nil)
+            signing: try signingKey(seed)
+        ) { _ in [] }
         return try Identity(chain: try CardChain(first: card), seed: seed, previous: [])
+    }
+
+    /// The next generation, its card signed by this one, and this seed sealed under the next (SPEC §7.3).
+    func renewed(time: UInt64) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
+        let seed = try SecretKey<SeedUse>()
+        return try renewed(time: time, seed: seed)
+    }
+
+    /// For the vector generator, which fixes the seed.
+    package func renewed(
+        time: UInt64, seed: consuming SecretKey<SeedUse>
+    ) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
+        let card = try Card.make(
+            handle: handle, chain: chain, kemKey: try XWing.publicKey(seed: try Self.kemSeed(seed)), time: time,
+            signing: try Self.signingKey(seed)
+        ) { (message) throws(TresorError) in try signing.sign(message) }
+        let empty: [UInt8] = []
+        let key: SecretKey<PreviousUse> = try seed.derive(.identityPrevious, context: empty.span)
+        let context = Self.previousContext(user: user, generation: card.generation)
+        let sealed = try generations[0].seed.sealed(with: key, label: .previousSeal, context: context)
+        let next = try Identity(newest: seed, chain: try chain.appending(card), earlier: generations)
+        return (next, sealed)
+    }
+
+    private init(
+        newest seed: consuming SecretKey<SeedUse>, chain: CardChain, earlier: [Generation]
+    ) throws(TresorError) {
+        let signing = try Self.signingKey(seed)
+        generations = [Generation(seed)] + earlier
+        self.chain = chain
+        self.signing = signing
     }
 
     private static func signingKey(_ seed: borrowing SecretKey<SeedUse>) throws(TresorError) -> SigningKey {

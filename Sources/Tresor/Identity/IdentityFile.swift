@@ -51,14 +51,6 @@ public struct IdentityFile: Sendable {
         guard Set(slots.map(\.id)).count == slots.count, passwords <= 1, kits <= 1 else { throw .altered }
     }
 
-    private init(chain: CardChain, previous: [[UInt8]], slots: [Slot], identity: Identity) throws(TresorError) {
-        self.chain = chain
-        self.previous = previous
-        self.slots = slots
-        tag = try Self.tag(
-            try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
-    }
-
     /// The file's bytes.
     public var bytes: [UInt8] {
         Self.encode(chain: chain, previous: previous, slots: slots) + tag.bytes
@@ -89,40 +81,26 @@ public struct IdentityFile: Sendable {
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
         guard !handle.isEmpty else { throw .usage }
         let identity = try Identity.make(handle: handle, time: time)
-        let slot = try passwordSlot(identity, password: password, cost: cost, time: time)
-        let file = try IdentityFile(chain: identity.chain, previous: [], slots: [slot], identity: identity)
-        return (file, identity)
+        let slot = try Slot.password(of: identity, password: password, cost: cost, time: time)
+        return (try IdentityFile(of: identity, previous: [], slots: [slot]), identity)
     }
 
-    private static func passwordSlot(
-        _ identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
-    ) throws(TresorError) -> Slot {
-        let salt = try randomBytes(Argon2id.saltByteCount)
-        guard let id = DeviceID(try randomBytes(16)) else { throw .failed(.other) }
-        let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
-        return try identity.seal(under: key, id: id, kind: .password(cost: cost, salt: salt), since: time)
-    }
-
-    /// Opens the file with the password. Blocks for about a second.
+    /// A file with these ways in, tagged under the identity's newest seed.
     ///
-    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
-    ///   file is not what its owner wrote.
-    public func open(password: borrowing Password) throws(TresorError) -> Identity {
-        for slot in slots {
-            guard case .password(let cost, let salt) = slot.kind else { continue }
-            let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
-            let seed: SecretKey<SeedUse>
-            do throws(TresorError) {
-                seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
-            } catch {
-                throw error == .altered ? .wrongPassword : error
-            }
-            return try identity(seed)
-        }
-        throw .wrongPassword
+    /// - Throws: ``TresorError/usage`` for a combination that no file may have.
+    init(of identity: Identity, previous: [[UInt8]], slots: [Slot]) throws(TresorError) {
+        guard (1...Self.maximumSlotCount).contains(slots.count) else { throw .usage }
+        try Self.check(slots)
+        chain = identity.chain
+        self.previous = previous
+        self.slots = slots
+        tag = try Self.tag(
+            try identity.tagKey(), over: Self.encode(chain: identity.chain, previous: previous, slots: slots))
     }
 
-    private func identity(_ seed: consuming SecretKey<SeedUse>) throws(TresorError) -> Identity {
+    /// Opens the file with a slot key and proves all of it.
+    func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
+        let seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
         let identity = try Identity(chain: chain, seed: seed, previous: previous)
         let expected = try Self.tag(
             try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))

@@ -15,8 +15,8 @@ public struct Slot: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         /// A password through Argon2id with a 16-byte salt (SPEC §8.1).
         case password(cost: Argon2id.Cost, salt: [UInt8])
-        /// The recovery kit (SPEC §8.2).
-        case kit
+        /// The recovery kit; the locator says under what the store keeps the sealed copy (SPEC §8.2).
+        case kit(locator: Digest)
         /// A remembered device, open until a time in seconds since 1970 (SPEC §8.3).
         case device(name: Name, until: UInt64)
 
@@ -52,7 +52,7 @@ public struct Slot: Hashable, Sendable {
             encoder.integer(cost.memoryKiB)
             encoder.integer(cost.passes)
             encoder.raw(salt)
-        case .kit: break
+        case .kit(let locator): encoder.digest(locator)
         case .device(let name, let until):
             encoder.vector16(name.bytes)
             encoder.integer(until)
@@ -101,7 +101,7 @@ public struct Slot: Hashable, Sendable {
             let memory = try decoder.integer(UInt32.self)
             let cost = try Argon2id.Cost(memoryKiB: memory, passes: try decoder.integer(UInt32.self))
             kind = .password(cost: cost, salt: try decoder.raw(Argon2id.saltByteCount))
-        case 2: kind = .kit
+        case 2: kind = .kit(locator: try decoder.digest())
         case 3:
             let name = try Name(try decoder.vector16(0...Name.maximumByteCount))
             kind = .device(name: name, until: try decoder.time())

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The password (SPEC §8.1).
+extension IdentityFile {
+    /// Opens the file with the password. Blocks for about a second.
+    ///
+    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
+    ///   file is not what its owner wrote.
+    public func open(password: borrowing Password) throws(TresorError) -> Identity {
+        for slot in slots {
+            guard case .password(let cost, let salt) = slot.kind else { continue }
+            let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
+            return try open(orWrongPassword: slot, with: key)
+        }
+        throw .wrongPassword
+    }
+
+    /// What the password slot costs a guesser; `nil` when there is none.
+    public var passwordCost: Argon2id.Cost? {
+        for case .password(let cost, _) in slots.map(\.kind) { return cost }
+        return nil
+    }
+
+    /// A slot that does not open says that the password or kit was wrong; what is wrong behind it is `altered`.
+    private func open(
+        orWrongPassword slot: Slot, with key: borrowing SecretKey<SlotUse>
+    ) throws(TresorError) -> Identity {
+        do throws(TresorError) {
+            _ = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
+        } catch {
+            throw error == .altered ? .wrongPassword : error
+        }
+        return try open(slot, with: key)
+    }
+
+    /// The same file with another password; every other slot stays as it is, byte for byte.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public func settingPassword(
+        _ password: borrowing Password, cost: Argon2id.Cost, time: UInt64, identity: Identity
+    ) throws(TresorError) -> IdentityFile {
+        let slot = try Slot.password(of: identity, password: password, cost: cost, time: time)
+        return try replacing(identity: identity, slot) { if case .password = $0 { true } else { false } }
+    }
+
+    /// Puts `slot` in the place of the first slot that matches, and drops the others that do.
+    func replacing(
+        identity: Identity, _ slot: Slot, where matches: (Slot.Kind) -> Bool
+    ) throws(TresorError) -> IdentityFile {
+        var replaced: [Slot] = []
+        var isPlaced = false
+        for present in slots {
+            if !matches(present.kind) {
+                replaced.append(present)
+            } else if !isPlaced {
+                replaced.append(slot)
+                isPlaced = true
+            }
+        }
+        if !isPlaced { replaced.append(slot) }
+        return try IdentityFile(of: identity, previous: previous, slots: replaced)
+    }
+}
+
+/// The recovery kit (SPEC §8.2).
+extension IdentityFile {
+    /// Opens the file with the kit.
+    ///
+    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
+    ///   file is not what its owner wrote.
+    public func open(kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
+        for slot in slots {
+            guard case .kit = slot.kind else { continue }
+            return try open(orWrongPassword: slot, with: try kit.slotKey())
+        }
+        throw .wrongPassword
+    }
+
+    /// Where the store keeps the copy that the kit opens; `nil` without a kit.
+    public var kitLocator: Digest? {
+        for case .kit(let locator) in slots.map(\.kind) { return locator }
+        return nil
+    }
+
+    /// The same file with a kit's slot in place of the old kit's, and the copy for the store: an identity file whose only slot it is.
+    func settingKit(
+        _ kit: borrowing RecoveryKit, time: UInt64, identity: Identity
+    ) throws(TresorError) -> (file: IdentityFile, copy: IdentityFile) {
+        let slot = try identity.seal(
+            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: time)
+        let file = try replacing(identity: identity, slot) { if case .kit = $0 { true } else { false } }
+        return (file, try IdentityFile(of: identity, previous: previous, slots: [slot]))
+    }
+}
+
+extension RecoveryKit {
+    func slotKey() throws(TresorError) -> SecretKey<SlotUse> {
+        let empty: [UInt8] = []
+        return try key.derive(.kitSlot, context: empty.span)
+    }
+
+    /// Under what the store keeps the sealed copy.
+    package borrowing func locator() throws(TresorError) -> Digest {
+        let empty: [UInt8] = []
+        return try key.deriveDigest(.kitLocator, context: empty.span)
+    }
+}
+
+/// Remembered devices (SPEC §8.3).
+extension IdentityFile {
+    /// A remembered device.
+    public struct Device: Hashable, Sendable {
+        /// Tells devices apart.
+        public let id: DeviceID
+        /// What its owner called it; may be empty.
+        public let name: Name
+        /// When it was remembered, in seconds since 1970.
+        public let since: UInt64
+        /// Until when it opens, in seconds since 1970.
+        public let until: UInt64
+    }
+
+    /// The remembered devices, in the order of the file.
+    public var devices: [Device] {
+        slots.compactMap { slot in
+            guard case .device(let name, let until) = slot.kind else { return nil }
+            return Device(id: slot.id, name: name, since: slot.since, until: until)
+        }
+    }
+
+    /// Opens the file with both halves of a device's key.
+    ///
+    /// - Parameter now: the later of the clock and what this identity last signed, in seconds since 1970.
+    /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered`` when the halves do not
+    ///   belong together.
+    func open(
+        device: borrowing DeviceHalf, storeHalf: borrowing SecretBytes, now: UInt64
+    ) throws(TresorError) -> Identity {
+        guard let slot = slots.first(where: { $0.id == device.id }), case .device(_, let until) = slot.kind,
+            device.user == chain.user, now <= until
+        else { throw .noAccess }
+        return try open(slot, with: try device.slotKey(storeHalf: storeHalf))
+    }
+
+    /// The same file with one more remembered device.
+    func adding(
+        _ device: borrowing DeviceHalf, storeHalf: borrowing SecretBytes, name: Name, since: UInt64, until: UInt64,
+        identity: Identity
+    ) throws(TresorError) -> IdentityFile {
+        let slot = try identity.seal(
+            under: try device.slotKey(storeHalf: storeHalf), id: device.id, kind: .device(name: name, until: until),
+            since: since)
+        return try IdentityFile(of: identity, previous: previous, slots: slots + [slot])
+    }
+
+    /// The same file without these devices.
+    func removing(_ devices: [DeviceID], identity: Identity) throws(TresorError) -> IdentityFile {
+        try IdentityFile(of: identity, previous: previous, slots: slots.filter { !devices.contains($0.id) })
+    }
+}
+
+/// This device's half of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
+struct DeviceHalf: ~Copyable, Sendable {
+    let user: UserID
+    let id: DeviceID
+    let half: SecretKey<DeviceUse>
+
+    static let byteCount = 8 + 2 + 32 + 16 + 32
+
+    init(user: UserID) throws(TresorError) {
+        self.user = user
+        id = try DeviceID.random()
+        half = try SecretKey()
+    }
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: borrowing SecretBytes) throws(TresorError) {
+        guard bytes.count == Self.byteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes.span.extracting(first: Self.byteCount - 32).array)
+        try decoder.preamble(.device)
+        let user = UserID(try decoder.digest())
+        guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
+        let half = try SecretKey<DeviceUse>(SecretBytes(copying: bytes.span.extracting(last: 32)))
+        self.user = user
+        self.id = id
+        self.half = half
+    }
+
+    func encoded() throws(TresorError) -> SecretBytes {
+        var encoder = ByteEncoder()
+        encoder.preamble(.device)
+        encoder.digest(user.digest)
+        encoder.raw(id.bytes)
+        let prefix = encoder.bytes
+        return try SecretBytes(count: Self.byteCount) { (output) throws(TresorError) in
+            for (index, byte) in prefix.enumerated() { output[index] = byte }
+            half.copy(into: &output, at: prefix.count)
+        }
+    }
+
+    borrowing func slotKey(storeHalf: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
+        try half.derive(.slotDevice, context: storeHalf.span)
+    }
+}
+
+/// The use of a device half.
+enum DeviceUse: KeyUse {}
+
+extension DeviceID {
+    static func random() throws(TresorError) -> DeviceID {
+        guard let id = DeviceID(try randomBytes(16)) else { throw .failed(.other) }
+        return id
+    }
+}
+
+extension Slot {
+    static func password(
+        of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
+    ) throws(TresorError) -> Slot {
+        let salt = try randomBytes(Argon2id.saltByteCount)
+        let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
+        return try identity.seal(
+            under: key, id: try DeviceID.random(), kind: .password(cost: cost, salt: salt), since: time)
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+
+/// The use of the 32 bytes of a recovery kit.
+public enum KitUse: KeyUse {}
+
+/// 256 random bits as 24 words of BIP-39 (SPEC §8.2). The bits themselves are the key; no slow hash and no other wallet's seed is made
+/// from the words.
+public struct RecoveryKit: ~Copyable, Sendable {
+    /// How many words a kit has.
+    public static let wordCount = 24
+    /// The greatest size in bytes that is read as a kit: 1024.
+    public static let maximumByteCount = 1024
+
+    package let key: SecretKey<KitUse>
+
+    /// A fresh kit.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public init() throws(TresorError) {
+        key = try SecretKey()
+    }
+
+    package init(_ key: consuming SecretKey<KitUse>) {
+        self.key = key
+    }
+
+    /// Reads 24 words, separated by blanks or line ends, in either case.
+    ///
+    /// - Throws: ``TresorError/wrongPassword`` for another count, an unknown word or a wrong checksum.
+    ///   ``firstUnknownWord(in:)`` tells which word.
+    public init(typed: borrowing SecretBytes) throws(TresorError) {
+        guard let ranges = Self.ranges(of: typed.span), ranges.count == Self.wordCount else { throw .wrongPassword }
+        let typedSpan = typed.span
+        let bits = try SecretBytes(count: 33) { (output) throws(TresorError) in
+            for (position, range) in ranges.enumerated() {
+                guard let index = Self.index(of: typedSpan.extracting(range)) else { throw .wrongPassword }
+                for bit in 0..<11 where index >> (10 - bit) & 1 == 1 {
+                    let place = position * 11 + bit
+                    output[place >> 3] |= UInt8(0x80 >> (place & 7))
+                }
+            }
+        }
+        let key = try SecretKey<KitUse>(SecretBytes(copying: bits.span.extracting(first: 32)))
+        guard try Self.checksum(key) == bits.span[32] else { throw .wrongPassword }
+        self.key = key
+    }
+
+    /// The 24 words in lower case, one blank between two.
+    public borrowing func words() throws(TresorError) -> SecretBytes {
+        let checksum = try Self.checksum(key)
+        let span = key.span
+        func index(_ position: Int) -> Int {
+            (0..<11).reduce(0) { index, bit in
+                let place = position * 11 + bit
+                let byte = place >> 3 == 32 ? checksum : span[place >> 3]
+                return index << 1 | Int(byte >> UInt8(7 - place & 7) & 1)
+            }
+        }
+        var total = Self.wordCount - 1
+        for position in 0..<Self.wordCount { total += WordList.words[index(position)].count }
+        var written = 0
+        return try SecretBytes(count: total) { (output) throws(TresorError) in
+            for position in 0..<Self.wordCount {
+                if position > 0 {
+                    output[written] = 0x20
+                    written += 1
+                }
+                for byte in WordList.words[index(position)] {
+                    output[written] = byte
+                    written += 1
+                }
+            }
+        }
+    }
+
+    /// The position, from 1, of the first word that is not in the list; `nil` if all are.
+    public static func firstUnknownWord(in typed: borrowing SecretBytes) -> Int? {
+        guard let ranges = ranges(of: typed.span) else { return nil }
+        let span = typed.span
+        for (position, range) in ranges.enumerated() where index(of: span.extracting(range)) == nil {
+            return position + 1
+        }
+        return nil
+    }
+
+    /// Whether a word of a command line is one of the list.
+    public static func isWord(_ word: String) -> Bool {
+        let bytes = Array(word.utf8)
+        return bytes.count <= 16 && index(of: bytes.span) != nil
+    }
+
+    /// The SHA-256 checksum's first byte.
+    private static func checksum(_ key: borrowing SecretKey<KitUse>) throws(TresorError) -> UInt8 {
+        let digest = try SecretBytes(count: 32)
+        let status = unsafe key.span.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return Int32(-1) }
+            return unsafe crypto_hash_sha256(digest.mutablePointer, base, 32)
+        }
+        guard status == 0 else { throw .failed(.library) }
+        return digest.span[0]
+    }
+
+    private static func ranges(of typed: Span<UInt8>) -> [Range<Int>]? {
+        guard typed.count <= maximumByteCount else { return nil }
+        var ranges: [Range<Int>] = []
+        var start: Int?
+        for index in 0...typed.count {
+            let isBlank = index == typed.count || [0x20, 0x09, 0x0a, 0x0d].contains(typed[index])
+            if isBlank, let begin = start {
+                ranges.append(begin..<index)
+                start = nil
+            } else if !isBlank, start == nil {
+                start = index
+            }
+        }
+        return ranges
+    }
+
+    private static func index(of typed: Span<UInt8>) -> Int? {
+        WordList.words.firstIndex { word in
+            guard word.count == typed.count else { return false }
+            for offset in word.indices where word[offset] != typed[offset] | 0x20 { return false }
+            return true
+        }
+    }
+}
+
+/// A password made of ten random words, 110 bits, for people who do not choose one.
+public enum GeneratedPassword {
+    /// Ten words in lower case, one blank between two.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public static func make() throws(TresorError) -> SecretBytes {
+        let kit = try RecoveryKit()
+        let words = try kit.words()
+        let span = words.span
+        var blanks = 0
+        var count = 0
+        while count < span.count, blanks < 10 {
+            if span[count] == 0x20 { blanks += 1 }
+            count += 1
+        }
+        return try SecretBytes(copying: span.extracting(first: blanks == 10 ? count - 1 : count))
+    }
+}
