@@ -65,15 +65,17 @@ import Tresor
         #expect(try home.logs() == [tresor(3), tresor(9), tresor(0xab)])
     }
 
-    @Test(arguments: [mode_t(0), 0o022, 0o077]) func A42_modesAreSetWhateverTheUmask(_ mask: mode_t) throws {
-        let former = umask(mask)
-        defer { umask(former) }
-        for object in Self.objects {
-            try home.replace(object, with: [1])
-            #expect(try mode(of: scratch[Self.path(object)]) == 0o600)
-        }
-        for directory in ["deep", "deep/data", "deep/data/logs", "deep/data/evidence", "state"] {
-            #expect(try mode(of: scratch[directory]) == 0o700)
+    @Test(arguments: [mode_t(0), 0o022, 0o077]) func A42_modesAreSetWhateverTheUmask(_ mask: mode_t) async {
+        await #expect(processExitsWith: .success) { [mask = mask as mode_t] in
+            umask(mask)
+            let tests = try DirectoryHomeTests()
+            for object in DirectoryHomeTests.objects {
+                try tests.home.replace(object, with: [1])
+                #expect(try mode(of: tests.scratch[DirectoryHomeTests.path(object)]) == 0o600)
+            }
+            for directory in ["deep", "deep/data", "deep/data/logs", "deep/data/evidence", "state"] {
+                #expect(try mode(of: tests.scratch[directory]) == 0o700)
+            }
         }
     }
 

@@ -32,9 +32,6 @@ import Tresor
     @Test func newFileIsWholeAndLeavesNothingElse() async throws {
         do { _ = try await SQLiteStore.open(at: path, creating: true) }
         #expect(try scratch.names == ["store.db"])
-        let umask = Foundation.umask(0o022)
-        Foundation.umask(umask)
-        #expect(try mode(of: path) == 0o666 & ~Int(umask))
         let queue = try DatabaseQueue(path: path)
         let answers = try await queue.read { database in
             try ["journal_mode", "application_id", "user_version", "integrity_check"].map {
@@ -46,6 +43,37 @@ import Tresor
             try Int.fetchOne(database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict")
         }
         #expect(strict == 5)
+    }
+
+    @Test(arguments: [mode_t(0), 0o022, 0o077]) func newFileHasItsModeFromTheUmask(_ mask: mode_t) async throws {
+        await #expect(processExitsWith: .success) { [mask = mask as mode_t] in
+            umask(mask)
+            let scratch = try Scratch()
+            let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
+            try await store.putHalf([1], user: user(1), device: device(1))
+            for name in ["store.db", "store.db-wal", "store.db-shm"] {
+                #expect(try mode(of: scratch[name]) == 0o666 & ~Int(mask))
+            }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs to become somebody else"))
+    func placeThatCannotBeWrittenIsReadOnly() async throws {
+        await #expect(processExitsWith: .success) {
+            let scratch = try Scratch()
+            do { _ = try await SQLiteStore.open(at: scratch["store.db"], creating: true) }
+            try setMode(0o644, of: scratch["store.db"])
+            try setMode(0o755, of: scratch.path)
+            #expect(seteuid(65534) == 0)
+            let creating = await errorOf { _ = try await SQLiteStore.open(at: scratch["new.db"], creating: true) }
+            let opening = await errorOf {
+                let store = try await SQLiteStore.open(at: scratch["store.db"], creating: false)
+                try await store.putHalf([1], user: user(1), device: device(1))
+            }
+            #expect(seteuid(0) == 0)
+            #expect(creating == .store(.readOnly))
+            #expect(opening == .store(.readOnly) || opening == .store(.inputOutput))
+        }
     }
 
     @Test func openingWritesNothing() async throws {
@@ -89,6 +117,22 @@ import Tresor
         #expect(log.count == 1)
         for store in stores { #expect(try await store.entries(of: tresor(1), from: 0, limit: 10) == log) }
         #expect(try scratch.names.allSatisfy { $0.hasPrefix("store.db") && !$0.hasSuffix(".new") })
+    }
+
+    @Test func A107_processesLoseNoEntry() async throws {
+        do { _ = try await SQLiteStore.open(at: path, creating: true) }
+        await withTaskGroup { [path] group in
+            for _ in 0..<4 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) { [path = path as String] in
+                        let store = try await SQLiteStore.open(at: path, creating: false)
+                        for _ in 0..<25 { try await appendAtTheEnd(of: store) }
+                    }
+                }
+            }
+        }
+        let store = try await SQLiteStore.open(at: path, creating: false)
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 1000).count == 100)
     }
 
     @Test func longWriteOfSomebodyElseIsBusy() async throws {
@@ -139,5 +183,15 @@ import Tresor
         let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: random(100_000))
         #expect(await errorOf { _ = try await store.append(change) } == .store(.full))
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 1).isEmpty)
+    }
+}
+
+/// Appends an entry of its own, again and again until nobody else was faster.
+private func appendAtTheEnd(of store: SQLiteStore) async throws {
+    while true {
+        let log = try await store.entries(of: tresor(1), from: 0, limit: 1000)
+        let change = LogChange(
+            tresor: tresor(1), sequence: UInt64(log.count), previous: log.last, entry: random(100))
+        if try await store.append(change) == .done { return }
     }
 }
