@@ -33,6 +33,7 @@ public final class DirectoryHome: Home {
         self.state = state
     }
 
+    /// The bytes of an object, at most 1 GiB, or `nil`.
     public func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
         guard let directory = try open(place(of: object).directory, creating: false) else { return nil }
         guard let file = try Self.openForReading(place(of: object).name, in: directory) else { return nil }
@@ -57,6 +58,7 @@ public final class DirectoryHome: Home {
         }
     }
 
+    /// Replaces an object by a file of mode 0600, durably. Evidence that is there already stays.
     public func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
         let place = place(of: object)
         guard let directory = try open(place.directory, creating: true) else { throw .failed(.inputOutput) }
@@ -66,6 +68,7 @@ public final class DirectoryHome: Home {
         _ = try file.commit(replacing: !object.isPermanent)
     }
 
+    /// Deletes an object, durably; success if there is none.
     public func delete(_ object: HomeObject) throws(TresorError) {
         let place = place(of: object)
         guard let directory = try open(place.directory, creating: false) else { return }
@@ -76,12 +79,14 @@ public final class DirectoryHome: Home {
         try SystemError.asFailed { () throws(SystemError) in try directory.synchronize() }
     }
 
+    /// The tresors of which there is a log, in byte order.
     public func logs() throws(TresorError) -> [TresorID] {
         guard let directory = try open(.logs, creating: false) else { return [] }
         let names = try SystemError.asFailed { () throws(SystemError) in try directory.names() }
         return names.compactMap { Digest(hexadecimal: $0).map(TresorID.init) }.sorted()
     }
 
+    /// Runs `body` under a lock on the file `lock`, which ends with the process that holds it.
     public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         let lock = try lock()
         try sweep()

@@ -23,6 +23,7 @@ public actor MemoryStore: Store {
     /// An empty store.
     public init() {}
 
+    /// Puts a card chain under its user id, if what lies there is `replacing` and nobody else has the handle.
     public func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) -> StoreOutcome {
@@ -34,21 +35,26 @@ public actor MemoryStore: Store {
         return .done
     }
 
+    /// The card chain of a user id, or `nil`.
     public func card(of user: UserID) -> [UInt8]? { cards[user]?.chain }
 
+    /// The card chains under a handle, compared as bytes, by rising user id.
     public func cards(handle: [UInt8]) -> [[UInt8]] {
         cards.filter { $0.value.handle == handle }.sorted { $0.key < $1.key }.map(\.value.chain)
     }
 
+    /// The user ids with a card that begin with `prefix`, in byte order, at most `limit`.
     public func users(prefix: [UInt8], limit: Int) -> [UserID] {
         Array(cards.keys.filter { $0.digest.bytes.starts(with: prefix) }.sorted().prefix(max(0, limit)))
     }
 
+    /// The entries of a log from `first` on, in order, at most `limit`.
     public func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
         guard let log = logs[tresor], let start = Int(exactly: first), start < log.count else { return [] }
         return Array(log[start...].prefix(max(0, limit)))
     }
 
+    /// Appends one entry and changes its wraps, if the log still ends where `change` says.
     public func append(_ change: LogChange) -> StoreOutcome {
         var log = logs[change.tresor] ?? []
         guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
@@ -59,26 +65,32 @@ public actor MemoryStore: Store {
         return .done
     }
 
+    /// The wraps of one member of one tresor, by rising epoch.
     public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) -> [[UInt8]] {
         let byEpoch = wraps[Membership(user: user, tresor: tresor)] ?? [:]
         guard let epoch else { return byEpoch.sorted { $0.key < $1.key }.map(\.value) }
         return byEpoch[epoch].map { [$0] } ?? []
     }
 
+    /// Puts wraps; those under the same user and epoch are replaced.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) { put(wraps, in: tresor) }
 
     private func put(_ new: [StoredWrap], in tresor: TresorID) {
         for wrap in new { wraps[Membership(user: wrap.user, tresor: tresor), default: [:]][wrap.epoch] = wrap.bytes }
     }
 
+    /// The tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) -> [TresorID] {
         wraps.keys.filter { $0.user == user }.map(\.tresor).sorted()
     }
 
+    /// Puts the half of a device slot.
     public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) { halves[user, default: [:]][device] = half }
 
+    /// The half of a device slot, or `nil`.
     public func half(user: UserID, device: DeviceID) -> [UInt8]? { halves[user]?[device] }
 
+    /// Deletes the halves of these devices, or of all devices of the user id.
     public func deleteHalves(user: UserID, devices: [DeviceID]?) {
         guard let devices else {
             halves[user] = nil
@@ -87,9 +99,12 @@ public actor MemoryStore: Store {
         for device in devices { halves[user]?[device] = nil }
     }
 
+    /// Puts a sealed identity copy; what lies under the locator is replaced.
     public func putKitCopy(_ copy: [UInt8], locator: Digest) { kitCopies[locator] = copy }
 
+    /// The sealed identity copy under a locator, or `nil`.
     public func kitCopy(locator: Digest) -> [UInt8]? { kitCopies[locator] }
 
+    /// Deletes a sealed identity copy.
     public func deleteKitCopy(locator: Digest) { kitCopies[locator] = nil }
 }

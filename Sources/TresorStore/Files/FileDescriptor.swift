@@ -85,7 +85,9 @@ package struct FileDescriptor: ~Copyable {
     }
 }
 
-private func systemWrite(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int { write(number, start, count) }
+private func systemWrite(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(number, start, count)
+}
 
 private func systemRead(_ number: Int32, _ start: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(number, start, count)

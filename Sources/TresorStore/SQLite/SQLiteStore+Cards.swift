@@ -8,6 +8,7 @@ extension SQLiteStore {
     /// More chains under one handle than this are not read: an honest file has one.
     private static let mostCardsOfAHandle = 64
 
+    /// Puts a card chain under its user id, if what lies there is `replacing` and nobody else has the handle.
     public func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
@@ -26,12 +27,14 @@ extension SQLiteStore {
         }
     }
 
+    /// The card chain of a user id, or `nil`.
     public func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob("SELECT chain FROM cards WHERE user = ?", [user.digest.data])
         }
     }
 
+    /// The card chains under a handle, compared as bytes, by rising user id. At most 64: an honest file has one.
     public func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
         try await read { database in
             try database.blobs(
@@ -40,6 +43,7 @@ extension SQLiteStore {
         }
     }
 
+    /// The user ids with a card that begin with `prefix`, in byte order, at most `limit`.
     public func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
         try await read { database in
             var sql = "SELECT user FROM cards WHERE user >= ?"

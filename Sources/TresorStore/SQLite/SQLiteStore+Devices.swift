@@ -5,6 +5,7 @@ import GRDB
 public import Tresor
 
 extension SQLiteStore {
+    /// Puts the half of a device slot. One it replaces is overwritten.
     public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         try await write(erasing: true) { database in
             try database.execute(
@@ -14,6 +15,7 @@ extension SQLiteStore {
         }
     }
 
+    /// The half of a device slot, or `nil`.
     public func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob(
@@ -21,6 +23,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Deletes the halves of these devices, or of all devices of the user id. Their bytes are overwritten.
     public func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         try await write(erasing: true) { database in
             guard let devices else {
@@ -35,6 +38,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Puts a sealed identity copy; what lies under the locator is replaced. Its bytes are overwritten.
     public func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
         try await write(erasing: true) { database in
             try database.execute(
@@ -44,12 +48,14 @@ extension SQLiteStore {
         }
     }
 
+    /// The sealed identity copy under a locator, or `nil`.
     public func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
         }
     }
 
+    /// Deletes a sealed identity copy. Its bytes are overwritten.
     public func deleteKitCopy(locator: Digest) async throws(TresorError) {
         try await write(erasing: true) { database in
             try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])

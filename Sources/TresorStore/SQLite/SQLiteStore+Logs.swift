@@ -5,6 +5,7 @@ import GRDB
 public import Tresor
 
 extension SQLiteStore {
+    /// The entries of a log from `first` on, in order, at most `limit`.
     public func entries(
         of tresor: TresorID, from first: UInt64, limit: Int
     ) async throws(TresorError) -> [[UInt8]] {
@@ -15,6 +16,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Appends one entry and changes its wraps, if the log still ends where `change` says.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         try await write(erasing: !change.removingWrapsOf.isEmpty) { database in
             guard try Self.ends(change, database) else { return .conflict }
@@ -42,6 +44,7 @@ extension SQLiteStore {
         return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
     }
 
+    /// The wraps of one member of one tresor, by rising epoch.
     public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
         try await read { database in
             guard let epoch else {
@@ -55,6 +58,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Puts wraps; those under the same user and epoch are replaced.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         try await write { database in try Self.put(wraps, in: tresor, database) }
     }
@@ -70,6 +74,7 @@ extension SQLiteStore {
         }
     }
 
+    /// The tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         try await read { database in
             try DatabaseValue.fetchAll(

@@ -58,6 +58,8 @@ public final class SQLiteStore: Store {
         configuration.label = "tresor.store"
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(5)
+        // Otherwise a rollback that fails, as it may with a damaged file, would be a trap.
+        configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             // Temporary copies of pages in files of their own would outlive what is deleted.
             try database.execute(

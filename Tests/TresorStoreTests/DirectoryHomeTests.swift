@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+import Tresor
+
+@testable import TresorStore
+
+@Suite struct DirectoryHomeTests {
+    static let objects: [HomeObject] = [
+        .identity, .pins, .heads, .deviceHalf, .log(tresor(1)), .log(tresor(2)), .evidence(digest(3)),
+    ]
+
+    let scratch: Scratch
+    let home: DirectoryHome
+
+    init() throws {
+        scratch = try Scratch()
+        home = DirectoryHome(data: scratch["deep/data"], state: scratch["state"])
+    }
+
+    static func path(_ object: HomeObject) -> String {
+        switch object {
+        case .identity: "deep/data/identity"
+        case .pins: "deep/data/pins"
+        case .heads: "deep/data/heads"
+        case .deviceHalf: "state/device-half"
+        case .log(let id): "deep/data/logs/" + id.digest.bytes.map { String(format: "%02x", $0) }.joined()
+        case .evidence(let hash): "deep/data/evidence/" + hash.bytes.map { String(format: "%02x", $0) }.joined()
+        }
+    }
+
+    @Test(arguments: objects) func objectIsReplacedReadAndDeleted(_ object: HomeObject) throws {
+        #expect(try home.read(object) == nil)
+        try home.delete(object)
+        #expect(try scratch.names.isEmpty)
+        let content = random(200_000)
+        try home.replace(object, with: content)
+        #expect(try home.read(object) == content)
+        #expect(try bytes(at: scratch[Self.path(object)]) == content)
+        try home.delete(object)
+        try home.delete(object)
+        #expect(try home.read(object) == nil)
+    }
+
+    @Test func objectsDoNotShareAPlace() throws {
+        for (index, object) in Self.objects.enumerated() { try home.replace(object, with: [UInt8(index)]) }
+        for (index, object) in Self.objects.enumerated() { #expect(try home.read(object) == [UInt8(index)]) }
+        try home.replace(.identity, with: [])
+        #expect(try home.read(.identity) == [])
+    }
+
+    @Test func evidenceIsNeverReplaced() throws {
+        try home.replace(.evidence(digest(1)), with: [1])
+        try home.replace(.evidence(digest(1)), with: [2])
+        #expect(try home.read(.evidence(digest(1))) == [1])
+    }
+
+    @Test func logsAreListed() throws {
+        #expect(try home.logs().isEmpty)
+        for id in [UInt8(9), 0xab, 3] { try home.replace(.log(tresor(id)), with: [id]) }
+        try write([], to: scratch["deep/data/logs/other"])
+        try write([], to: scratch["deep/data/logs/" + String(repeating: "A", count: 64)])
+        #expect(try home.logs() == [tresor(3), tresor(9), tresor(0xab)])
+    }
+
+    @Test(arguments: [mode_t(0), 0o022, 0o077]) func A42_modesAreSetWhateverTheUmask(_ mask: mode_t) async {
+        await #expect(processExitsWith: .success) { [mask = mask as mode_t] in
+            umask(mask)
+            let tests = try DirectoryHomeTests()
+            for object in DirectoryHomeTests.objects {
+                try tests.home.replace(object, with: [1])
+                #expect(try mode(of: tests.scratch[DirectoryHomeTests.path(object)]) == 0o600)
+            }
+            for directory in ["deep", "deep/data", "deep/data/logs", "deep/data/evidence", "state"] {
+                #expect(try mode(of: tests.scratch[directory]) == 0o700)
+            }
+        }
+    }
+
+    @Test(arguments: [HomeObject.identity, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
+    func A42_secretsOpenToOthersAreRefused(_ object: HomeObject, _ mode: Int) throws {
+        try home.replace(object, with: [1])
+        try setMode(mode, of: scratch[Self.path(object)])
+        #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
+        try setMode(0o600, of: scratch[Self.path(object)])
+        #expect(try home.read(object) == [1])
+    }
+
+    @Test(arguments: objects) func A42_objectsOthersCanWriteAreRefused(_ object: HomeObject) throws {
+        try home.replace(object, with: [1])
+        try setMode(0o602, of: scratch[Self.path(object)])
+        #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
+    }
+
+    @Test(arguments: [0o777, 0o770, 0o702]) func A42_directoriesOthersCanWriteAreRefused(_ mode: Int) throws {
+        for object in Self.objects { try home.replace(object, with: [1]) }
+        for (directory, object) in [
+            ("deep/data", HomeObject.pins), ("deep/data", .log(tresor(1))), ("state", .deviceHalf),
+        ] {
+            try setMode(mode, of: scratch[directory])
+            #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
+            #expect(throws: TresorError.failed(.permissions)) { try home.replace(object, with: [2]) }
+            #expect(throws: TresorError.failed(.permissions)) { try home.delete(object) }
+            try setMode(0o700, of: scratch[directory])
+            #expect(try home.read(object) == [1])
+        }
+        try setMode(mode, of: scratch["deep/data"])
+        #expect(throws: TresorError.failed(.permissions)) { try home.exclusively { () throws(TresorError) in } }
+        #expect(throws: TresorError.failed(.permissions)) { try home.logs() }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs to give a file away"))
+    func A42_foreignSecretsAreRefused() throws {
+        for object in [HomeObject.identity, .deviceHalf] {
+            try home.replace(object, with: [1])
+            #expect(chown(scratch[Self.path(object)], 12345, 12345) == 0)
+            #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
+        }
+        #expect(chown(scratch["deep/data"], 12345, 12345) == 0)
+        #expect(throws: TresorError.failed(.permissions)) { try home.read(.pins) }
+    }
+
+    @Test(arguments: objects) func A103_linkAtTheTargetIsReplacedNotFollowed(_ object: HomeObject) throws {
+        try home.replace(object, with: [1])
+        let path = scratch[Self.path(object)]
+        try write([7], to: scratch["victim"])
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: scratch["victim"])
+        #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
+        try home.replace(object, with: [2])
+        #expect(try bytes(at: scratch["victim"]) == [7])
+        if object != .evidence(digest(3)) { #expect(try home.read(object) == [2]) }
+    }
+
+    @Test func A103_whatIsNoFileIsNeitherReadNorReplaced() throws {
+        try home.replace(.pins, with: [1])
+        #expect(mkfifo(scratch["deep/data/identity"], 0o600) == 0)
+        #expect(throws: TresorError.failed(.inputOutput)) { try home.read(.identity) }
+        #expect(throws: TresorError.failed(.inputOutput)) { try home.replace(.identity, with: [1]) }
+    }
+
+    @Test func A107_lockHoldsBetweenTwoHomesAndEndsAtFiveSeconds() async throws {
+        let other = DirectoryHome(data: scratch["deep/data"], state: scratch["state"])
+        let start = ContinuousClock.now
+        try home.exclusively { () throws(TresorError) -> Void in
+            #expect(throws: TresorError.busy) { try other.exclusively { () throws(TresorError) in } }
+        }
+        #expect((.seconds(4.9) ... .seconds(8)).contains(ContinuousClock.now - start))
+        #expect(try other.exclusively { () throws(TresorError) in 7 } == 7)
+    }
+
+    @Test func A107_lockEndsWithAnError() throws {
+        for _ in 0..<2 {
+            #expect(throws: TresorError.forked) {
+                try home.exclusively { () throws(TresorError) in throw .forked }
+            }
+        }
+    }
+
+    @Test func A107_manyAtOnceLoseNothing() async throws {
+        let paths = (scratch["deep/data"], scratch["state"])
+        try home.replace(.heads, with: [0])
+        await withTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    let home = DirectoryHome(data: paths.0, state: paths.1)
+                    _ = try? home.exclusively { () throws(TresorError) in
+                        let count = try home.read(.heads)?.first ?? 0
+                        try home.replace(.heads, with: [count + 1])
+                    }
+                }
+            }
+        }
+        #expect(try home.read(.heads) == [20])
+    }
+
+    @Test func A105_temporariesOfTheDeadAreSweptAndThoseOfTheLivingAreNot() throws {
+        try home.replace(.deviceHalf, with: [1])
+        try home.replace(.log(tresor(1)), with: [1])
+        let stale = ["deep/data/.tresor-1.tmp", "deep/data/logs/.tresor-2.tmp", "state/.tresor-3.tmp"]
+        for name in stale { try write([1], to: scratch[name]) }
+        try write([1], to: scratch["deep/data/.tresor-other"])
+        do {
+            let living = try AtomicFile(at: scratch["deep/data/pins"], mode: 0o600)
+            try living.write([5].span)
+            try home.exclusively { () throws(TresorError) in }
+            for name in stale { #expect(!FileManager.default.fileExists(atPath: scratch[name])) }
+            #expect(FileManager.default.fileExists(atPath: scratch["deep/data/.tresor-other"]))
+            #expect(try living.commit(replacing: true))
+        }
+        #expect(try home.read(.pins) == [5])
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+import Testing
+import Tresor
+import TresorStore
+
+@Suite struct ErasureTests {
+    let scratch: Scratch
+    var path: String { scratch["store.db"] }
+
+    init() throws { scratch = try Scratch() }
+
+    /// Which of `needles`, all random, occur in any file of the store, be it only eight of their bytes.
+    private func found(_ needles: [[UInt8]]) throws -> [[UInt8]] {
+        var owners: [UInt64: Int] = [:]
+        for (index, needle) in needles.enumerated() {
+            for start in stride(from: 0, through: needle.count - 8, by: 8) {
+                owners[needle[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }] = index
+            }
+        }
+        var found: Set<Int> = []
+        for name in try scratch.names {
+            var window: UInt64 = 0
+            for byte in try bytes(at: scratch[name]) {
+                window = window << 8 | UInt64(byte)
+                if let owner = owners[window] { found.insert(owner) }
+            }
+        }
+        return found.sorted().map { needles[$0] }
+    }
+
+    @Test func A35_deletedHalfIsGoneFromTheFile() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        var kept: [(device: DeviceID, half: [UInt8])] = []
+        var deleted: [[UInt8]] = []
+        for round in 0..<120 {
+            guard let device = DeviceID(random(16)) else { continue }
+            let half = random(32)
+            try await store.putHalf(half, user: user(1), device: device)
+            kept.append((device, half))
+            guard round % 3 == 2 else { continue }
+            let victim = kept.remove(at: .random(in: kept.indices))
+            #expect(try found([victim.half]).count == 1)
+            try await store.deleteHalves(user: user(1), devices: [victim.device])
+            deleted.append(victim.half)
+            #expect(try found([victim.half]).isEmpty)
+        }
+        #expect(try found(deleted).isEmpty)
+        #expect(try found(kept.map(\.half)).count == kept.count)
+        try await store.deleteHalves(user: user(1), devices: nil)
+        #expect(try found(deleted + kept.map(\.half)).isEmpty)
+    }
+
+    @Test func A35_replacedHalfIsGoneFromTheFile() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let half = random(32)
+        try await store.putHalf(half, user: user(1), device: device(1))
+        #expect(try found([half]).count == 1)
+        try await store.putHalf(random(32), user: user(1), device: device(1))
+        #expect(try found([half]).isEmpty)
+    }
+
+    @Test func A35_wrapsOfARemovedMemberAreGoneFromTheFile() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        var wraps: [StoredWrap] = []
+        for member in UInt8(1)...20 {
+            for epoch in UInt64(1)...5 {
+                let bytes = random(1200 + Int(member))
+                wraps.append(StoredWrap(user: UserID(digest(member &* 37, member)), epoch: epoch, bytes: bytes))
+            }
+        }
+        let first = LogChange(
+            tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: wraps.shuffled())
+        #expect(try await store.append(first) == .done)
+        #expect(try found(wraps.map(\.bytes)).count == wraps.count)
+        let removed = Set(wraps.map(\.user).shuffled().prefix(20))
+        let change = LogChange(
+            tresor: tresor(1), sequence: 1, previous: [0], entry: [1],
+            putting: wraps.map { StoredWrap(user: $0.user, epoch: 6, bytes: random(1250)) },
+            removingWrapsOf: Array(removed))
+        #expect(try await store.append(change) == .done)
+        #expect(try found(wraps.filter { removed.contains($0.user) }.map(\.bytes)).isEmpty)
+        let rest = wraps.filter { !removed.contains($0.user) }.map(\.bytes)
+        #expect(try found(rest).count == rest.count)
+    }
+
+    @Test func A35_replacedAndDeletedKitCopiesAreGoneFromTheFile() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let copies = [random(9000), random(9000)]
+        try await store.putKitCopy(copies[0], locator: digest(1))
+        #expect(try found(copies) == [copies[0]])
+        try await store.putKitCopy(copies[1], locator: digest(1))
+        #expect(try found(copies) == [copies[1]])
+        try await store.deleteKitCopy(locator: digest(1))
+        #expect(try found(copies).isEmpty)
+    }
+
+    @Test func A35_nextDeletionMakesUpForOneThatAReaderHeldUp() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let half = random(32)
+        try await store.putHalf(half, user: user(1), device: device(1))
+        let reader = try stranger(at: path)
+        try await reader.writeWithoutTransaction {
+            try $0.execute(sql: "BEGIN")
+            _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
+        }
+        try await store.deleteHalves(user: user(1), devices: nil)
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try await store.deleteHalves(user: user(1), devices: nil)
+        #expect(try found([half]).isEmpty)
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+import Testing
+import Tresor
+
+@testable import TresorStore
+
+@Suite struct SQLiteStoreTests {
+    let scratch: Scratch
+    var path: String { scratch["store.db"] }
+
+    init() throws { scratch = try Scratch() }
+
+    @Test func missingFileIsNotFound() async throws {
+        #expect(await errorOf { _ = try await SQLiteStore.open(at: path, creating: false) } == .notFound)
+        #expect(try scratch.names.isEmpty)
+    }
+
+    @Test func missingDirectoryIsAnErrorOfTheStore() async {
+        let path = scratch["none/store.db"]
+        #expect(await errorOf { _ = try await SQLiteStore.open(at: path, creating: true) } == .store(.inputOutput))
+        #expect(await errorOf { _ = try await SQLiteStore.open(at: path, creating: false) } == .notFound)
+    }
+
+    @Test func directoryInItsPlaceIsAnErrorOfTheStore() async {
+        let error = await errorOf { _ = try await SQLiteStore.open(at: scratch.path, creating: true) }
+        #expect(error == .store(.inputOutput))
+    }
+
+    @Test func newFileIsWholeAndLeavesNothingElse() async throws {
+        do { _ = try await SQLiteStore.open(at: path, creating: true) }
+        #expect(try scratch.names == ["store.db"])
+        let queue = try DatabaseQueue(path: path)
+        let answers = try await queue.read { database in
+            try ["journal_mode", "application_id", "user_version", "integrity_check"].map {
+                try String.fetchOne(database, sql: "PRAGMA \($0)")
+            }
+        }
+        #expect(answers == ["wal", "\(0x5452_5352)", "1", "ok"])
+        let strict = try await queue.read { database in
+            try Int.fetchOne(database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict")
+        }
+        #expect(strict == 5)
+    }
+
+    @Test(arguments: [mode_t(0), 0o022, 0o077]) func newFileHasItsModeFromTheUmask(_ mask: mode_t) async throws {
+        await #expect(processExitsWith: .success) { [mask = mask as mode_t] in
+            umask(mask)
+            let scratch = try Scratch()
+            let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
+            try await store.putHalf([1], user: user(1), device: device(1))
+            for name in ["store.db", "store.db-wal", "store.db-shm"] {
+                #expect(try mode(of: scratch[name]) == 0o666 & ~Int(mask))
+            }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "needs to become somebody else"))
+    func placeThatCannotBeWrittenIsReadOnly() async throws {
+        await #expect(processExitsWith: .success) {
+            let scratch = try Scratch()
+            do { _ = try await SQLiteStore.open(at: scratch["store.db"], creating: true) }
+            try setMode(0o644, of: scratch["store.db"])
+            try setMode(0o755, of: scratch.path)
+            #expect(seteuid(65534) == 0)
+            let creating = await errorOf { _ = try await SQLiteStore.open(at: scratch["new.db"], creating: true) }
+            let opening = await errorOf {
+                let store = try await SQLiteStore.open(at: scratch["store.db"], creating: false)
+                try await store.putHalf([1], user: user(1), device: device(1))
+            }
+            #expect(seteuid(0) == 0)
+            #expect(creating == .store(.readOnly))
+            #expect(opening == .store(.readOnly) || opening == .store(.inputOutput))
+        }
+    }
+
+    @Test func openingWritesNothing() async throws {
+        do { _ = try await SQLiteStore.open(at: path, creating: true) }
+        let before = try bytes(at: path)
+        do {
+            let store = try await SQLiteStore.open(at: path, creating: true)
+            #expect(try await store.card(of: user(1)) == nil)
+            #expect(try bytes(at: path + "-wal").isEmpty)
+        }
+        #expect(try bytes(at: path) == before)
+    }
+
+    @Test func connectionIsSetAsItMustBe() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let settings = try await store.read { database in
+            try ["synchronous", "secure_delete", "trusted_schema", "cell_size_check", "temp_store"].map {
+                try Int.fetchOne(database, sql: "PRAGMA \($0)")
+            }
+        }
+        #expect(settings == [2, 1, 0, 1, 2])
+    }
+
+    @Test func contentSurvivesReopening() async throws {
+        do {
+            let store = try await SQLiteStore.open(at: path, creating: true)
+            #expect(try await store.putCard([1], user: user(1), handle: [2], replacing: nil) == .done)
+        }
+        let store = try await SQLiteStore.open(at: path, creating: false)
+        #expect(try await store.card(of: user(1)) == [1])
+    }
+
+    @Test(arguments: 0..<5) func manyMayCreateAtOnceAndOneAppends(_ round: Int) async throws {
+        let path = path
+        let stores = try await withThrowingTaskGroup(of: SQLiteStore.self) { group in
+            for _ in 0..<8 { group.addTask { try await SQLiteStore.open(at: path, creating: true) } }
+            return try await group.reduce(into: [SQLiteStore]()) { $0.append($1) }
+        }
+        #expect(try await race(stores) == 1)
+        let log = try await stores[0].entries(of: tresor(1), from: 0, limit: 10)
+        #expect(log.count == 1)
+        for store in stores { #expect(try await store.entries(of: tresor(1), from: 0, limit: 10) == log) }
+        #expect(try scratch.names.allSatisfy { $0.hasPrefix("store.db") && !$0.hasSuffix(".new") })
+    }
+
+    @Test func A107_processesLoseNoEntry() async throws {
+        do { _ = try await SQLiteStore.open(at: path, creating: true) }
+        await withTaskGroup { [path] group in
+            for _ in 0..<4 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) { [path = path as String] in
+                        let store = try await SQLiteStore.open(at: path, creating: false)
+                        for _ in 0..<25 { try await appendAtTheEnd(of: store) }
+                    }
+                }
+            }
+        }
+        let store = try await SQLiteStore.open(at: path, creating: false)
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 1000).count == 100)
+    }
+
+    @Test func longWriteOfSomebodyElseIsBusy() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let other = try stranger(at: path)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let start = ContinuousClock.now
+        let error = await errorOf { try await store.putHalf([1], user: user(1), device: device(1)) }
+        #expect(error == .busy)
+        #expect(ContinuousClock.now - start >= .seconds(4))
+        #expect(try await store.half(user: user(1), device: device(1)) == nil)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try await store.putHalf([1], user: user(1), device: device(1))
+        #expect(try await store.half(user: user(1), device: device(1)) == [1])
+    }
+
+    @Test func readerDoesNotStopADeletion() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        try await store.putHalf([1], user: user(1), device: device(1))
+        let other = try stranger(at: path)
+        try await other.writeWithoutTransaction {
+            try $0.execute(sql: "BEGIN")
+            _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
+        }
+        try await store.deleteHalves(user: user(1), devices: nil)
+        #expect(try await store.half(user: user(1), device: device(1)) == nil)
+    }
+
+    @Test(arguments: [
+        (ResultCode.SQLITE_BUSY, TresorError.busy), (.SQLITE_BUSY_SNAPSHOT, .busy), (.SQLITE_LOCKED, .busy),
+        (.SQLITE_FULL, .store(.full)), (.SQLITE_READONLY, .store(.readOnly)),
+        (.SQLITE_READONLY_DIRECTORY, .store(.readOnly)), (.SQLITE_CORRUPT, .store(.damaged)),
+        (.SQLITE_NOTADB, .store(.damaged)), (.SQLITE_IOERR, .store(.inputOutput)),
+        (.SQLITE_IOERR_FSYNC, .store(.inputOutput)), (.SQLITE_IOERR_NOMEM, .store(.memory)),
+        (.SQLITE_CANTOPEN, .store(.inputOutput)), (.SQLITE_ERROR, .store(.other)),
+        (.SQLITE_CONSTRAINT_DATATYPE, .store(.damaged)),
+    ])
+    func resultCodesHaveTheirNames(_ code: ResultCode, _ expected: TresorError) {
+        #expect(TresorError(sqlite: code) == expected)
+    }
+
+    @Test func fullFileIsAnErrorAndChangesNothing() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        try await store.write { database in
+            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+            try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+        }
+        let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: random(100_000))
+        #expect(await errorOf { _ = try await store.append(change) } == .store(.full))
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 1).isEmpty)
+    }
+}
+
+/// Appends an entry of its own, again and again until nobody else was faster.
+private func appendAtTheEnd(of store: SQLiteStore) async throws {
+    while true {
+        let log = try await store.entries(of: tresor(1), from: 0, limit: 1000)
+        let change = LogChange(
+            tresor: tresor(1), sequence: UInt64(log.count), previous: log.last, entry: random(100))
+        if try await store.append(change) == .done { return }
+    }
+}
