@@ -12,6 +12,8 @@ public enum Act: Hashable, Sendable {
     case rotate
     /// Gives another name.
     case rename(Name)
+    /// Puts this person's next card in the place of the one the log holds.
+    case renew
 }
 
 /// What an act means at one state of the log. When the log has moved on and the meaning is no longer the same, the act is not done.
@@ -30,10 +32,12 @@ public struct Effect: Hashable, Sendable {
     public var epoch: UInt64?
     /// Whether the name changes.
     public var renames = false
+    /// The generation that this person's entries have from then on.
+    public var generation: UInt32?
 
     /// Whether nothing is to be done.
     public var isNothing: Bool {
-        admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames
+        admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
     }
 }
 
@@ -45,7 +49,8 @@ extension Session {
     /// - Throws: ``TresorError/noAccess`` without the right to it; ``TresorError/notFound`` for revoking somebody who was never in;
     ///   ``TresorError/usage`` for an act that makes no sense; ``TresorError/unverified`` when the owner is not.
     public func effect(of act: Act, in state: State) throws(TresorError) -> Effect {
-        guard let me = state.members[identity.user], state.chain(of: identity.user)?.newest == identity.chain.newest
+        guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
+            identity.chain.extends(chain), act == .renew || chain == identity.chain
         else { throw .noAccess }
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
@@ -73,6 +78,8 @@ extension Session {
             guard me.role == .owner else { throw .noAccess }
             guard !name.isEmpty else { throw .usage }
             effect.renames = true
+        case .renew where chain != identity.chain: effect.generation = chain.newest.generation + 1
+        case .renew: break
         }
         return effect
     }
@@ -158,8 +165,8 @@ extension Session {
 
     /// Turns dates that have passed into removals, where this person is an owner (SPEC §9.7).
     private func removeEnded(in state: State, except act: Act) async throws(TresorError) -> State {
-        guard state.members[identity.user]?.role == .owner, act != .leave else { return state }
-        let now = client.clock()
+        guard state.members[identity.user]?.role == .owner, act != .leave, act != .renew else { return state }
+        let now = max(client.clock(), state.lastTimes[identity.user] ?? 0)
         let ended = state.members.filter { user, member in
             user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
         }
@@ -177,8 +184,8 @@ extension Session {
         let sequence = state.head.sequence + 1
         let draft = try await draft(act, effect, in: state)
         let entry = try Entry(
-            tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity, time: client.clock(),
-            body: draft.body)
+            tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
+            generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
         try fold.apply(entry)
         let outcome = try await client.store.append(

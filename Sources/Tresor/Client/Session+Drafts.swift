@@ -4,6 +4,8 @@
 struct Draft {
     let body: EntryBody
     var wraps: [StoredWrap] = []
+    /// The generation that signs, if it is not the newest.
+    var generation: UInt32?
 }
 
 extension Session {
@@ -29,6 +31,11 @@ extension Session {
         case .rename(let name):
             let keys = try await keys(of: state.epoch, in: state)
             return Draft(body: .rename(try seal(name, under: keys, in: state)))
+        case .renew:
+            guard let generation = effect.generation, let card = identity.chain.card(generation: generation) else {
+                throw .usage
+            }
+            return Draft(body: .renew(card), generation: generation - 1)
         }
     }
 
@@ -66,7 +73,7 @@ extension Session {
             name, under: keys.content, tresor: state.tresor, epoch: keys.epoch, sequence: state.head.sequence + 1)
     }
 
-    private func wraps(
+    func wraps(
         _ keys: EpochKeys, for members: [UserID: Member], in state: State
     ) throws(TresorError) -> [StoredWrap] {
         var wraps: [StoredWrap] = []

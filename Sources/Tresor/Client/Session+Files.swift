@@ -10,6 +10,8 @@ public struct Expectations: Sendable {
     public var author: UserID?
     /// Whether its author must still be owner or writer, with the same generation; else ``TresorError/noAccess``.
     public var currentAuthor = false
+    /// Whether to read although the store shows another history than before, judged by the log this home has verified. Nothing is remembered then.
+    public var acceptingForked = false
     /// Whether to read although nobody compared the owner's number. Nothing is remembered then.
     public var acceptingUnverified = false
 
@@ -72,8 +74,31 @@ extension Session {
             return try await client.state(
                 of: file.header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
         } catch {
+            if error == .forked, expecting.acceptingForked,
+                let known = try client.verifiedLog(of: file.header.tresor)
+            {
+                return known.state
+            }
             throw error == .notFound ? .noAccess : error
         }
+    }
+
+    /// Seals a file again under the current key of its tresor. The first author, their signature and standing stay with it (SPEC §10.7).
+    ///
+    /// - Returns: `nil` for a file that is sealed under the current key already.
+    /// - Throws: what opening and sealing throw.
+    public func reseal(
+        _ file: SealedFile, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> SealedFile? {
+        let opened = try await open(file, expecting: expecting)
+        var state = try await client.state(of: opened.tresor)
+        try checkMayWrite(in: state)
+        if state.rotateFirst { state = try await perform(.rotate, on: state.tresor).state }
+        guard opened.epoch != state.epoch else { return nil }
+        let keys = try await keys(of: state.epoch, in: state)
+        return try SealedFile.seal(
+            opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys, state: state,
+            author: identity, time: client.clock())
     }
 
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.

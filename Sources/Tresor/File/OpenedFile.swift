@@ -70,6 +70,9 @@ public struct OpenedFile: Hashable, Sendable {
     /// Who wrote it first, when it was sealed again.
     public let origin: FileAuthor?
 
+    /// The first author's signature and where it stood, to be carried along when the content is sealed again.
+    let authorship: Authorship
+
     /// Whose content it is: the first author.
     public var author: FileAuthor { origin ?? sealer }
 
@@ -80,6 +83,7 @@ public struct OpenedFile: Hashable, Sendable {
         tresor = payload.authorship.header.tresor
         epoch = payload.authorship.header.epoch
         sealer = FileAuthor(payload.authorship, in: state)
+        authorship = payload.origin ?? payload.authorship
         origin = payload.origin.map { FileAuthor($0, in: state) }
     }
 }

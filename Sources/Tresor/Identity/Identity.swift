@@ -50,9 +50,12 @@ public final class Identity: Sendable {
         try signing.sign(label.message(bytes))
     }
 
-    /// The signature of an earlier generation, for the entry that replaces it.
+    /// The signature of one generation; an earlier one signs the entry that replaces it.
     func sign(_ label: Label, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
-        guard generation <= self.generation else { throw .noAccess }
+        guard generation < self.generation else {
+            guard generation == self.generation else { throw .noAccess }
+            return try sign(label, bytes)
+        }
         let key = try Self.signingKey(generations[Int(self.generation - generation)].seed)
         return try key.sign(label.message(bytes))
     }

@@ -134,7 +134,7 @@ extension IdentityFile {
     /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered`` when the halves do not
     ///   belong together.
     func open(
-        device: borrowing DeviceHalf, storeHalf: borrowing SecretBytes, now: UInt64
+        device: DeviceHalf, storeHalf: borrowing SecretBytes, now: UInt64
     ) throws(TresorError) -> Identity {
         guard let slot = slots.first(where: { $0.id == device.id }), case .device(_, let until) = slot.kind,
             device.user == chain.user, now <= until
@@ -144,7 +144,7 @@ extension IdentityFile {
 
     /// The same file with one more remembered device.
     func adding(
-        _ device: borrowing DeviceHalf, storeHalf: borrowing SecretBytes, name: Name, since: UInt64, until: UInt64,
+        _ device: DeviceHalf, storeHalf: borrowing SecretBytes, name: Name, since: UInt64, until: UInt64,
         identity: Identity
     ) throws(TresorError) -> IdentityFile {
         let slot = try identity.seal(
@@ -156,60 +156,6 @@ extension IdentityFile {
     /// The same file without these devices.
     func removing(_ devices: [DeviceID], identity: Identity) throws(TresorError) -> IdentityFile {
         try IdentityFile(of: identity, previous: previous, slots: slots.filter { !devices.contains($0.id) })
-    }
-}
-
-/// This device's half of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
-struct DeviceHalf: ~Copyable, Sendable {
-    let user: UserID
-    let id: DeviceID
-    let half: SecretKey<DeviceUse>
-
-    static let byteCount = 8 + 2 + 32 + 16 + 32
-
-    init(user: UserID) throws(TresorError) {
-        self.user = user
-        id = try DeviceID.random()
-        half = try SecretKey()
-    }
-
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bytes: borrowing SecretBytes) throws(TresorError) {
-        guard bytes.count == Self.byteCount else { throw .altered }
-        var decoder = ByteDecoder(bytes.span.extracting(first: Self.byteCount - 32).array)
-        try decoder.preamble(.device)
-        let user = UserID(try decoder.digest())
-        guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
-        let half = try SecretKey<DeviceUse>(SecretBytes(copying: bytes.span.extracting(last: 32)))
-        self.user = user
-        self.id = id
-        self.half = half
-    }
-
-    func encoded() throws(TresorError) -> SecretBytes {
-        var encoder = ByteEncoder()
-        encoder.preamble(.device)
-        encoder.digest(user.digest)
-        encoder.raw(id.bytes)
-        let prefix = encoder.bytes
-        return try SecretBytes(count: Self.byteCount) { (output) throws(TresorError) in
-            for (index, byte) in prefix.enumerated() { output[index] = byte }
-            half.copy(into: &output, at: prefix.count)
-        }
-    }
-
-    borrowing func slotKey(storeHalf: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
-        try half.derive(.slotDevice, context: storeHalf.span)
-    }
-}
-
-/// The use of a device half.
-enum DeviceUse: KeyUse {}
-
-extension DeviceID {
-    static func random() throws(TresorError) -> DeviceID {
-        guard let id = DeviceID(try randomBytes(16)) else { throw .failed(.other) }
-        return id
     }
 }
 

@@ -44,9 +44,11 @@ struct Entry: Hashable, Sendable {
 
     /// Writes and signs an entry.
     ///
+    /// - Parameter generation: which of the author's generations signs; `nil` for the newest.
     /// - Throws: ``TresorError/usage`` when it would be larger than 1 MiB.
     init(
-        tresor: TresorID, sequence: UInt64, previous: Digest, author: Identity, time: UInt64, body: EntryBody
+        tresor: TresorID, sequence: UInt64, previous: Digest, author: Identity, generation: UInt32? = nil,
+        time: UInt64, body: EntryBody
     ) throws(TresorError) {
         var encoder = ByteEncoder()
         encoder.preamble(.entry)
@@ -54,7 +56,8 @@ struct Entry: Hashable, Sendable {
         encoder.integer(sequence)
         encoder.digest(previous)
         encoder.digest(author.user.digest)
-        encoder.integer(author.generation)
+        let generation = generation ?? author.generation
+        encoder.integer(generation)
         encoder.integer(time)
         body.encode(into: &encoder)
         guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else { throw .usage }
@@ -62,10 +65,10 @@ struct Entry: Hashable, Sendable {
         self.sequence = sequence
         self.previous = previous
         self.author = author.user
-        self.generation = author.generation
+        self.generation = generation
         self.time = time
         self.body = body
         signed = encoder.bytes
-        signature = try author.sign(.entrySignature, signed)
+        signature = try author.sign(.entrySignature, signed, generation: generation)
     }
 }

@@ -65,6 +65,8 @@ extension Judge {
         state?.head = Head(sequence: entry.sequence, hash: hash)
         state?.headTime = entry.time
         state?.hashes.append(hash)
+        let lastTime = state?.lastTimes[entry.author] ?? 0
+        state?.lastTimes[entry.author] = max(entry.time, lastTime)
         switch entry.body {
         case .genesis, .epoch: break
         case .grant(let grant): admit(grant, to: &state)

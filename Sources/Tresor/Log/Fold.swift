@@ -112,7 +112,7 @@ struct Judge {
             hashes: [hash], changes: [entry.author: [record(.admitted(.owner))]],
             generations: [
                 entry.author: [State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)]
-            ])
+            ], lastTimes: [entry.author: entry.time])
     }
 
     /// R11 to R16.

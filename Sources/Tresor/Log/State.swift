@@ -80,6 +80,8 @@ public struct State: Sendable {
     var changes: [UserID: [ChangeRecord]]
     /// From which entry on somebody's generation counts, in order.
     var generations: [UserID: [GenerationRecord]]
+    /// The latest time that each author's entries carry.
+    var lastTimes: [UserID: UInt64]
     /// Entries after which *rotate first* was set or cleared, in order.
     var rotateFirstRecords: [RotateFirstRecord] = []
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Remembered devices (SPEC §8.3).
+extension Client {
+    /// Whether this device was remembered: its half is in the home.
+    public func isRemembered() throws(TresorError) -> Bool {
+        try home.read(.deviceHalf) != nil
+    }
+
+    /// The id of this device, if it is remembered.
+    public func deviceID() throws(TresorError) -> DeviceID? {
+        try deviceHalf()?.id
+    }
+
+    /// Opens this home's identity with this device's half and the store's.
+    ///
+    /// - Throws: ``TresorError/notFound`` when the device is not remembered; ``TresorError/noAccess`` when the store has no half, or the slot is gone or
+    ///   expired; ``TresorError/altered`` when the halves do not belong together.
+    public func unlockWithDevice() async throws(TresorError) -> Session {
+        let file = try identityFile()
+        guard let half = try deviceHalf() else { throw .notFound }
+        guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
+        guard bytes.count == 32 else { throw .altered }
+        let storeHalf = try SecretBytes(copying: bytes.span)
+        let now = max(clock(), try newestOwnTime(of: half.user))
+        return Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: now))
+    }
+
+    /// Destroys this device's half, then the store's. Needs no password and is repeatable: without the half here, nothing is done.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when the store's half could not be deleted; the half here is gone all the same.
+    public func forgetDevice() async throws(TresorError) {
+        let half = try? deviceHalf()
+        try home.delete(.deviceHalf)
+        guard let half else { return }
+        try await store.deleteHalves(user: half.user, devices: [half.id])
+    }
+
+    private func deviceHalf() throws(TresorError) -> DeviceHalf? {
+        guard let bytes = try home.read(.deviceHalf) else { return nil }
+        return try DeviceHalf(try SecretBytes(copying: bytes.span))
+    }
+
+    /// The newest time that this person's own entries in the verified logs carry: a clock that was set back does not lengthen an expiry.
+    private func newestOwnTime(of user: UserID) throws(TresorError) -> UInt64 {
+        var newest: UInt64 = 0
+        for tresor in try knownTresors() {
+            guard let known = try verifiedLog(of: tresor) else { continue }
+            newest = max(newest, known.state.lastTimes[user] ?? 0)
+        }
+        return newest
+    }
+}
+
+/// Getting back in (SPEC §8.2).
+extension Client {
+    /// Opens the identity with the 24 words: from this home, or in an empty home from the copy in the store, and gives it a new password.
+    /// Recovery into an empty home deletes all device halves of this person from the store. Blocks for about a second.
+    ///
+    /// - Returns: the session, and whether the identity came from the store. Pins and heads then start anew.
+    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``.
+    public func recover(
+        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
+    ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
+        if let present = try home.read(.identity) {
+            let file = try IdentityFile(present)
+            let identity = try file.open(kit: kit)
+            try replaceIdentity(
+                present,
+                with: try file.settingPassword(newPassword, cost: cost, time: clock(), identity: identity))
+            return (Session(client: self, identity: identity), false)
+        }
+        guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
+        let copy = try IdentityFile(bytes)
+        let identity = try copy.open(kit: kit)
+        try await store.deleteHalves(user: identity.user, devices: nil)
+        let file = try copy.settingPassword(newPassword, cost: cost, time: clock(), identity: identity)
+        try home.exclusively { () throws(TresorError) in
+            guard try home.read(.identity) == nil else { throw .busy }
+            try home.replace(.identity, with: file.bytes)
+        }
+        return (Session(client: self, identity: identity), true)
+    }
+
+    /// Replaces the identity file if it is still `present`.
+    ///
+    /// - Throws: ``TresorError/busy`` when somebody else has replaced it meanwhile.
+    func replaceIdentity(_ present: [UInt8], with file: IdentityFile) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            guard try home.read(.identity) == present else { throw .busy }
+            try home.replace(.identity, with: file.bytes)
+        }
+    }
+}
