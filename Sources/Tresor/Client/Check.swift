@@ -85,7 +85,8 @@ extension Client {
         for pin in try pinnedPeople() where !pin.isReplaced {
             findings.append(await check(pin))
         }
-        for tresor in try tresors ?? knownTresors() {
+        let known = try knownTresors()
+        for tresor in tresors ?? known {
             findings += await check(tresor)
         }
         return findings
@@ -173,7 +174,8 @@ extension Session {
     /// Proves what needs the identity: that it opens, that each tresor's keys and name are what the log committed to.
     public func checkDeep(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
-        for tresor in try tresors ?? client.knownTresors() {
+        let known = try client.knownTresors()
+        for tresor in tresors ?? known {
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
                 let state = try await client.state(of: tresor)
