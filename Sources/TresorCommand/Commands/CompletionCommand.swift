@@ -6,7 +6,8 @@ struct CompletionCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "completion", group: .proof, abstract: "Print the completions for a shell.",
-            usage: "tresor completion bash|zsh|fish", examples: ["tresor completion bash > ~/.bash_completion.d/tresor"])
+            usage: "tresor completion bash|zsh|fish", examples: ["tresor completion bash > ~/.bash_completion.d/tresor"]
+        )
     }
 
     enum Shell: String, CaseIterable, ExpressibleByArgument {

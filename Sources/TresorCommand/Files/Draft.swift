@@ -3,9 +3,9 @@
 import Synchronization
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// The file behind an ``OutputFile`` until it has its name.
@@ -122,12 +122,12 @@ final class Draft: Sendable {
     /// A file without a name, if the system can give it one later.
     private static func unnamed(in directory: Int32) -> Int32? {
         #if canImport(Glibc)
-        let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
-        guard access("/proc/self/fd", X_OK) == 0 else { return nil }
-        let descriptor = openat(directory, ".", O_WRONLY | unnamedFile | O_CLOEXEC, 0o600)
-        return descriptor >= 0 ? descriptor : nil
+            let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
+            guard access("/proc/self/fd", X_OK) == 0 else { return nil }
+            let descriptor = openat(directory, ".", O_WRONLY | unnamedFile | O_CLOEXEC, 0o600)
+            return descriptor >= 0 ? descriptor : nil
         #else
-        return nil
+            return nil
         #endif
     }
 

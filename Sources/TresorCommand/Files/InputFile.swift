@@ -4,9 +4,9 @@ import Synchronization
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Standard input, which only one of data, password and card may use.
@@ -21,7 +21,8 @@ final class StandardInput: Sendable {
             return current
         }
         if let earlier {
-            throw .usage("standard input cannot be both \(earlier) and \(user)", hints: ["tresor … --password-file FILE"])
+            throw .usage(
+                "standard input cannot be both \(earlier) and \(user)", hints: ["tresor … --password-file FILE"])
         }
     }
 }
@@ -105,9 +106,9 @@ final class InputFile {
 enum FileSystem {
     static func open(_ path: String, _ flags: CInt) -> Int32 {
         #if canImport(Darwin)
-        return Darwin.open(path, flags)
+            return Darwin.open(path, flags)
         #else
-        return Glibc.open(path, flags)
+            return Glibc.open(path, flags)
         #endif
     }
 

@@ -30,7 +30,8 @@ struct OutputPlan: Sendable, Equatable {
         guard output == nil || directory == nil else { throw .usage("-o and -C cannot both be given") }
         guard output != "", directory != "", !inputs.contains("") else { throw .usage("a file name cannot be empty") }
         guard !json || (output ?? directory).map({ $0 != "-" }) ?? (inputs.count > 1) else {
-            throw .usage("with --json the output needs a file", hints: ["tresor … --json -o FILE", "tresor … --json -C DIR"])
+            throw .usage(
+                "with --json the output needs a file", hints: ["tresor … --json -o FILE", "tresor … --json -C DIR"])
         }
         let inputs: [String?] = inputs.isEmpty ? [nil] : inputs.map { $0 == "-" ? nil : $0 }
         guard inputs.filter({ $0 == nil }).count <= 1 else { throw .usage("standard input can be named only once") }
@@ -52,7 +53,9 @@ struct OutputPlan: Sendable, Equatable {
         var steps: [Step] = []
         var taken: Set<[UInt8]> = []
         for input in inputs {
-            guard let input else { throw .usage("standard input has no name for its output", hints: ["tresor … -o FILE"]) }
+            guard let input else {
+                throw .usage("standard input has no name for its output", hints: ["tresor … -o FILE"])
+            }
             let name = rename(InputFile.lastComponent(of: input))
             guard !name.isEmpty, name != ".", name != "..", !name.contains("/") else {
                 throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)

@@ -3,9 +3,9 @@
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// A file that nobody else may read: a password, a kit. Pipes and terminals named by a path are exempt.

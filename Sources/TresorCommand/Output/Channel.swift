@@ -3,9 +3,9 @@
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Standard output or standard error, written without a buffer in between: what was written is written.
@@ -59,9 +59,9 @@ enum SystemCall {
     static func read(_ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             #if canImport(Darwin)
-            let count = Darwin.read(descriptor, memory.baseAddress, memory.count)
+                let count = Darwin.read(descriptor, memory.baseAddress, memory.count)
             #else
-            let count = Glibc.read(descriptor, memory.baseAddress, memory.count)
+                let count = Glibc.read(descriptor, memory.baseAddress, memory.count)
             #endif
             if count >= 0 { return count }
             guard errno == EINTR else { return nil }

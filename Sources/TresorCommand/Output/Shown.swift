@@ -37,7 +37,8 @@ enum Shown {
     static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
         switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse, .unassigned:
+        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
+            .unassigned:
             return true
         default:
             return scalar.properties.isDefaultIgnorableCodePoint
@@ -61,7 +62,8 @@ enum Shown {
         guard let first = text.unicodeScalars.first, first != "-", !isMark(first) else { return false }
         return text.unicodeScalars.allSatisfy { scalar in
             if scalar.isASCII { return isUsual(scalar) }
-            return !isUnsafe(scalar) && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
+            return !isUnsafe(scalar)
+                && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
         }
     }
 

@@ -125,7 +125,8 @@ private struct DateScanner {
     private mutating func zone() -> Int64? {
         if skip("Z") || skip("z") { return 0 }
         let isEast = skip("+")
-        guard isEast || skip("-"), let hour = number(2), skip(":"), let minute = number(2), hour < 24, minute < 60 else {
+        guard isEast || skip("-"), let hour = number(2), skip(":"), let minute = number(2), hour < 24, minute < 60
+        else {
             return nil
         }
         let offset = Int64(hour * 3600 + minute * 60)

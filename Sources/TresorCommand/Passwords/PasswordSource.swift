@@ -3,9 +3,9 @@
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Where passwords come from: the first present of descriptor, file, remembered device, the two variables, the person.
@@ -117,9 +117,8 @@ struct PasswordSource: Sendable {
 
     private func person(_ option: String = "--password-file") throws(CommandFailure) -> Terminal {
         if let terminal = terminal() { return terminal }
-        throw .usage(
-            options.batch ? "a password is needed and --batch forbids asking" : "a password is needed and there is no terminal",
-            hints: ["tresor … \(option) FILE"])
+        let reason = options.batch ? "--batch forbids asking" : "there is no terminal"
+        throw .usage("a password is needed and \(reason)", hints: ["tresor … \(option) FILE"])
     }
 
     private func explicit() throws(CommandFailure) -> SecretBytes? {

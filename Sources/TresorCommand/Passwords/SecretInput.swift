@@ -3,9 +3,9 @@
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// Secret bytes on their way in: by `read(2)` straight into secret memory.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// The variables the program knows; it reads no others. An empty one counts as absent.
@@ -33,7 +33,9 @@ struct Environment: Sendable {
         guard getenv("TRESOR_PASSWORD") == nil else {
             throw .usage(
                 "TRESOR_PASSWORD is set, and an environment does not keep a secret",
-                hints: ["unset TRESOR_PASSWORD", "TRESOR_PASSWORD_FILE=FILE tresor …", "tresor … --password-fd 3 3< FILE"])
+                hints: [
+                    "unset TRESOR_PASSWORD", "TRESOR_PASSWORD_FILE=FILE tresor …", "tresor … --password-fd 3 3< FILE",
+                ])
         }
     }
 

@@ -3,9 +3,9 @@
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// What the process does to itself before it reads anything.
@@ -14,7 +14,8 @@ enum Hardening {
     static func apply() throws(CommandFailure) {
         occupyStandardDescriptors()
         guard getuid() == geteuid(), getgid() == getegid() else {
-            throw CommandFailure(.failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
+            throw CommandFailure(
+                .failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
         }
         overwriteFreedMemory()
         forbidCores()
@@ -45,14 +46,15 @@ enum Hardening {
     private static func forbidCores() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        typealias ProcessControl = @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
-        let setDumpable: CInt = 4
-        if let symbol = dlsym(nil, "prctl") {
-            _ = unsafeBitCast(symbol, to: ProcessControl.self)(setDumpable, 0, 0, 0, 0)
-        }
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+            typealias ProcessControl =
+                @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
+            let setDumpable: CInt = 4
+            if let symbol = dlsym(nil, "prctl") {
+                _ = unsafeBitCast(symbol, to: ProcessControl.self)(setDumpable, 0, 0, 0, 0)
+            }
         #else
-        setrlimit(RLIMIT_CORE, &none)
+            setrlimit(RLIMIT_CORE, &none)
         #endif
     }
 
@@ -62,12 +64,12 @@ enum Hardening {
     /// and that cache is switched off by a tunable only, which is read when a program starts: so it starts once more.
     private static func overwriteFreedMemory() {
         #if canImport(Glibc)
-        let tunables = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
-        let current = getenv("GLIBC_TUNABLES").flatMap { String(validatingCString: $0) }
-        if let current, current.hasSuffix(tunables) { return }
-        let earlier = current.map { "\($0):" } ?? ""
-        guard setenv("GLIBC_TUNABLES", earlier + tunables, 1) == 0 else { return }
-        execv("/proc/self/exe", CommandLine.unsafeArgv)
+            let tunables = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
+            let current = getenv("GLIBC_TUNABLES").flatMap { String(validatingCString: $0) }
+            if let current, current.hasSuffix(tunables) { return }
+            let earlier = current.map { "\($0):" } ?? ""
+            guard setenv("GLIBC_TUNABLES", earlier + tunables, 1) == 0 else { return }
+            execv("/proc/self/exe", CommandLine.unsafeArgv)
         #endif
     }
 }

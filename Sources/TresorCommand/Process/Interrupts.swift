@@ -5,9 +5,9 @@ import Synchronization
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal restored,
@@ -83,7 +83,9 @@ enum Interrupts {
     static func install() {
         var signals = sigset_t()
         sigemptyset(&signals)
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] where !isIgnored(number) { sigaddset(&signals, number) }
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] where !isIgnored(number) {
+            sigaddset(&signals, number)
+        }
         sigaddset(&signals, SIGCONT)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         startThread()
@@ -93,9 +95,11 @@ enum Interrupts {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
         #if canImport(Darwin)
-        return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+            return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
+                == unsafeBitCast(SIG_IGN, to: Int.self)
         #else
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+            return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+                == unsafeBitCast(SIG_IGN, to: Int.self)
         #endif
     }
 
@@ -131,11 +135,19 @@ enum Interrupts {
 
     private static func startThread() {
         #if canImport(Darwin)
-        var thread: pthread_t?
-        pthread_create(&thread, nil, { _ in Interrupts.waitForSignals(); return nil }, nil)
+            var thread: pthread_t?
+            pthread_create(
+                &thread, nil,
+                { _ in
+                    Interrupts.waitForSignals(); return nil
+                }, nil)
         #else
-        var thread = pthread_t()
-        pthread_create(&thread, nil, { _ in Interrupts.waitForSignals(); return nil }, nil)
+            var thread = pthread_t()
+            pthread_create(
+                &thread, nil,
+                { _ in
+                    Interrupts.waitForSignals(); return nil
+                }, nil)
         #endif
     }
 }

@@ -56,7 +56,8 @@ struct KitGuard: Sendable {
 
     /// Whether a word could be one of the kit's list.
     var isKitWord: @Sendable (Substring) -> Bool = { word in
-        (3...8).contains(word.utf8.count) && word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+        (3...8).contains(word.utf8.count)
+            && word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
     }
 
     func check(_ words: [String]) throws(CommandFailure) {

@@ -5,11 +5,11 @@ import Tresor
 
 extension CommandFailure {
     /// The failure that an error of the argument parser stands for, in our shape.
-    init(parser error: any Error, command: (any SurfaceCommand.Type)?) {
-        let (message, suggestion) = Self.words(RootCommand.message(for: error))
+    init(parser error: any Error, command: any SurfaceCommand.Type) {
+        let (message, suggestion) = Self.words(command.message(for: error))
         var hints = suggestion.map { ["did you mean: \($0)"] } ?? []
-        hints.append(command.map { "tresor help \($0.page.name)" } ?? "tresor help")
-        self.init(.usage, message, hints: hints, usage: command?.page.usage)
+        hints.append("tresor help \(command.page.name)")
+        self.init(.usage, message, hints: hints, usage: command.page.usage)
     }
 
     /// The parser's sentences as a message without capital and full stop, and what it suggests.

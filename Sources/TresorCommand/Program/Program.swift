@@ -42,10 +42,10 @@ enum Program {
         _ arguments: ArgumentList, for type: any SurfaceCommand.Type
     ) throws -> any ParsableCommand {
         do {
-            return try RootCommand.parseAsRoot(arguments.words)
+            return try type.parseAsRoot(arguments.rest)
         } catch {
-            if RootCommand.exitCode(for: error) == .success {
-                try Channel.output.write(RootCommand.fullMessage(for: error) + "\n")
+            if type.exitCode(for: error) == .success {
+                try Channel.output.write(type.fullMessage(for: error) + "\n")
                 throw Exit(code: 0)
             }
             throw CommandFailure(parser: error, command: type)

@@ -74,7 +74,7 @@ struct CommandPage: Sendable {
     /// The whole page as `tresor help NAME` prints it.
     static func text(of command: any SurfaceCommand.Type) -> String {
         let page = command.page
-        var text = RootCommand.helpMessage(for: command, columns: 100)
+        var text = command.helpMessage(columns: 100)
         while text.hasSuffix("\n") { text.removeLast() }
         text += "\n\nCOMMON OPTIONS:\n  tresor help options\n\nEXIT STATUS:\n"
         text += page.exitStatus.map { "  \($0.text)\n" }.joined()

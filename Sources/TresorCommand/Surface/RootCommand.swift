@@ -2,7 +2,8 @@
 
 import ArgumentParser
 
-/// The root of the surface; `Program` prints it when no command is named.
+/// The root of the surface, from which completions and the machine-readable surface are generated. `Program` finds the
+/// command itself, so that the parser's own messages never replace ours.
 struct RootCommand: ParsableCommand {
     static let commands: [any SurfaceCommand.Type] = [
         CompletionCommand.self,
@@ -12,7 +13,9 @@ struct RootCommand: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "tresor", abstract: "Share what is sealed with whom you choose, and take it back.",
-            usage: "tresor COMMAND …", subcommands: commands.map { $0 as any ParsableCommand.Type })
+            usage: "tresor COMMAND …",
+            // The parser adds a `help` of its own to the tree.
+            subcommands: commands.filter { $0 != HelpCommand.self }.map { $0 as any ParsableCommand.Type })
     }
 
     static var _errorPrefix: String { "tresor: error: " }

@@ -23,7 +23,8 @@ enum Suggestion {
         for (row, scalar) in left.enumerated() {
             var current = [row + 1]
             for (column, other) in right.enumerated() {
-                var best = min(previous[column + 1] + 1, current[column] + 1, previous[column] + (scalar == other ? 0 : 1))
+                let replaced = previous[column] + (scalar == other ? 0 : 1)
+                var best = min(previous[column + 1] + 1, current[column] + 1, replaced)
                 if row > 0, column > 0, scalar == right[column - 1], left[row - 1] == other {
                     best = min(best, before[column - 1] + 1)
                 }

@@ -4,9 +4,9 @@ import Synchronization
 import Tresor
 
 #if canImport(Darwin)
-import Darwin
+    import Darwin
 #else
-import Glibc
+    import Glibc
 #endif
 
 /// The person at the keyboard.
