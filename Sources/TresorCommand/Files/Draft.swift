@@ -33,13 +33,14 @@ final class Draft: Sendable {
         close(directory)
     }
 
-    static func open(for path: String) -> Result<Draft, Failure> {
+    /// - Parameter unnamed: whether a file without a name is tried first.
+    static func open(for path: String, unnamed isUnnamed: Bool = true) -> Result<Draft, Failure> {
         let parts = split(path)
         guard !parts.name.isEmpty else { return .failure(Failure(code: EISDIR)) }
         let directory = FileSystem.open(parts.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return .failure(Failure(code: errno)) }
         return Interrupts.atomically {
-            if let descriptor = unnamed(in: directory) {
+            if isUnnamed, let descriptor = unnamed(in: directory) {
                 return .success(Draft(descriptor: descriptor, directory: directory, target: parts.name, name: nil))
             }
             let name = temporaryName()

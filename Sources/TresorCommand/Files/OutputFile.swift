@@ -62,7 +62,8 @@ final class OutputFile {
     }
 
     func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
-        let code = bytes.withUnsafeBytes { [draft = try opened()] in SystemCall.writeAll($0, to: draft.descriptor) }
+        let draft = try opened()
+        let code = bytes.withUnsafeBytes { SystemCall.writeAll($0, to: draft.descriptor) }
         guard code == 0 else { throw cannotWrite(code) }
     }
 

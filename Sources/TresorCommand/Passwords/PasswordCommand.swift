@@ -18,8 +18,10 @@ struct PasswordCommand: Sendable {
     func read() throws(CommandFailure) -> SecretBytes {
         let deadline = ContinuousClock.now.advanced(by: patience)
         let (child, descriptor) = try start()
+        let token = Interrupts.onInterrupt { kill(-child, SIGKILL) }
         var isReaped = false
         defer {
+            Interrupts.cancel(token)
             close(descriptor)
             if !isReaped { Self.end(child) }
         }
@@ -33,7 +35,8 @@ struct PasswordCommand: Sendable {
         return content
     }
 
-    /// The child keeps the terminal and standard error, so that it can ask; it does not get standard input, which may be data.
+    /// The child has a process group of its own, so that all of it can be ended, and standard error to complain on; it does
+    /// not get standard input, which may be data.
     private func start() throws(CommandFailure) -> (child: pid_t, descriptor: Int32) {
         let failure = CommandFailure(.failed(.other), "TRESOR_PASSWORD_COMMAND cannot be started")
         var ends: [Int32] = [-1, -1]
@@ -57,7 +60,8 @@ struct PasswordCommand: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var child = pid_t()
         let result = "/bin/sh".withCString { shell in
             "-c".withCString { option in
@@ -88,7 +92,7 @@ struct PasswordCommand: Sendable {
     }
 
     private static func end(_ child: pid_t) {
-        kill(child, SIGKILL)
+        kill(-child, SIGKILL)
         var status: CInt = 0
         while waitpid(child, &status, 0) == -1, errno == EINTR {}
     }

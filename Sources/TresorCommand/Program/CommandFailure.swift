@@ -65,7 +65,7 @@ struct CommandFailure: Error, Sendable {
 }
 
 /// Ends the command with a code after everything worth saying has been said.
-struct Exit: Error, Sendable {
+struct Exit: Error, Equatable, Sendable {
     let code: Int32
 }
 
@@ -78,8 +78,11 @@ struct Outcomes: Sendable {
     /// Reports the failure at once and remembers its code.
     mutating func failed(_ failure: CommandFailure, report: FailureReport) {
         report.print(failure)
-        codes.insert(failure.exitCode)
+        failed(failure.exitCode)
     }
+
+    /// Remembers a code that has been reported.
+    mutating func failed(_ code: Int32) { codes.insert(code) }
 
     /// - Throws: ``Exit`` unless everything succeeded.
     func finish() throws(Exit) {

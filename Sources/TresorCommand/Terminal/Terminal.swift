@@ -111,7 +111,7 @@ private final class Echo: Sendable {
         silent.c_lflag &= ~tcflag_t(ECHO | ECHONL)
         silent.c_lflag |= tcflag_t(ICANON | ISIG)
         let echo = Echo(descriptor: descriptor, prompt: prompt, original: original, silent: silent)
-        echo.token.withLock { $0 = Interrupts.onInterrupt { echo.restore() } }
+        echo.token.withLock { $0 = Interrupts.onInterrupt { echo.abandon() } }
         Interrupts.prompting(Interrupts.Prompt(suspend: { echo.suspend() }, resume: { echo.resume() }))
         guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else {
             echo.restore()
@@ -128,6 +128,11 @@ private final class Echo: Sendable {
             if var modes = original { tcsetattr(descriptor, TCSAFLUSH, &modes) }
             original = nil
         }
+    }
+
+    private func abandon() {
+        restore()
+        try? Channel(descriptor: descriptor, name: "the terminal").write("\n")
     }
 
     private func suspend() {
