@@ -1,4 +1,21 @@
-import ArgumentParser
-import Tresor
-import TresorStore
-@main struct Main { static func main() {} }
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+@main
+enum Main {
+    static func main() async {
+        do {
+            try Hardening.apply()
+        } catch {
+            FailureReport(json: false).print(error)
+            exit(error.exitCode)
+        }
+        Interrupts.install()
+        exit(await Program.run())
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The file behind an ``OutputFile`` until it has its name.
+final class Draft: Sendable {
+    struct Failure: Error {
+        let code: CInt
+    }
+
+    let descriptor: Int32
+    private let directory: Int32
+    private let target: String
+    /// The temporary name, while it has one.
+    private let name: Mutex<String?>
+    private let token = Mutex<Interrupts.Token?>(nil)
+
+    private init(descriptor: Int32, directory: Int32, target: String, name: String?) {
+        self.descriptor = descriptor
+        self.directory = directory
+        self.target = target
+        self.name = Mutex(name)
+    }
+
+    deinit {
+        close(descriptor)
+        close(directory)
+    }
+
+    /// - Parameter unnamed: whether a file without a name is tried first.
+    static func open(for path: String, unnamed isUnnamed: Bool = true) -> Result<Draft, Failure> {
+        let parts = split(path)
+        guard !parts.name.isEmpty else { return .failure(Failure(code: EISDIR)) }
+        let directory = FileSystem.open(parts.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return .failure(Failure(code: errno)) }
+        return Interrupts.atomically {
+            if isUnnamed, let descriptor = unnamed(in: directory) {
+                return .success(Draft(descriptor: descriptor, directory: directory, target: parts.name, name: nil))
+            }
+            let name = temporaryName()
+            let descriptor = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else {
+                defer { close(directory) }
+                return .failure(Failure(code: errno))
+            }
+            let draft = Draft(descriptor: descriptor, directory: directory, target: parts.name, name: name)
+            draft.token.withLock { $0 = Interrupts.onInterrupt { [weak draft] in draft?.unlinkName() } }
+            return .success(draft)
+        }
+    }
+
+    /// Durable content first, then the name, then a durable directory.
+    ///
+    /// - Returns: 0, or the `errno` of what failed; nothing is left behind then.
+    func commit(replacing: Bool) -> CInt {
+        guard fsync(descriptor) == 0 else { return discard(errno) }
+        return Interrupts.atomically {
+            if !replacing, name.withLock({ $0 == nil }) {
+                guard link(to: target) else { return discard(errno) }
+            } else {
+                guard nameTemporary() else { return discard(errno) }
+                guard moveIntoPlace(replacing: replacing) else { return discard(errno) }
+            }
+            forget()
+            return fsync(directory) == 0 ? 0 : errno
+        }
+    }
+
+    func discard() {
+        _ = discard(0)
+    }
+
+    private func discard(_ code: CInt) -> CInt {
+        Interrupts.atomically {
+            unlinkName()
+            forget()
+        }
+        return code
+    }
+
+    private func forget() {
+        if let token = token.withLock({ $0 }) { Interrupts.cancel(token) }
+    }
+
+    private func unlinkName() {
+        name.withLock { name in
+            if let current = name { unlinkat(directory, current, 0) }
+            name = nil
+        }
+    }
+
+    /// A link cannot replace a file, so an unnamed one gets a temporary name first.
+    private func nameTemporary() -> Bool {
+        guard name.withLock({ $0 == nil }) else { return true }
+        let temporary = Self.temporaryName()
+        guard link(to: temporary) else { return false }
+        name.withLock { $0 = temporary }
+        return true
+    }
+
+    private func moveIntoPlace(replacing: Bool) -> Bool {
+        guard let current = name.withLock({ $0 }) else { return false }
+        if replacing {
+            guard renameat(directory, current, directory, target) == 0 else { return false }
+            name.withLock { $0 = nil }
+            return true
+        }
+        guard linkat(directory, current, directory, target, 0) == 0 else { return false }
+        unlinkName()
+        return true
+    }
+
+    private func link(to name: String) -> Bool {
+        linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", directory, name, AT_SYMLINK_FOLLOW) == 0
+    }
+
+    /// A file without a name, if the system can give it one later.
+    private static func unnamed(in directory: Int32) -> Int32? {
+        #if canImport(Glibc)
+            let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
+            guard access("/proc/self/fd", X_OK) == 0 else { return nil }
+            let descriptor = openat(directory, ".", O_WRONLY | unnamedFile | O_CLOEXEC, 0o600)
+            return descriptor >= 0 ? descriptor : nil
+        #else
+            return nil
+        #endif
+    }
+
+    private static func temporaryName() -> String {
+        let number = UInt64.random(in: 0 ... .max)
+        return ".tresor-" + String(number, radix: 36) + ".tmp"
+    }
+
+    static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let directory = path[..<slash]
+        return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
+    }
+}

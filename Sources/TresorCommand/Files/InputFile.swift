@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Standard input, which only one of data, password and card may use.
+final class StandardInput: Sendable {
+    private let user = Mutex<String?>(nil)
+
+    /// - Parameter user: who takes it, as in "the password".
+    /// - Throws: 64 if somebody else has it.
+    func claim(for user: String) throws(CommandFailure) {
+        let earlier = self.user.withLock { current -> String? in
+            defer { current = current ?? user }
+            return current
+        }
+        if let earlier {
+            throw .usage(
+                "standard input cannot be both \(earlier) and \(user)", hints: ["tresor … --password-file FILE"])
+        }
+    }
+}
+
+/// An INPUT, opened: a file, or standard input for `-` and for none.
+final class InputFile {
+    /// As named on the command line; `nil` for standard input.
+    let path: String?
+    private let descriptor: Int32
+
+    /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
+    init(_ argument: String?, standardInput: StandardInput) throws(CommandFailure) {
+        guard let argument, argument != "-" else {
+            try standardInput.claim(for: "the data")
+            path = nil
+            descriptor = STDIN_FILENO
+            return
+        }
+        path = argument
+        descriptor = try Self.open(argument)
+    }
+
+    deinit {
+        if path != nil { close(descriptor) }
+    }
+
+    /// What a person calls it.
+    var shownName: String { path.map { Shown.quoted($0) } ?? "standard input" }
+
+    /// The last component of the path; `nil` for standard input.
+    var lastComponent: String? { path.map { Self.lastComponent(of: $0) } }
+
+    var identity: FileIdentity? { FileIdentity(descriptor: descriptor) }
+
+    /// All of it.
+    ///
+    /// - Parameters:
+    ///   - limit: the most bytes that are taken.
+    ///   - tooLarge: what is thrown beyond.
+    func readAll(limit: Int, tooLarge: @autoclosure () -> CommandFailure) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let part = try read(upTo: 1 << 16)
+            if part.isEmpty { return bytes }
+            guard part.count <= limit - bytes.count else { throw tooLarge() }
+            bytes += part
+        }
+    }
+
+    /// The next bytes, at most `count`; empty at the end.
+    func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
+        var code: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            if let read = SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer)) {
+                filled = read
+            } else {
+                code = errno
+            }
+        }
+        guard code == 0 else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
+        return bytes
+    }
+
+    static func lastComponent(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    private static func open(_ path: String) throws(CommandFailure) -> Int32 {
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileSystem.cannotOpen(path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, !status.isKind(S_IFDIR) else {
+            close(descriptor)
+            throw CommandFailure(.usage, "\(Shown.quoted(path)) is a directory", file: path)
+        }
+        return descriptor
+    }
+}
+
+/// Opening, and what is said when that fails.
+enum FileSystem {
+    static func open(_ path: String, _ flags: CInt) -> Int32 {
+        #if canImport(Darwin)
+            return Darwin.open(path, flags)
+        #else
+            return Glibc.open(path, flags)
+        #endif
+    }
+
+    static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
+        let name = Shown.quoted(path)
+        switch code {
+        case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
+        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)
+        default: return CommandFailure(.failed(.inputOutput), "cannot open \(name)", file: path)
+        }
+    }
+}

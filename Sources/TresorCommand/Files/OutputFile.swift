@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Who may read a file that is written.
+enum FileAccess: Sendable {
+    /// 0600: decrypted content, kits, identities.
+    case owner
+    /// By umask: sealed files and cards.
+    case everybody
+}
+
+/// A file that is wholly the old one or wholly the new one, never a half.
+///
+/// Nothing exists before the first byte is written. What is written has no name where the system allows that, otherwise a
+/// temporary one beside the target that an interrupt removes; ``commit()`` makes it durable and renames it into place.
+/// All names are taken relative to the directory opened once, and no link is followed.
+final class OutputFile {
+    let path: String
+    private let access: FileAccess
+    private let replaces: Bool
+    private var draft: Draft?
+
+    /// - Parameters:
+    ///   - path: where the file will be.
+    ///   - replaces: whether a file that lies there may be replaced.
+    init(path: String, access: FileAccess, replaces: Bool = true) {
+        self.path = path
+        self.access = access
+        self.replaces = replaces
+    }
+
+    deinit {
+        draft?.discard()
+    }
+
+    /// Refuses an output that is one of the inputs, whatever they are called.
+    func refuse(_ input: InputFile) throws(CommandFailure) {
+        guard let target = FileIdentity(path: path), target == input.identity else { return }
+        throw CommandFailure(
+            .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor reseal \(Shell.path(path))"],
+            file: path)
+    }
+
+    /// Refuses what may not lie at the target: a link, a device, a pipe, a directory; a file, unless it may be replaced.
+    func check() throws(CommandFailure) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        let name = Shown.quoted(path)
+        guard status.isKind(S_IFREG) else {
+            throw CommandFailure(.failed(.other), "\(name) is not a regular file and is not replaced", file: path)
+        }
+        guard replaces else {
+            throw CommandFailure(.usage, "\(name) exists already", hints: ["tresor … --force"], file: path)
+        }
+    }
+
+    func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
+        let draft = try opened()
+        let code = bytes.withUnsafeBytes { SystemCall.writeAll($0, to: draft.descriptor) }
+        guard code == 0 else { throw cannotWrite(code) }
+    }
+
+    /// Makes the file durable and puts it in its place; an output of no bytes is an empty file.
+    func commit() throws(CommandFailure) {
+        let draft = try opened()
+        try check()
+        if access == .everybody, fchmod(draft.descriptor, 0o666 & ~Hardening.creationMask) != 0 {
+            throw cannotWrite(errno)
+        }
+        let code = draft.commit(replacing: replaces)
+        self.draft = nil
+        guard code != EEXIST else { try check(); throw cannotWrite(code) }
+        guard code == 0 else { throw cannotWrite(code) }
+    }
+
+    private func opened() throws(CommandFailure) -> Draft {
+        if let draft { return draft }
+        try check()
+        switch Draft.open(for: path) {
+        case .success(let draft):
+            self.draft = draft
+            return draft
+        case .failure(let failure): throw cannotWrite(failure.code)
+        }
+    }
+
+    private func cannotWrite(_ code: CInt) -> CommandFailure {
+        let name = Shown.quoted(path)
+        if code == ENOENT || code == ENOTDIR {
+            return CommandFailure(.notFound, "there is no directory for \(name)", file: path)
+        }
+        let fault = SystemCall.fault(code)
+        return CommandFailure(.failed(fault), "cannot write \(name): \(fault.rawValue)", file: path)
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Which output belongs to which INPUT, settled before anything is opened.
+struct OutputPlan: Sendable, Equatable {
+    enum Target: Sendable, Equatable {
+        case standardOutput(isForced: Bool)
+        case file(String)
+    }
+
+    struct Step: Sendable, Equatable {
+        /// `nil` for standard input.
+        let input: String?
+        let target: Target
+    }
+
+    let steps: [Step]
+
+    /// - Parameters:
+    ///   - inputs: the INPUTs as given.
+    ///   - output: `-o`.
+    ///   - directory: `-C`.
+    ///   - json: whether standard output is taken by JSON.
+    ///   - rename: from an INPUT's last component to the output's.
+    /// - Throws: 64 when options contradict one another or two INPUTs have one output name.
+    init(
+        inputs: [String], output: String?, directory: String?, json: Bool = false, rename: (String) -> String
+    ) throws(CommandFailure) {
+        guard output == nil || directory == nil else { throw .usage("-o and -C cannot both be given") }
+        guard output != "", directory != "", !inputs.contains("") else { throw .usage("a file name cannot be empty") }
+        guard !json || (output ?? directory).map({ $0 != "-" }) ?? (inputs.count > 1) else {
+            throw .usage(
+                "with --json the output needs a file", hints: ["tresor … --json -o FILE", "tresor … --json -C DIR"])
+        }
+        let inputs: [String?] = inputs.isEmpty ? [nil] : inputs.map { $0 == "-" ? nil : $0 }
+        guard inputs.filter({ $0 == nil }).count <= 1 else { throw .usage("standard input can be named only once") }
+        if let output {
+            guard inputs.count == 1 else {
+                throw .usage("-o takes one INPUT", hints: ["tresor … -C DIR"])
+            }
+            steps = [Step(input: inputs[0], target: output == "-" ? .standardOutput(isForced: true) : .file(output))]
+        } else if inputs.count == 1, directory == nil {
+            steps = [Step(input: inputs[0], target: .standardOutput(isForced: false))]
+        } else {
+            steps = try Self.several(inputs, directory, rename)
+        }
+    }
+
+    private static func several(
+        _ inputs: [String?], _ directory: String?, _ rename: (String) -> String
+    ) throws(CommandFailure) -> [Step] {
+        var steps: [Step] = []
+        var taken: Set<[UInt8]> = []
+        for input in inputs {
+            guard let input else {
+                throw .usage("standard input has no name for its output", hints: ["tresor … -o FILE"])
+            }
+            let name = rename(InputFile.lastComponent(of: input))
+            guard !name.isEmpty, name != ".", name != "..", !name.contains("/") else {
+                throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)
+            }
+            let path = Places.join(directory ?? Draft.split(input).directory, name)
+            guard taken.insert(Array(path.utf8)).inserted else {
+                throw CommandFailure(.usage, "two INPUTs would be written to \(Shown.quoted(path))", file: path)
+            }
+            steps.append(Step(input: input, target: .file(path)))
+        }
+        return steps
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Where things lie: the home's two directories and the store.
+struct Places: Sendable, Equatable {
+    /// Identity, pins, heads, evidence, logs and by default the store.
+    let data: String
+    /// The half key of a remembered device; apart, so that a backup of the data does not carry the device.
+    let state: String
+    /// What `--store` or `TRESOR_STORE` says.
+    let givenStore: String?
+
+    /// - Throws: 64 when there is no place at all.
+    init(options: GlobalOptions, environment: Environment) throws(CommandFailure) {
+        guard options.home != "", options.store != "" else { throw .usage("--home and --store need a path") }
+        givenStore = options.store ?? environment.store
+        if let home = options.home ?? environment.home {
+            data = home
+            state = Self.join(home, "state")
+        } else {
+            data = try Self.directory(environment.dataHome, ".local/share", environment)
+            state = try Self.directory(environment.stateHome, ".local/state", environment)
+        }
+    }
+
+    /// The file in which keygen notes a store that is not the default.
+    var storeNote: String { Self.join(data, "store") }
+
+    var defaultStore: String { Self.join(data, "store.db") }
+
+    /// The store to use: given, else noted, else in the home.
+    ///
+    /// - Throws: 1 for a note that others could have written, or that is no absolute path.
+    func store() throws(CommandFailure) -> String {
+        if let givenStore { return givenStore }
+        return try notedStore() ?? defaultStore
+    }
+
+    /// Notes the store's absolute path in the home, which must exist, so that later commands find it.
+    func noteStore(_ path: String) throws(CommandFailure) {
+        let file = OutputFile(path: storeNote, access: .owner)
+        try file.write(Array((Self.absolute(path) + "\n").utf8).span)
+        try file.commit()
+    }
+
+    private func notedStore() throws(CommandFailure) -> String? {
+        let file: SecretFile
+        do throws(CommandFailure) {
+            file = try SecretFile(path: storeNote)
+        } catch {
+            if error.error == .notFound { return nil }
+            throw error
+        }
+        var bytes = try file.publicBytes(limit: Int(PATH_MAX))
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard let path = String(validating: bytes, as: UTF8.self), path.hasPrefix("/"), !bytes.contains(0) else {
+            throw CommandFailure(
+                .failed(.damaged), "\(Shown.quoted(storeNote)) does not name a store", hints: ["tresor … --store FILE"],
+                file: storeNote)
+        }
+        return path
+    }
+
+    private static func directory(
+        _ base: String?, _ fallback: String, _ environment: Environment
+    ) throws(CommandFailure) -> String {
+        if let base, base.hasPrefix("/") { return join(base, "tresor") }
+        guard let home = environment.userHome, home.hasPrefix("/") else {
+            throw .usage("there is no home directory", hints: ["tresor … --home DIR"])
+        }
+        return join(join(home, fallback), "tresor")
+    }
+
+    static func join(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+
+    /// The path from the root, without asking the file system what is a link.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let working = getcwd(nil, 0) else { return path }
+        defer { free(working) }
+        guard let directory = String(validatingCString: working) else { return path }
+        return join(directory, path)
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Where a command's data and its talk go: data on standard output, talk on standard error.
+struct Output: Sendable {
+    let isQuiet: Bool
+    let isJSON: Bool
+    /// For what stands on standard output.
+    let style: Style
+    /// For what stands on standard error.
+    let talkStyle: Style
+
+    init(options: GlobalOptions, environment: Environment) {
+        isQuiet = options.quiet
+        isJSON = options.json
+        style = Style(options.color, environment: environment, isTerminal: Channel.output.isTerminal)
+        talkStyle = Style(options.color, environment: environment, isTerminal: Channel.error.isTerminal)
+    }
+
+    var report: FailureReport { FailureReport(json: isJSON) }
+
+    /// Data, exactly as it is.
+    func data(_ bytes: Span<UInt8>) throws(CommandFailure) {
+        try Channel.output.write(bytes)
+    }
+
+    /// One line of data.
+    func line(_ text: String) throws(CommandFailure) {
+        try Channel.output.write(text + "\n")
+    }
+
+    func table(_ table: Table) throws(CommandFailure) {
+        try Channel.output.write(table.text(style))
+    }
+
+    /// One object, on one line.
+    func object(_ object: JSONObject) throws(CommandFailure) {
+        try Channel.output.write(object.line)
+    }
+
+    /// One line about a change of state: `tresor: …`. Nothing with `-q` or `--json`.
+    func say(_ text: String) {
+        tell("tresor: \(text)")
+    }
+
+    /// Lines without a prefix, such as what a removal cannot undo. Nothing with `--json`; printed even with `-q`, because
+    /// somebody is about to be asked.
+    func explain(_ text: String) {
+        if !isJSON { Channel.error.tryWrite(text + "\n") }
+    }
+
+    func hint(_ text: String) {
+        tell("tresor: hint: \(text)")
+    }
+
+    private func tell(_ line: String) {
+        if !isQuiet && !isJSON { Channel.error.tryWrite(line + "\n") }
+    }
+
+    /// Refuses what could drive a terminal, if standard output is one: control characters other than tab and line ends, and
+    /// whatever is not text.
+    ///
+    /// - Parameter isForced: whether `-o -` was given.
+    func refuseForTerminal(_ bytes: Span<UInt8>, isForced: Bool, hints: [String]) throws(CommandFailure) {
+        guard Channel.output.isTerminal, !isForced, !Shown.isTextForTerminal(bytes) else { return }
+        throw .usage("the output is not plain text and standard output is a terminal", hints: hints)
+    }
+}
+
+/// Bold in headings and names, nothing else; meaning never hangs on it.
+struct Style: Sendable {
+    let isBold: Bool
+
+    static let plain = Style(isBold: false)
+
+    private init(isBold: Bool) { self.isBold = isBold }
+
+    init(_ choice: ColorChoice, environment: Environment, isTerminal: Bool) {
+        switch choice {
+        case .always: isBold = true
+        case .never: isBold = false
+        case .auto: isBold = isTerminal && !environment.noColor && !environment.isDumbTerminal
+        }
+    }
+
+    func bold(_ text: String) -> String {
+        isBold ? "\u{1b}[1m\(text)\u{1b}[0m" : text
+    }
+}
+
+enum ColorChoice: String, Sendable, CaseIterable {
+    case auto, always, never
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Text from others, made fit to be shown: it cannot forge a line, move the cursor or turn the writing direction.
+enum Shown {
+    /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
+    static func name(_ text: String) -> String {
+        isUsual(text) ? text : quoted(text)
+    }
+
+    /// The same for bytes; those that are not UTF-8 are shown as `\xHH`.
+    static func name(_ bytes: [UInt8]) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return quoted(bytes) }
+        return name(text)
+    }
+
+    /// Quoted whatever it is, as file and record names are.
+    static func quoted(_ text: String) -> String {
+        "\"" + text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : escaped($0) }.joined() + "\""
+    }
+
+    static func quoted(_ bytes: [UInt8]) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return quoted(text) }
+        let shown = bytes.map { byte in
+            let scalar = Unicode.Scalar(byte)
+            if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
+            return (0x20...0x7e).contains(byte) ? String(scalar) : "\\x" + hexadecimal(UInt32(byte), digits: 2)
+        }
+        return "\"" + shown.joined() + "\""
+    }
+
+    /// A whole sentence: only what is unsafe is escaped.
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { escaped($0) }.joined()
+    }
+
+    /// Whether a scalar is control, direction, invisible, unassigned or private, or a blank that is not the space.
+    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
+            .unassigned:
+            return true
+        default:
+            return scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    /// Whether bytes are UTF-8 without control characters other than tab and line ends.
+    static func isTextForTerminal(_ bytes: Span<UInt8>) -> Bool {
+        guard let text = try? UTF8Span(validating: bytes) else { return false }
+        var scalars = text.makeUnicodeScalarIterator()
+        while let scalar = scalars.next() {
+            switch scalar {
+            case "\t", "\n", "\r": continue
+            default: if scalar.properties.generalCategory == .control { return false }
+            }
+        }
+        return true
+    }
+
+    private static func isUsual(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first, first != "-", !isMark(first) else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            if scalar.isASCII { return isUsual(scalar) }
+            return !isUnsafe(scalar)
+                && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
+        }
+    }
+
+    private static func isUsual(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "@", "+": true
+        default: false
+        }
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        case _ where isUnsafe(scalar): "\\u{" + hexadecimal(scalar.value, digits: 1) + "}"
+        default: String(scalar)
+        }
+    }
+
+    static func hexadecimal(_ value: UInt32, digits: Int) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+}
+
+/// Text made fit to be pasted into a shell.
+enum Shell {
+    /// A word as one argument; never taken for an option.
+    static func path(_ path: String) -> String {
+        word(path.hasPrefix("-") ? "./\(path)" : path)
+    }
+
+    static func word(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch Unicode.Scalar(byte) {
+                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", "@", "+", ":", ",", "=": true
+                default: false
+                }
+            }
+        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Where passwords come from: the first present of descriptor, file, remembered device, the two variables, the person.
+struct PasswordSource: Sendable {
+    /// The fewest characters of a new password.
+    static let shortestNew = 8
+    private static let tries = 3
+
+    let options: GlobalOptions
+    let environment: Environment
+    let standardInput: StandardInput
+    /// The terminal, unless it may not be opened.
+    let terminal: @Sendable () -> Terminal?
+
+    /// Opens something with the password, asking again after a wrong one, up to three times, at a terminal only.
+    ///
+    /// - Parameters:
+    ///   - prompt: names the identity and the reason: `password for anna (to sign a change to interventions): `.
+    ///   - device: opens without a password if this device is remembered; asked after the explicit sources.
+    ///   - open: throws `TresorError.wrongPassword` for a wrong one.
+    func unlock<Opened: ~Copyable>(
+        prompt: String, device: () async throws -> Opened? = { nil },
+        open: (borrowing SecretBytes) async throws -> Opened
+    ) async throws -> Opened {
+        if let content = try explicit() { return try await open(content) }
+        if let opened = try await device() { return opened }
+        if let content = try ambient() { return try await open(content) }
+        return try await ask(prompt, open)
+    }
+
+    /// The password alone, for a command that tries it itself.
+    func password(prompt: String) throws(CommandFailure) -> SecretBytes {
+        if let content = try explicit() { return content }
+        if let content = try ambient() { return content }
+        return try typed(prompt, at: person())
+    }
+
+    /// A new password: from its own options, for a new identity also from the ordinary sources, else typed twice.
+    ///
+    /// - Parameters:
+    ///   - made: makes a password for somebody who types none; without it an empty one is refused.
+    func new(
+        for name: String, from options: NewPasswordOptions, isFirst: Bool,
+        made: ((Terminal) throws(CommandFailure) -> SecretBytes)? = nil
+    ) throws(CommandFailure) -> SecretBytes {
+        if let content = try given(options, isFirst: isFirst) {
+            try Self.checkStrength(content)
+            return content
+        }
+        let terminal = try person("--new-password-file")
+        var attempt = 0
+        while true {
+            attempt += 1
+            do {
+                return try typeTwice(name, at: terminal, made: made)
+            } catch {
+                guard error.error == .usage, attempt < Self.tries else { throw error }
+                try terminal.show("tresor: \(error.message)\n")
+            }
+        }
+    }
+
+    private func given(_ new: NewPasswordOptions, isFirst: Bool) throws(CommandFailure) -> SecretBytes? {
+        if let content = try explicit(new.newPasswordFd, new.newPasswordFile, as: "new-password") { return content }
+        guard isFirst else { return nil }
+        if let content = try explicit() { return content }
+        return try ambient()
+    }
+
+    private func typeTwice(
+        _ name: String, at terminal: Terminal, made: ((Terminal) throws(CommandFailure) -> SecretBytes)?
+    ) throws(CommandFailure) -> SecretBytes {
+        let empty = made == nil ? "" : " (empty makes one)"
+        let first = try terminal.secret("password for \(Shown.name(name)), new\(empty): ")
+        if first.count == 0, let made { return try made(terminal) }
+        let password = try SecretInput.password(first, what: "the password")
+        try Self.checkStrength(password)
+        let second = try terminal.secret("the same again: ")
+        let isSame = password.matches(second)
+        guard isSame else { throw .usage("the two passwords differ") }
+        return password
+    }
+
+    static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
+        guard SecretInput.scalarCount(password.span) >= shortestNew else {
+            throw .usage("a password has at least \(shortestNew) characters")
+        }
+    }
+
+    private func ask<Opened: ~Copyable>(
+        _ prompt: String, _ open: (borrowing SecretBytes) async throws -> Opened
+    ) async throws -> Opened {
+        let terminal = try person()
+        var attempt = 0
+        while true {
+            attempt += 1
+            do {
+                let password = try typed(prompt, at: terminal)
+                return try await open(password)
+            } catch TresorError.wrongPassword where attempt < Self.tries {
+                try terminal.show("tresor: the password does not fit\n")
+            }
+        }
+    }
+
+    private func typed(_ prompt: String, at terminal: Terminal) throws(CommandFailure) -> SecretBytes {
+        try SecretInput.password(try terminal.secret(prompt), what: "the password")
+    }
+
+    private func person(_ option: String = "--password-file") throws(CommandFailure) -> Terminal {
+        if let terminal = terminal() { return terminal }
+        let reason = options.batch ? "--batch forbids asking" : "there is no terminal"
+        throw .usage("a password is needed and \(reason)", hints: ["tresor … \(option) FILE"])
+    }
+
+    private func explicit() throws(CommandFailure) -> SecretBytes? {
+        try explicit(options.passwordFd, options.passwordFile, as: "password")
+    }
+
+    private func explicit(
+        _ descriptor: Int32?, _ file: String?, as option: String
+    ) throws(CommandFailure) -> SecretBytes? {
+        guard descriptor == nil || file == nil else {
+            throw .usage("--\(option)-fd and --\(option)-file cannot both be given")
+        }
+        if let descriptor { return try read(descriptor, option: "--\(option)-fd") }
+        if let file { return try read(file) }
+        return nil
+    }
+
+    private func ambient() throws(CommandFailure) -> SecretBytes? {
+        if let file = environment.passwordFile { return try read(file) }
+        guard let command = environment.passwordCommand else { return nil }
+        return try SecretInput.password(
+            try PasswordCommand(command: command).read(), what: "the output of TRESOR_PASSWORD_COMMAND")
+    }
+
+    private func read(_ descriptor: Int32, option: String) throws(CommandFailure) -> SecretBytes {
+        guard descriptor >= 0, descriptor != 1, descriptor != 2 else {
+            throw .usage("\(option) takes 0 or a number above 2")
+        }
+        if descriptor == 0 { try standardInput.claim(for: "the password") }
+        let what = "descriptor \(descriptor)"
+        return try SecretInput.password(
+            try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
+    }
+
+    private func read(_ file: String) throws(CommandFailure) -> SecretBytes {
+        guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd") }
+        let secret = try SecretFile(path: file)
+        return try SecretInput.password(
+            try secret.read(limit: SecretInput.passwordContentLimit), what: Shown.quoted(file))
+    }
+}

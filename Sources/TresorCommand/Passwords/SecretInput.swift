@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Secret bytes on their way in: by `read(2)` straight into secret memory.
+enum SecretInput {
+    /// The longest password, in bytes.
+    static let passwordLimit = 1024
+
+    /// Everything a descriptor yields, at most `limit` bytes.
+    ///
+    /// - Parameters:
+    ///   - what: how a message names the source.
+    ///   - deadline: when to give up, if ever.
+    ///   - stopsAtLineEnd: for a terminal, which hands out lines.
+    /// - Throws: 64 beyond the limit, 1 when reading fails or takes too long.
+    static func readAll(
+        _ descriptor: Int32, limit: Int, what: String, deadline: ContinuousClock.Instant? = nil,
+        stopsAtLineEnd: Bool = false
+    ) throws(CommandFailure) -> SecretBytes {
+        var outcome = Outcome.more
+        var used = 0
+        do {
+            let memory = try SecretBytes(count: limit + 1) { span in
+                while outcome == .more {
+                    outcome = next(descriptor, &span, &used, deadline, stopsAtLineEnd: stopsAtLineEnd)
+                }
+            }
+            if outcome == .end { return try memory.prefix(used) }
+        } catch {
+            throw CommandFailure(error)
+        }
+        switch outcome {
+        case .full: throw .usage("\(what) is longer than \(limit) bytes")
+        case .late: throw CommandFailure(.failed(.other), "\(what) took too long")
+        case .end, .more, .failed: throw CommandFailure(.failed(.inputOutput), "cannot read \(what)")
+        }
+    }
+
+    private enum Outcome {
+        case more, end, full, late, failed
+    }
+
+    private static func next(
+        _ descriptor: Int32, _ span: inout MutableSpan<UInt8>, _ used: inout Int, _ deadline: ContinuousClock.Instant?,
+        stopsAtLineEnd: Bool
+    ) -> Outcome {
+        guard used < span.count else { return .full }
+        if let deadline, !waitForInput(descriptor, until: deadline) { return .late }
+        let start = used
+        let count = span.withUnsafeMutableBytes { memory in
+            SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
+        }
+        guard let count else { return .failed }
+        used += count
+        if count == 0 { return .end }
+        return stopsAtLineEnd && span[used - 1] == UInt8(ascii: "\n") ? .end : .more
+    }
+
+    /// A password: the content of a source less one final LF or CRLF.
+    static func password(_ content: consuming SecretBytes, what: String) throws(CommandFailure) -> SecretBytes {
+        let password = try withoutLineEnd(content)
+        guard password.count > 0 else { throw .usage("\(what) is empty") }
+        guard password.count <= passwordLimit else { throw .usage("\(what) is longer than \(passwordLimit) bytes") }
+        guard isText(password) else { throw .usage("\(what) is not valid UTF-8") }
+        return password
+    }
+
+    /// Enough for a password and its line end.
+    static var passwordContentLimit: Int { passwordLimit + 2 }
+
+    /// The same bytes less one final LF or CRLF.
+    static func withoutLineEnd(_ content: consuming SecretBytes) throws(CommandFailure) -> SecretBytes {
+        let count = countWithoutLineEnd(content.span)
+        do {
+            return try content.prefix(count)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private static func countWithoutLineEnd(_ bytes: Span<UInt8>) -> Int {
+        var count = bytes.count
+        if count > 0, bytes[count - 1] == UInt8(ascii: "\n") {
+            count -= 1
+            if count > 0, bytes[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+        }
+        return count
+    }
+
+    /// The number of Unicode scalars in valid UTF-8, counted by bytes.
+    static func scalarCount(_ bytes: Span<UInt8>) -> Int {
+        bytes.indices.reduce(0) { $0 + (bytes[$1] & 0xc0 == 0x80 ? 0 : 1) }
+    }
+
+    private static func isText(_ password: borrowing SecretBytes) -> Bool {
+        let bytes = password.span
+        for index in bytes.indices where bytes[index] == 0 { return false }
+        return (try? UTF8Span(validating: bytes)) != nil
+    }
+
+    private static func waitForInput(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return false }
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+            let ready = poll(&entry, 1, Int32(clamping: milliseconds))
+            if ready > 0 { return true }
+            if ready < 0, errno != EINTR { return false }
+        }
+    }
+}

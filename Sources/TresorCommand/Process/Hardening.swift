@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// What the process does to itself before it reads anything.
+enum Hardening {
+    /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with somebody else's rights.
+    static func apply() throws(CommandFailure) {
+        occupyStandardDescriptors()
+        guard getuid() == geteuid(), getgid() == getegid() else {
+            throw CommandFailure(
+                .failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
+        }
+        overwriteFreedMemory()
+        forbidCores()
+        signal(SIGPIPE, SIG_DFL)
+        _ = creationMask
+    }
+
+    /// The process's umask, read once while there is one thread.
+    static let creationMask: mode_t = {
+        let mask = umask(0o077)
+        umask(mask)
+        return mask
+    }()
+
+    /// A closed descriptor 0, 1 or 2 would go to the next file opened. The replacement is opened the wrong way round, so
+    /// that using it is an error and not a silent success.
+    private static func occupyStandardDescriptors() {
+        for (descriptor, flags) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
+        where fcntl(descriptor, F_GETFD) == -1 {
+            let opened = open("/dev/null", flags)
+            if opened >= 0, opened != descriptor {
+                dup2(opened, descriptor)
+                close(opened)
+            }
+        }
+    }
+
+    private static func forbidCores() {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+            typealias ProcessControl =
+                @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
+            let setDumpable: CInt = 4
+            if let symbol = dlsym(nil, "prctl") {
+                _ = unsafeBitCast(symbol, to: ProcessControl.self)(setDumpable, 0, 0, 0, 0)
+            }
+        #else
+            setrlimit(RLIMIT_CORE, &none)
+        #endif
+    }
+
+    /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.
+    ///
+    /// glibc's `mallopt(M_PERTURB)` alone leaves blocks up to 1 KiB as they are, because they go to the per-thread cache,
+    /// and that cache is switched off by a tunable only, which is read when a program starts: so it starts once more.
+    private static func overwriteFreedMemory() {
+        #if canImport(Glibc)
+            let tunables = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
+            let current = getenv("GLIBC_TUNABLES").flatMap { String(validatingCString: $0) }
+            if let current, current.hasSuffix(tunables) { return }
+            let earlier = current.map { "\($0):" } ?? ""
+            guard setenv("GLIBC_TUNABLES", earlier + tunables, 1) == 0 else { return }
+            execv("/proc/self/exe", CommandLine.unsafeArgv)
+        #endif
+    }
+}

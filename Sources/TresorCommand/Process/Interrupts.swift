@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal restored,
+/// and the process leaves with 130. A second signal leaves at once.
+///
+/// A thread of its own waits for the signals, so cleaning up is ordinary code and not a signal handler.
+enum Interrupts {
+    typealias Token = Int
+
+    private struct State {
+        var cleanups: [(token: Token, run: @Sendable () -> Void)] = []
+        var nextToken = 0
+        var isLeaving = false
+        var reportsJSON = false
+        var prompt: Prompt?
+    }
+
+    /// What a prompt without echo does when the process is stopped and continued.
+    struct Prompt: Sendable {
+        let suspend: @Sendable () -> Void
+        let resume: @Sendable () -> Void
+    }
+
+    private static let state = Mutex(State())
+    private static let steps = DispatchGroup()
+
+    static func reportsJSON(_ json: Bool) {
+        state.withLock { $0.reportsJSON = json }
+    }
+
+    /// Runs `cleanup` if the process is interrupted before ``cancel(_:)``.
+    static func onInterrupt(_ cleanup: @escaping @Sendable () -> Void) -> Token {
+        state.withLock { state in
+            state.nextToken += 1
+            state.cleanups.append((state.nextToken, cleanup))
+            return state.nextToken
+        }
+    }
+
+    static func cancel(_ token: Token) {
+        state.withLock { $0.cleanups.removeAll { $0.token == token } }
+    }
+
+    static func prompting(_ prompt: Prompt?) {
+        state.withLock { $0.prompt = prompt }
+    }
+
+    /// A step that is either done or not: an interrupt waits for its end.
+    static func atomically<Result, Failure: Error>(_ step: () throws(Failure) -> Result) throws(Failure) -> Result {
+        begin()
+        defer { steps.leave() }
+        return try step()
+    }
+
+    /// The same for a step that suspends.
+    static func atomically<Result, Failure: Error>(
+        _ step: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        begin()
+        defer { steps.leave() }
+        return try await step()
+    }
+
+    private static func begin() {
+        let isLeaving = state.withLock { state in
+            if !state.isLeaving { steps.enter() }
+            return state.isLeaving
+        }
+        while isLeaving { pause() }
+    }
+
+    /// Blocks the signals in this thread, and so in all that it starts, and begins to wait for them.
+    static func install() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] where !isIgnored(number) {
+            sigaddset(&signals, number)
+        }
+        sigaddset(&signals, SIGCONT)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        startThread()
+    }
+
+    private static func isIgnored(_ number: CInt) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+            return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
+                == unsafeBitCast(SIG_IGN, to: Int.self)
+        #else
+            return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+                == unsafeBitCast(SIG_IGN, to: Int.self)
+        #endif
+    }
+
+    private static func waitForSignals() {
+        var signals = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &signals)
+        while true {
+            var number: CInt = 0
+            guard sigwait(&signals, &number) == 0 else { continue }
+            switch number {
+            case SIGTSTP:
+                state.withLock { $0.prompt }?.suspend()
+                kill(getpid(), SIGSTOP)
+            case SIGCONT:
+                state.withLock { $0.prompt }?.resume()
+            default:
+                leave(signals)
+            }
+        }
+    }
+
+    private static func leave(_ signals: sigset_t) -> Never {
+        var signals = signals
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { signal(number) { _ in _exit(130) } }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        state.withLock { $0.isLeaving = true }
+        steps.wait()
+        let (cleanups, json) = state.withLock { ($0.cleanups, $0.reportsJSON) }
+        for cleanup in cleanups.reversed() { cleanup.run() }
+        FailureReport(json: json).print(CommandFailure(.interrupted))
+        _exit(130)
+    }
+
+    private static func startThread() {
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            pthread_create(
+                &thread, nil,
+                { _ in
+                    Interrupts.waitForSignals(); return nil
+                }, nil)
+        #else
+            var thread = pthread_t()
+            pthread_create(
+                &thread, nil,
+                { _ in
+                    Interrupts.waitForSignals(); return nil
+                }, nil)
+        #endif
+    }
+}

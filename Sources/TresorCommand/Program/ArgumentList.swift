@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The words after the program's name, with the common options that stand before the command moved behind it.
+struct ArgumentList: Equatable, Sendable {
+    /// The command's name, if there is one.
+    let command: String?
+    /// Everything else, in order.
+    let rest: [String]
+
+    /// The words as the parser takes them.
+    var words: [String] { (command.map { [$0] } ?? []) + rest }
+
+    /// The words of `rest` before `--`.
+    var options: ArraySlice<String> { rest.prefix { $0 != "--" } }
+
+    /// Whether a failure, of the parser even, is to be printed as JSON.
+    var wantsJSON: Bool { options.contains("--json") }
+
+    /// Whether the command's help is asked for.
+    var wantsHelp: Bool { options.contains("-h") || options.contains("--help") }
+
+    init(_ words: [String]) {
+        var hoisted: [String] = []
+        var index = 0
+        while index < words.count, let length = GlobalOptions.length(of: words[index]) {
+            hoisted += words[index..<min(index + length, words.count)]
+            index += length
+        }
+        let tail = words.dropFirst(index)
+        if let first = tail.first, !first.hasPrefix("-") {
+            command = first
+            rest = hoisted + tail.dropFirst()
+        } else {
+            command = nil
+            rest = hoisted + tail
+        }
+    }
+
+    /// The process's arguments, which must be valid UTF-8: a repaired name would be another name.
+    static func current() throws(CommandFailure) -> [String] {
+        var words: [String] = []
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let bytes = CommandLine.unsafeArgv[index] else { break }
+            guard let word = String(validatingCString: bytes) else {
+                throw .usage("argument \(index) is not valid UTF-8")
+            }
+            words.append(word)
+        }
+        return words
+    }
+}
+
+/// Refuses a recovery kit in argv, which every user of the machine can read.
+struct KitGuard: Sendable {
+    static let wordCount = 12
+
+    /// Whether a word could be one of the kit's list.
+    var isKitWord: @Sendable (Substring) -> Bool = { word in
+        (3...8).contains(word.utf8.count)
+            && word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+    }
+
+    func check(_ words: [String]) throws(CommandFailure) {
+        guard !looksLikeKit(words) else {
+            throw .usage(
+                "the arguments look like a recovery kit, and everybody on this machine can read them",
+                hints: ["tresor recover", "tresor recover --kit FILE"])
+        }
+    }
+
+    func looksLikeKit(_ words: [String]) -> Bool {
+        var run = 0
+        for word in words {
+            for part in word.split(omittingEmptySubsequences: true, whereSeparator: { $0.isWhitespace || $0 == "," }) {
+                run = isKitWord(part) ? run + 1 : 0
+                if run >= Self.wordCount { return true }
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// What a command tells a person, or a script, when it fails.
+///
+/// The message is lower case without a full stop and holds no byte of any input; names from others go through ``Shown``
+/// before they come here. A hint is a command one can paste.
+struct CommandFailure: Error, Sendable {
+    let error: TresorError
+    let message: String
+    /// At most three are printed.
+    var hints: [String]
+    /// The file the failure is about, as it was named on the command line.
+    var file: String?
+    /// The command's usage line, for wrong arguments.
+    var usage: String?
+
+    init(_ error: TresorError, _ message: String, hints: [String] = [], file: String? = nil, usage: String? = nil) {
+        self.error = error
+        self.message = message
+        self.hints = hints
+        self.file = file
+        self.usage = usage
+    }
+
+    /// A failure of the library for which the command has no better words.
+    init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
+        let words = Self.words(for: error)
+        self.init(error, file.map { "\(Shown.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
+    }
+
+    static func usage(_ message: String, hints: [String] = []) -> CommandFailure {
+        CommandFailure(.usage, message, hints: hints)
+    }
+
+    /// The failure that any error stands for.
+    init(_ error: any Error, file: String? = nil) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as TresorError: self.init(error, file: file)
+        default: self.init(.failed(.other), file: file)
+        }
+    }
+
+    var exitCode: Int32 { error.exitCode }
+
+    private static func words(for error: TresorError) -> String {
+        switch error {
+        case .failed(let fault): fault.rawValue
+        case .notFound: "not found"
+        case .busy: "somebody else is writing, or something changed meanwhile; look and try again"
+        case .wrongPassword: "the password does not fit"
+        case .noAccess: "no access"
+        case .altered: "damaged, forged, or not what was asked for"
+        case .forked: "the store shows an older or a different history than before"
+        case .unverified: "a person is not verified, or is not who they were"
+        case .waiting: "not approved yet"
+        case .store(let fault): "the store failed: \(fault.rawValue)"
+        case .unsupported: "made by a newer version, or not built yet"
+        case .usage: "wrong arguments"
+        case .interrupted: "interrupted"
+        }
+    }
+}
+
+/// Ends the command with a code after everything worth saying has been said.
+struct Exit: Error, Equatable, Sendable {
+    let code: Int32
+}
+
+/// The results of several INPUTs, each tried and reported: the code they share, else 1.
+struct Outcomes: Sendable {
+    private var codes: Set<Int32> = []
+
+    mutating func succeeded() { codes.insert(0) }
+
+    /// Reports the failure at once and remembers its code.
+    mutating func failed(_ failure: CommandFailure, report: FailureReport) {
+        report.print(failure)
+        failed(failure.exitCode)
+    }
+
+    /// Remembers a code that has been reported.
+    mutating func failed(_ code: Int32) { codes.insert(code) }
+
+    /// - Throws: ``Exit`` unless everything succeeded.
+    func finish() throws(Exit) {
+        guard let code = codes.first, codes != [0] else { return }
+        throw Exit(code: codes.count == 1 ? code : 1)
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Prints failures on standard error, in words or as one JSON object each.
+struct FailureReport: Sendable {
+    let json: Bool
+
+    func print(_ failure: CommandFailure) {
+        Channel.error.tryWrite(json ? object(failure).line : text(failure))
+    }
+
+    func text(_ failure: CommandFailure) -> String {
+        var text = "tresor: error: \(Shown.escaped(failure.message))\n"
+        if let usage = failure.usage { text += usage.split(separator: "\n").map { "usage: \($0)\n" }.joined() }
+        for hint in failure.hints.prefix(3) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
+        return text
+    }
+
+    func object(_ failure: CommandFailure) -> JSONObject {
+        var object: JSONObject = [
+            "type": "error", "error": .string(failure.error.name), "code": .integer(Int64(failure.exitCode)),
+            "message": .string(failure.message),
+        ]
+        object["hints"] = .array(failure.hints.prefix(3).map { .string($0) })
+        if let file = failure.file { object["file"] = .string(file) }
+        return object
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// From arguments to exit code.
+enum Program {
+    /// The product's version; the specification's and the suite's stand beside it in `tresor --version`.
+    static let version = "0.1.0"
+    static let specification = "0.1.0"
+    static let suite = 1
+
+    static func run() async -> Int32 {
+        var json = false
+        do {
+            let words = try ArgumentList.current()
+            let arguments = ArgumentList(words)
+            json = arguments.wantsJSON
+            Interrupts.reportsJSON(json)
+            try KitGuard().check(words)
+            try Environment.refusePassword()
+            try await run(arguments)
+            return 0
+        } catch let exit as Exit {
+            return exit.code
+        } catch {
+            let failure = CommandFailure(error)
+            FailureReport(json: json).print(failure)
+            return failure.exitCode
+        }
+    }
+
+    private static func run(_ arguments: ArgumentList) async throws {
+        guard let word = arguments.command else { return try runWithoutCommand(arguments) }
+        guard let command = RootCommand.command(named: word) else { throw Surface.unknown(word) }
+        guard !arguments.wantsHelp else {
+            return try Channel.output.write(CommandPage.text(of: command))
+        }
+        try await run(parse(arguments, for: command))
+    }
+
+    private static func parse(
+        _ arguments: ArgumentList, for type: any SurfaceCommand.Type
+    ) throws -> any ParsableCommand {
+        do {
+            return try type.parseAsRoot(arguments.rest)
+        } catch {
+            if type.exitCode(for: error) == .success {
+                try Channel.output.write(type.fullMessage(for: error) + "\n")
+                throw Exit(code: 0)
+            }
+            throw CommandFailure(parser: error, command: type)
+        }
+    }
+
+    private static func run(_ command: any ParsableCommand) async throws {
+        guard let command = command as? any SurfaceCommand else { throw CommandFailure.usage("wrong arguments") }
+        try await command.perform()
+    }
+
+    private static func runWithoutCommand(_ arguments: ArgumentList) throws {
+        guard !arguments.options.contains("--experimental-dump-help") else {
+            return try Channel.output.write(RootCommand._dumpHelp() + "\n")
+        }
+        guard !arguments.options.contains("--version") else {
+            return try Channel.output.write("tresor \(version) (specification \(specification), suite \(suite))\n")
+        }
+        let unknown = arguments.rest.first { $0.hasPrefix("-") && GlobalOptions.length(of: $0) == nil }
+        guard unknown == nil || arguments.wantsHelp else {
+            throw CommandFailure.usage(
+                "there is no option \(Shown.quoted(unknown ?? "")) before a command", hints: ["tresor help options"])
+        }
+        try Channel.output.write(Surface.text())
+    }
+}

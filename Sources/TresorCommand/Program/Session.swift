@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// What a command works with, made once from its options and the environment.
+struct Session: Sendable {
+    let options: GlobalOptions
+    let environment: Environment
+    let output: Output
+    let places: Places
+    let standardInput: StandardInput
+    let passwords: PasswordSource
+
+    init(_ options: GlobalOptions) throws(CommandFailure) {
+        let environment = try Environment.current()
+        let standardInput = StandardInput()
+        let isBatch = options.batch
+        self.options = options
+        self.environment = environment
+        self.standardInput = standardInput
+        output = Output(options: options, environment: environment)
+        places = try Places(options: options, environment: environment)
+        passwords = PasswordSource(
+            options: options, environment: environment, standardInput: standardInput,
+            terminal: { isBatch ? nil : Terminal() })
+    }
+
+    /// The person at the terminal, for a question.
+    ///
+    /// - Parameter failure: what is thrown when nobody may or can be asked; it names the option that gives the answer.
+    func person(or failure: @autoclosure () -> CommandFailure) throws(CommandFailure) -> Terminal {
+        guard !options.batch, let terminal = Terminal() else { throw failure() }
+        return terminal
+    }
+
+    func progress(_ label: String) -> Progress {
+        Progress(label, options: options, environment: environment)
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+/// A command of the surface: what the parser, the help and the manual pages know of it.
+protocol SurfaceCommand: AsyncParsableCommand {
+    static var page: CommandPage { get }
+
+    /// Does it. Errors are ``CommandFailure``, `TresorError` or ``Exit``.
+    func perform() async throws
+}
+
+extension SurfaceCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: page.name, abstract: page.abstract, usage: page.usage, discussion: page.discussion,
+            aliases: page.aliases)
+    }
+}
+
+/// The help of one command.
+struct CommandPage: Sendable {
+    /// The headings under which the surface lists commands.
+    enum Group: String, CaseIterable, Sendable {
+        case you = "You"
+        case tresors = "Tresors"
+        case data = "Data"
+        case proof = "Proof and help"
+    }
+
+    /// What a command does fixes its exit codes.
+    enum Class: Sendable {
+        /// Opens my identity.
+        case identity
+        /// Reads the store.
+        case store
+        /// Reads and writes the store.
+        case write
+        /// Neither, but reads files.
+        case local
+
+        fileprivate var errors: [TresorError] {
+            switch self {
+            case .identity: [.notFound, .wrongPassword]
+            case .store: [.notFound, .altered, .forked, .unverified, .store(.other), .unsupported]
+            case .write: Class.store.errors + [.busy]
+            case .local: [.notFound, .altered, .unsupported]
+            }
+        }
+    }
+
+    let name: String
+    var aliases: [String] = []
+    let group: Group
+    /// One sentence.
+    let abstract: String
+    /// Written by hand, the common options left out; one line for each form.
+    let usage: String
+    var discussion = ""
+    var classes: [Class] = []
+    /// Exit codes that the classes do not bring.
+    var further: [TresorError] = []
+    /// Lines one can paste.
+    let examples: [String]
+
+    /// The exit codes, rising, with their meaning.
+    var exitStatus: [ExitCodes.Row] {
+        let errors = [.failed(.other), .usage, .interrupted] + classes.flatMap(\.errors) + further
+        let codes = Set(errors.map(\.exitCode)).union([0])
+        return ExitCodes.rows.filter { codes.contains($0.code) }
+    }
+
+    /// The whole page as `tresor help NAME` prints it.
+    static func text(of command: any SurfaceCommand.Type) -> String {
+        let page = command.page
+        var text = command.helpMessage(columns: 100)
+        while text.hasSuffix("\n") { text.removeLast() }
+        text += "\n\nCOMMON OPTIONS:\n  tresor help options\n\nEXIT STATUS:\n"
+        text += page.exitStatus.map { "  \($0.text)\n" }.joined()
+        return text + "\nEXAMPLES:\n" + page.examples.map { "  $ \($0)\n" }.joined()
+    }
+}
+
+/// The one table of exit codes.
+enum ExitCodes {
+    struct Row: Sendable {
+        let code: Int32
+        let name: String
+        let meaning: String
+
+        var text: String {
+            let code = String(code)
+            return String(repeating: " ", count: 3 - code.count) + code + "  "
+                + name + String(repeating: " ", count: max(0, 16 - name.count)) + meaning
+        }
+    }
+
+    static let rows: [Row] =
+        [Row(code: 0, name: "", meaning: "done")]
+        + meanings.map { Row(code: $0.exitCode, name: $0.name, meaning: $1) }
+
+    private static let meanings: [(TresorError, String)] = [
+        (.failed(.other), "none of the below; read the message"),
+        (.notFound, "no such identity, person, tresor, store, member or file"),
+        (.busy, "someone else is writing, or the world changed meanwhile; look and try again"),
+        (.wrongPassword, "no slot opens with this password or kit"),
+        (.noAccess, "you are not, or no longer, allowed; or the author was not"),
+        (.altered, "damaged, forged, malformed, or not the file you asked for; never why"),
+        (.forked, "the store shows an older or a different history than before"),
+        (.unverified, "a person is not verified, or is not who they were"),
+        (.waiting, "not approved yet (a later stage)"),
+        (.store(.other), "the store cannot be reached or answers with an error"),
+        (.unsupported, "made by a newer version, or a command of a later stage"),
+        (.usage, "wrong arguments"),
+        (.interrupted, "INT, TERM or HUP"),
+    ]
+}

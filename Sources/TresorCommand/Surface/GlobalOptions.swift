@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The options of every command. Each command hides them in its own help; `tresor help options` lists them.
+struct GlobalOptions: ParsableArguments, Sendable {
+    @Option(help: ArgumentHelp("Keep everything of mine under DIR.", valueName: "DIR", visibility: .hidden))
+    var home: String?
+
+    @Option(help: ArgumentHelp("Use this store.", valueName: "FILE", visibility: .hidden))
+    var store: String?
+
+    @Option(help: ArgumentHelp("Read the password from FILE.", valueName: "FILE", visibility: .hidden))
+    var passwordFile: String?
+
+    @Option(help: ArgumentHelp("Read the password from descriptor N.", valueName: "N", visibility: .hidden))
+    var passwordFd: Int32?
+
+    @Flag(help: ArgumentHelp("Never ask; a missing answer is an error.", visibility: .hidden))
+    var batch = false
+
+    @Flag(help: ArgumentHelp("Print JSON.", visibility: .hidden))
+    var json = false
+
+    @Flag(name: .shortAndLong, help: ArgumentHelp("Say nothing but errors.", visibility: .hidden))
+    var quiet = false
+
+    @Option(help: ArgumentHelp("When to print bold: auto, always or never.", visibility: .hidden))
+    var color: ColorChoice = .auto
+
+    private static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
+    private static let valued: Set<String> = ["--home", "--store", "--password-file", "--password-fd", "--color"]
+
+    /// How many words a common option takes, itself included; `nil` if the word is none.
+    static func length(of word: String) -> Int? {
+        if flags.contains(word) { return 1 }
+        if valued.contains(word) { return 2 }
+        guard let equals = word.firstIndex(of: "=") else { return nil }
+        return valued.contains(String(word[..<equals])) ? 1 : nil
+    }
+}
+
+extension ColorChoice: ExpressibleByArgument {}
+
+extension DateArgument: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
+}
+
+/// Where a new password comes from, for the commands that set one.
+struct NewPasswordOptions: ParsableArguments, Sendable {
+    @Option(help: ArgumentHelp("Read the new password from FILE.", valueName: "FILE"))
+    var newPasswordFile: String?
+
+    @Option(help: ArgumentHelp("Read the new password from descriptor N.", valueName: "N"))
+    var newPasswordFd: Int32?
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The subjects of `tresor help` that are not commands.
+enum HelpTopic: String, CaseIterable, Sendable {
+    case options
+    case exitCodes = "exit-codes"
+    case environment
+    case files
+    case json
+
+    var text: String {
+        switch self {
+        case .options: Self.optionsText
+        case .exitCodes: "Exit codes\n" + ExitCodes.rows.map { "  \($0.text)\n" }.joined()
+        case .environment: Self.environmentText
+        case .files: Self.filesText
+        case .json: Self.jsonText
+        }
+    }
+
+    private static let optionsText = """
+        Options of every command, before or after its name
+          --home DIR                 keep everything of mine under DIR
+          --store FILE               use this store
+          --password-file FILE       read the password from FILE, which nobody else may read
+          --password-fd N            read the password from descriptor N
+          --batch                    never ask; a missing answer is an error that names the option giving it
+          --json                     print objects instead of text
+          -q, --quiet                say nothing but errors
+          --color auto|always|never  bold headings and names
+          -h, --help                 explain the command
+          --                         what follows is no option
+
+        tresor --version             print the versions of the program, the specification and the suite
+
+        """
+
+    private static let environmentText = """
+        Variables
+          TRESOR_HOME                as --home
+          TRESOR_STORE               as --store
+          TRESOR_PASSWORD_FILE       as --password-file, but after it and after a remembered device
+          TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds
+          XDG_DATA_HOME              where identity, pins, heads and the default store lie (absolute paths only)
+          XDG_STATE_HOME             where the half key of a remembered device lies (absolute paths only)
+          NO_COLOR, TERM             no bold text if set, or dumb
+
+        TRESOR_PASSWORD is refused: an environment does not keep a secret.
+
+        """
+
+    private static let filesText = """
+        Places
+          $XDG_DATA_HOME/tresor      identity, pins, heads, evidence, default store (else ~/.local/share/tresor)
+          $XDG_STATE_HOME/tresor     half key of a remembered device (else ~/.local/state/tresor)
+          --home DIR                 puts both under DIR, the second in DIR/state
+
+        The store is --store, else TRESOR_STORE, else the one that keygen noted in the home, else store.db in the home.
+        Directories are 0700; identity, kit, half key and decrypted files 0600; sealed files and cards follow the umask.
+
+        """
+
+    private static let jsonText = """
+        With --json, standard output is one object, or one on each line for list, log and check. A failure is one object
+        on standard error, and nothing else is printed there:
+          {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
+
+        Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
+        device, finding, tests, error. Ids, hashes and numbers to compare are strings, times RFC 3339 in UTC. Take an
+        unknown exit code for a failure, and ignore unknown fields. No secret and no content is ever in it.
+
+        """
+}

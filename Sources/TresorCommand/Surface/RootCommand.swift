@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The root of the surface, from which completions and the machine-readable surface are generated. `Program` finds the
+/// command itself, so that the parser's own messages never replace ours.
+struct RootCommand: ParsableCommand {
+    static let commands: [any SurfaceCommand.Type] = [
+        CompletionCommand.self,
+        HelpCommand.self,
+    ]
+
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "tresor", abstract: "Share what is sealed with whom you choose, and take it back.",
+            usage: "tresor COMMAND …",
+            // The parser adds a `help` of its own to the tree.
+            subcommands: commands.filter { $0 != HelpCommand.self }.map { $0 as any ParsableCommand.Type })
+    }
+
+    static var _errorPrefix: String { "tresor: error: " }
+
+    @Flag(help: "Print the versions of the program, the specification and the suite.")
+    var version = false
+
+    static func command(named word: String) -> (any SurfaceCommand.Type)? {
+        commands.first { $0.page.name == word || $0.page.aliases.contains(word) }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Everything the command line has, and what is reserved for later.
+enum Surface {
+    /// Words of this stage that are not built yet.
+    static let unbuilt = ["remember", "forget", "device", "passwd", "recover", "reseal", "check", "selftest"]
+
+    /// Words of the second stage.
+    static let laterStage = [
+        "approve", "serve", "register", "login", "logout", "team", "put", "get", "records", "sync",
+    ]
+
+    static var commandNames: [String] {
+        RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + reserved
+    }
+
+    private static var reserved: [String] {
+        (unbuilt + laterStage).filter { RootCommand.command(named: $0) == nil }
+    }
+
+    /// What `tresor` alone prints.
+    static func text() -> String {
+        var text = "tresor shares what is sealed with whom you choose, and takes it back\n"
+        let width = RootCommand.commands.map { $0.page.name.count }.max() ?? 0
+        for group in CommandPage.Group.allCases {
+            let pages = RootCommand.commands.map { $0.page }.filter { $0.group == group }
+            guard !pages.isEmpty else { continue }
+            text += "\n\(group.rawValue)\n"
+            for page in pages {
+                let gap = String(repeating: " ", count: width - page.name.count + 2)
+                text += "  \(page.name)\(gap)\(page.abstract)\n"
+            }
+        }
+        text += "\nReserved for later: \(reserved.joined(separator: ", "))\n"
+        return text + "\ntresor help COMMAND | \(HelpTopic.allCases.map(\.rawValue).joined(separator: " | "))\n"
+    }
+
+    /// The failure for a word that is no command.
+    static func unknown(_ word: String) -> CommandFailure {
+        if reserved.contains(word) {
+            let when = laterStage.contains(word) ? "is a word of a later stage" : "is not built yet"
+            return CommandFailure(.unsupported, "\(Shown.quoted(word)) \(when)", hints: ["tresor help"])
+        }
+        let hints = Suggestion.near(word, among: commandNames).map { "did you mean: tresor \($0)" }
+        return .usage("there is no command \(Shown.quoted(word))", hints: hints.isEmpty ? ["tresor help"] : hints)
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The person at the keyboard.
+///
+/// Questions go to `/dev/tty` and nowhere else, so that neither a pipe nor a redirection can answer one. What was typed
+/// before a question was shown does not count. A secret is not echoed, and its prompt is erased when it is answered.
+final class Terminal: Sendable {
+    private let descriptor: Int32
+
+    /// - Returns: `nil` when there is no terminal.
+    init?(device: String = "/dev/tty") {
+        let descriptor = FileSystem.open(device, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard isatty(descriptor) == 1 else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Shows text to the person and to nobody else; never through a redirection.
+    func show(_ text: String) throws(CommandFailure) {
+        try Channel(descriptor: descriptor, name: "the terminal").write(text)
+    }
+
+    /// Asks for a secret, such as `password for anna: `.
+    ///
+    /// - Returns: what was typed, without the line end.
+    /// - Throws: 64 beyond 1024 bytes, 130 when the input ends.
+    func secret(_ prompt: String) throws(CommandFailure) -> SecretBytes {
+        let echo = try Echo.off(descriptor, prompt: prompt)
+        defer { echo.restore() }
+        try show(prompt)
+        defer { erase(prompt) }
+        let line = try SecretInput.readAll(
+            descriptor, limit: SecretInput.passwordContentLimit, what: "what was typed", stopsAtLineEnd: true)
+        guard line.count > 0 else { throw CommandFailure(.interrupted, "the input ended before an answer") }
+        return try SecretInput.withoutLineEnd(line)
+    }
+
+    /// Asks a question that only the word `yes` affirms.
+    ///
+    /// - Parameter question: lower case, without the instruction to type yes.
+    func confirms(_ question: String) throws(CommandFailure) -> Bool {
+        tcflush(descriptor, TCIFLUSH)
+        try show("\(question) type yes: ")
+        return try line().elementsEqual("yes".utf8)
+    }
+
+    /// One typed line that is no secret, without its end; empty when the input ends.
+    private func line() throws(CommandFailure) -> [UInt8] {
+        var line: [UInt8] = []
+        while line.count < 4096 {
+            var part = [UInt8](repeating: 0, count: 256)
+            guard let count = part.withUnsafeMutableBytes({ SystemCall.read(descriptor, into: $0) }) else {
+                throw CommandFailure(.failed(.inputOutput), "cannot read the terminal")
+            }
+            line += part.prefix(count)
+            if count == 0 || line.last == UInt8(ascii: "\n") { break }
+        }
+        if line.last == UInt8(ascii: "\n") { line.removeLast() } else { try show("\n") }
+        return line
+    }
+
+    /// Removes a prompt, however many rows it took.
+    private func erase(_ prompt: String) {
+        guard let terminal = getenv("TERM"), strcmp(terminal, "dumb") != 0 else {
+            try? show("\n")
+            return
+        }
+        var size = winsize()
+        let columns = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+        let rowsAbove = prompt.count / columns
+        try? show("\r" + (rowsAbove > 0 ? "\u{1b}[\(rowsAbove)A" : "") + "\u{1b}[J")
+    }
+}
+
+/// A terminal without echo, for as long as a secret is typed; with echo again after an interrupt, and while stopped.
+private final class Echo: Sendable {
+    private let descriptor: Int32
+    private let prompt: String
+    private let original: Mutex<termios?>
+    private let silent: Mutex<termios>
+    private let token = Mutex<Interrupts.Token?>(nil)
+
+    private init(descriptor: Int32, prompt: String, original: termios, silent: termios) {
+        self.descriptor = descriptor
+        self.prompt = prompt
+        self.original = Mutex(original)
+        self.silent = Mutex(silent)
+    }
+
+    static func off(_ descriptor: Int32, prompt: String) throws(CommandFailure) -> Echo {
+        let failure = CommandFailure(.failed(.inputOutput), "cannot turn off the terminal's echo")
+        var original = termios()
+        guard tcgetattr(descriptor, &original) == 0 else { throw failure }
+        var silent = original
+        silent.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+        silent.c_lflag |= tcflag_t(ICANON | ISIG)
+        let echo = Echo(descriptor: descriptor, prompt: prompt, original: original, silent: silent)
+        echo.token.withLock { $0 = Interrupts.onInterrupt { echo.abandon() } }
+        Interrupts.prompting(Interrupts.Prompt(suspend: { echo.suspend() }, resume: { echo.resume() }))
+        guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else {
+            echo.restore()
+            throw failure
+        }
+        return echo
+    }
+
+    /// Ends the silence; doing it again does nothing.
+    func restore() {
+        Interrupts.prompting(nil)
+        if let token = token.withLock({ $0 }) { Interrupts.cancel(token) }
+        original.withLock { original in
+            if var modes = original { tcsetattr(descriptor, TCSAFLUSH, &modes) }
+            original = nil
+        }
+    }
+
+    private func abandon() {
+        restore()
+        try? Channel(descriptor: descriptor, name: "the terminal").write("\n")
+    }
+
+    private func suspend() {
+        original.withLock { original in
+            if var modes = original { tcsetattr(descriptor, TCSANOW, &modes) }
+        }
+    }
+
+    /// In the background the terminal belongs to somebody else.
+    private func resume() {
+        guard tcgetpgrp(descriptor) == getpgrp() else { return }
+        original.withLock { original in
+            guard original != nil else { return }
+            var modes = silent.withLock { $0 }
+            tcsetattr(descriptor, TCSAFLUSH, &modes)
+        }
+        try? Channel(descriptor: descriptor, name: "the terminal").write("\r\u{1b}[K" + prompt)
+    }
+}

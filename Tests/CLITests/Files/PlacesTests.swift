@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Testing
+import Tresor
+
+@testable import TresorCommand
+
+@Suite("Places")
+struct PlacesTests {
+    private func places(_ options: [String] = [], _ environment: Environment) throws -> Places {
+        try Places(options: try GlobalOptions.parse(options), environment: environment)
+    }
+
+    @Test("The option comes before the variable, the variable before XDG, XDG before the user's directory")
+    func home() throws {
+        var environment = Environment()
+        environment.userHome = "/u"
+        #expect(try places([], environment).data == "/u/.local/share/tresor")
+        #expect(try places([], environment).state == "/u/.local/state/tresor")
+        environment.dataHome = "/d"
+        environment.stateHome = "/s/"
+        #expect(try places([], environment).data == "/d/tresor")
+        #expect(try places([], environment).state == "/s/tresor")
+        environment.home = "/h"
+        #expect(try places([], environment).data == "/h")
+        #expect(try places([], environment).state == "/h/state")
+        #expect(try places(["--home", "o"], environment).data == "o")
+        #expect(try places(["--home", "o"], environment).state == "o/state")
+    }
+
+    @Test("Relative XDG paths are ignored, and no place at all is an error")
+    func relative() throws {
+        var environment = Environment()
+        environment.dataHome = "d"
+        #expect(throws: CommandFailure.self) { try places([], environment) }
+        environment.userHome = "/u"
+        #expect(try places([], environment).data == "/u/.local/share/tresor")
+        environment.userHome = "u"
+        #expect(throws: CommandFailure.self) { try places([], environment) }
+    }
+
+    @Test("The store: option, variable, what keygen noted, the one in the home")
+    func store() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        #expect(try places([], environment).store() == scratch.path("store.db"))
+        try places([], environment).noteStore("/srv/clinic.db")
+        #expect(scratch.mode("store") == 0o600)
+        #expect(try places([], environment).store() == "/srv/clinic.db")
+        environment.store = "e.db"
+        #expect(try places([], environment).store() == "e.db")
+        #expect(try places(["--store", "o.db"], environment).store() == "o.db")
+    }
+
+    @Test("A noted path is made absolute")
+    func absolute() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        try places([], environment).noteStore("clinic.db")
+        #expect(try scratch.text("store") == FileManager.default.currentDirectoryPath + "/clinic.db\n")
+    }
+
+    @Test(
+        "A note that others can write, or that names no path, is refused",
+        arguments: [("/a\n", 0o644), ("a\n", 0o600), ("", 0o600)])
+    func note(_ text: String, _ mode: Int) throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        try scratch.write(text, "store", mode: mode_t(mode))
+        #expect(throws: CommandFailure.self) { try places([], environment).store() }
+    }
+}

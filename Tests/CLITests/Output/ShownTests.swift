@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TresorCommand
+
+@Suite("Text from others")
+struct ShownTests {
+    @Test(
+        "A usual name is shown as it is",
+        arguments: ["anna", "dr-house", "plan.json", "a@b.org", "Zoë", "名前", "क्षि", "x_1+2"])
+    func usual(_ name: String) {
+        #expect(Shown.name(name) == name)
+        #expect(Shown.name(Array(name.utf8)) == name)
+    }
+
+    @Test(
+        "Anything else is quoted, and what could move a cursor is escaped",
+        arguments: [
+            ("", #""""#),
+            ("ward 3", #""ward 3""#),
+            ("-rf", #""-rf""#),
+            ("a\"b\\c", #""a\"b\\c""#),
+            ("a\nb\tc\rd", #""a\nb\tc\rd""#),
+            ("\u{1b}[2J", #""\u{1b}[2J""#),
+            ("a\u{85}b", #""a\u{85}b""#),
+            ("a\u{202e}b", #""a\u{202e}b""#),
+            ("a\u{2066}b", #""a\u{2066}b""#),
+            ("a\u{200b}b", #""a\u{200b}b""#),
+            ("a\u{2028}b", #""a\u{2028}b""#),
+            ("a\u{a0}b", #""a\u{a0}b""#),
+            ("a\u{e000}b", #""a\u{e000}b""#),
+            ("a\u{378}b", #""a\u{378}b""#),
+            ("a\u{3164}b", #""a\u{3164}b""#),
+            ("\u{301}a", "\"\u{301}a\""),
+            ("x\u{7f}", #""x\u{7f}""#),
+            ("tresor: error: x", #""tresor: error: x""#),
+        ])
+    func unusual(_ name: String, _ shown: String) {
+        #expect(Array(Shown.name(name).utf8) == Array(shown.utf8))
+    }
+
+    @Test("Bytes that are not UTF-8 are shown one by one")
+    func invalid() {
+        #expect(Shown.name([0x61, 0xff, 0x22, 0x0a]) == #""a\xff\"\x0a""#)
+    }
+
+    @Test("A sentence keeps its quotes and loses its escapes")
+    func sentence() {
+        #expect(Shown.escaped("there is \"a\u{1b}\"") == #"there is "a\u{1b}""#)
+    }
+
+    @Test(
+        "Only text without control characters goes to a terminal",
+        arguments: [
+            ("{\"a\":\t1}\r\n", true), ("äöü 名前", true), ("", true), ("a\u{1b}[2J", false), ("a\u{9b}2J", false),
+            ("a\u{0}", false), ("a\u{8}", false), ("\u{7f}", false),
+        ])
+    func terminal(_ text: String, _ isFit: Bool) {
+        let bytes = Array(text.utf8)
+        let found = Shown.isTextForTerminal(bytes.span)
+        #expect(found == isFit)
+    }
+
+    @Test("Bytes that are no text do not go to a terminal")
+    func binary() {
+        let bytes: [UInt8] = [0x61, 0xc3, 0x28]
+        let found = Shown.isTextForTerminal(bytes.span)
+        #expect(!found)
+    }
+
+    @Test(
+        "A path is fit to be pasted into a shell",
+        arguments: [
+            ("plan.json", "plan.json"), ("my file", "'my file'"), ("it's", "'it'\\''s'"), ("-x", "./-x"), ("", "''"),
+            ("$(x)", "'$(x)'"),
+        ])
+    func shell(_ path: String, _ word: String) {
+        #expect(Shell.path(path) == word)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tresor
+
+@testable import TresorCommand
+
+@Suite("Arguments")
+struct ArgumentTests {
+    @Test(
+        "Common options before the command move behind it, and nothing else moves",
+        arguments: [
+            (["list"], "list", []),
+            (["--home", "h", "list", "x"], "list", ["--home", "h", "x"]),
+            (["-q", "--store=s", "--json", "list", "--batch"], "list", ["-q", "--store=s", "--json", "--batch"]),
+            (["--home"], nil, ["--home"]),
+            (["--version"], nil, ["--version"]),
+            (["--frob", "list"], nil, ["--frob", "list"]),
+            (["--", "list"], nil, ["--", "list"]),
+            ([], nil, []),
+        ] as [([String], String?, [String])])
+    func hoisting(_ words: [String], _ command: String?, _ rest: [String]) {
+        let arguments = ArgumentList(words)
+        #expect(arguments.command == command)
+        #expect(arguments.rest == rest)
+    }
+
+    @Test("What follows -- is no option")
+    func terminator() {
+        #expect(ArgumentList(["encrypt", "--json"]).wantsJSON)
+        #expect(!ArgumentList(["encrypt", "--", "--json", "-h"]).wantsJSON)
+        #expect(!ArgumentList(["encrypt", "--", "--json", "-h"]).wantsHelp)
+    }
+
+    @Test("Twelve words that could be a kit's are found, in one argument or in several")
+    func kit() {
+        let words = Array(repeating: "abandon", count: 12)
+        let guardian = KitGuard()
+        #expect(guardian.looksLikeKit(["recover"] + words))
+        #expect(guardian.looksLikeKit(["--words", words.joined(separator: " ")]))
+        #expect(guardian.looksLikeKit([words.joined(separator: "\n")]))
+        #expect(guardian.looksLikeKit([words.joined(separator: ",")]))
+        #expect(guardian.looksLikeKit(Array(words.prefix(6)) + [words.prefix(6).joined(separator: " ")]))
+        #expect(!guardian.looksLikeKit(Array(words.prefix(11))))
+        #expect(!guardian.looksLikeKit(Array(words.prefix(11)) + ["plan.json"] + words.prefix(11)))
+    }
+
+    @Test(
+        "The parser's sentences become messages",
+        arguments: [
+            ("Unknown option '--jsn'. Did you mean '--json'?", "unknown option '--jsn'", "--json"),
+            ("Missing expected argument '<SHELL>'", "missing expected argument '<SHELL>'", nil),
+            (
+                "The value 'x' is invalid for '<SHELL>'. Please provide one of 'a' and 'b'.",
+                "the value 'x' is invalid for '<SHELL>'; please provide one of 'a' and 'b'", nil
+            ),
+            ("", "wrong arguments", nil),
+        ] as [(String, String, String?)])
+    func sentences(_ sentence: String, _ message: String, _ suggestion: String?) {
+        let words = CommandFailure.words(sentence)
+        #expect(words.message == message)
+        #expect(words.suggestion == suggestion)
+    }
+
+    @Test(
+        "At most two edits away, nearest first",
+        arguments: [
+            ("lisst", ["list"]), ("lsit", ["list"]), ("encrpyt", ["encrypt"]), ("decript", ["decrypt"]),
+            ("sahre", ["share"]), ("xyzzy", []), ("ls", ["list"]), ("li", ["list"]), ("", []), ("x", []),
+            ("encrypted", ["encrypt"]),
+        ])
+    func suggestions(_ word: String, _ expected: [String]) {
+        #expect(
+            Suggestion.near(word, among: ["list", "encrypt", "decrypt", "share", "log"]).filter { $0 != "log" }
+                == expected)
+    }
+
+    @Test("Several results end with the code they share, else with 1")
+    func outcomes() {
+        var none = Outcomes()
+        none.succeeded()
+        #expect(throws: Never.self) { try none.finish() }
+        var same = Outcomes()
+        same.failed(14)
+        same.failed(14)
+        #expect(throws: Exit(code: 14)) { try same.finish() }
+        same.succeeded()
+        #expect(throws: Exit(code: 1)) { try same.finish() }
+        var different = Outcomes()
+        different.failed(14)
+        different.failed(13)
+        #expect(throws: Exit(code: 1)) { try different.finish() }
+    }
+
+    @Test("The table of exit codes is that of the errors")
+    func codes() {
+        #expect(ExitCodes.rows.map(\.code) == [0, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 64, 130])
+        #expect(Set(ExitCodes.rows.map(\.name)).count == ExitCodes.rows.count)
+    }
+}

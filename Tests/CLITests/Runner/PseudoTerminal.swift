@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A terminal with the test at the keyboard.
+final class PseudoTerminal {
+    struct Line {
+        let prompt: String
+        let answer: String
+    }
+
+    let path: String
+    /// Everything the terminal showed.
+    private(set) var transcript = ""
+    private let master: Int32
+    private let slave: Int32
+    private var shown: [UInt8] = []
+    private var dialogue: [Line]
+    private var answered = ""
+
+    /// - Parameter dialogue: each answer is typed once its prompt has been shown after the answer before.
+    init(_ dialogue: [Line]) throws {
+        var master: Int32 = -1
+        var slave: Int32 = -1
+        guard openpty(&master, &slave, nil, nil, nil) == 0 else { throw ScriptFailure("there is no pseudo-terminal") }
+        for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        guard let name = ttyname(slave), let path = String(validatingCString: name) else {
+            throw ScriptFailure("the pseudo-terminal has no name")
+        }
+        self.master = master
+        self.slave = slave
+        self.path = path
+        self.dialogue = dialogue
+    }
+
+    deinit {
+        close(master)
+        close(slave)
+    }
+
+    var unread: [Line] { dialogue }
+
+    /// Reads what is shown, for at most `milliseconds`, and answers what has been asked.
+    func attend(milliseconds: Int32) throws {
+        var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, milliseconds) > 0 else { return }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(master, &buffer, buffer.count)
+        guard count > 0 else { return }
+        shown += buffer.prefix(count)
+        transcript = String(decoding: shown, as: UTF8.self)
+        try answer()
+    }
+
+    private func answer() throws {
+        while let line = dialogue.first {
+            let rest = transcript.dropFirst(answered.count)
+            guard let match = rest.firstMatch(of: try Regex<AnyRegexOutput>(line.prompt)) else { return }
+            answered = String(transcript[..<match.range.upperBound])
+            dialogue.removeFirst()
+            type(line.answer + "\n")
+        }
+    }
+
+    func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = write(master, bytes, bytes.count)
+    }
+
+    /// Whether the terminal echoes what is typed.
+    var echoes: Bool {
+        var modes = termios()
+        return tcgetattr(slave, &modes) == 0 && modes.c_lflag & tcflag_t(ECHO) != 0
+    }
+}

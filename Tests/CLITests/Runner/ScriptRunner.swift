@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Runs a script in a fresh directory and throws at the first line that is not so.
+final class ScriptRunner {
+    let script: Script
+    let work: URL
+    var variables: [String: String]
+    /// What the program is given beside `PATH`, `HOME` and the like.
+    var environment: [String: String]
+    var last: ChildProcess.Result?
+    /// What was run and printed so far.
+    private(set) var log = ""
+
+    private var standardInput: String?
+    private var dialogue: [PseudoTerminal.Line]?
+    private var isOnScreen = false
+
+    init(_ script: Script) throws {
+        self.script = script
+        work = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-\(script.name)-\(UUID())")
+        try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
+        variables = ["WORK": work.path]
+        environment = [
+            "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": work.path, "TERM": "xterm", "LANG": "C.UTF-8",
+            "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
+        ]
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: work)
+    }
+
+    func run() throws {
+        for file in script.files { try write(Data(file.content.utf8), to: file.name) }
+        for command in script.commands {
+            do {
+                log += "> \(command.text)\n"
+                var scanner = WordScanner(command.text, variables: variables)
+                try execute(scanner.words())
+            } catch {
+                throw ScriptFailure("\(script.name).txt:\(command.line): \(command.text): \(error)\n\(log)")
+            }
+        }
+        try checkNothingPends()
+    }
+
+    private func execute(_ words: [String]) throws {
+        let isNegated = words.first == "!"
+        let words = isNegated ? Array(words.dropFirst()) : words
+        guard let verb = words.first else { throw ScriptFailure("there is no verb") }
+        let operands = Array(words.dropFirst())
+        if try runProgram(verb, operands, isNegated: isNegated) { return }
+        if try judgeRun(verb, operands, isNegated: isNegated) { return }
+        if try judgeFile(verb, operands, isNegated: isNegated) { return }
+        guard !isNegated else { throw ScriptFailure("there is no verb ! \(verb)") }
+        if try prepareRun(verb, operands) { return }
+        if try arrange(verb, operands) { return }
+        if try attack(verb, operands) { return }
+        throw ScriptFailure("there is no verb \(verb)")
+    }
+
+    private func runProgram(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
+        switch verb {
+        case "tresor":
+            let result = try runTresor(operands)
+            guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
+            guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
+        case "as" where !isNegated:
+            try become(try one(operands))
+        default:
+            return false
+        }
+        return true
+    }
+
+    private func prepareRun(_ verb: String, _ operands: [String]) throws -> Bool {
+        switch verb {
+        case "stdin":
+            standardInput = try existing(try one(operands)).path
+        case "tty":
+            guard operands.count == 2 else { throw ScriptFailure("tty takes a prompt and an answer") }
+            dialogue = (dialogue ?? []) + [PseudoTerminal.Line(prompt: operands[0], answer: operands[1])]
+        case "screen":
+            isOnScreen = true
+            dialogue = dialogue ?? []
+        case "notty":
+            guard dialogue == nil else { throw ScriptFailure("a dialogue is waiting for the next run") }
+        case "env":
+            for operand in operands {
+                guard let equals = operand.firstIndex(of: "=") else { throw ScriptFailure("env takes K=V") }
+                let value = String(operand[operand.index(after: equals)...])
+                environment[String(operand[..<equals])] = value
+                variables[String(operand[..<equals])] = value
+            }
+        default:
+            return false
+        }
+        return true
+    }
+
+    private func runTresor(_ arguments: [String]) throws -> ChildProcess.Result {
+        let terminal = try dialogue.map { try PseudoTerminal($0) }
+        let child = ChildProcess(
+            arguments: arguments, environment: environment, directory: work.path,
+            standardInput: standardInput ?? "/dev/null", terminal: terminal, isOnScreen: isOnScreen)
+        (standardInput, dialogue, isOnScreen) = (nil, nil, false)
+        let result = try child.run()
+        last = result
+        for (name, text) in [("stdout", result.outputText), ("stderr", result.errorText), ("tty", result.transcript)]
+        where !text.isEmpty {
+            log += "[\(name)] \(text.prefix(4000))\n"
+        }
+        if let line = terminal?.unread.first { throw ScriptFailure("tty '\(line.prompt)' was never asked") }
+        return result
+    }
+
+    /// Switches to a person's home; makes it on first use.
+    private func become(_ name: String) throws {
+        let homes = work.appendingPathComponent("homes")
+        let home = homes.appendingPathComponent(name)
+        let password = homes.appendingPathComponent("\(name).password")
+        environment["TRESOR_HOME"] = home.path
+        environment["TRESOR_PASSWORD_FILE"] = password.path
+        environment["TRESOR_STORE"] = environment["TRESOR_STORE"] ?? store.path
+        guard !FileManager.default.fileExists(atPath: password.path) else { return }
+        try FileManager.default.createDirectory(at: homes, withIntermediateDirectories: true)
+        try write(Data("the password of \(name)\n".utf8), to: "homes/\(name).password")
+        guard chmod(password.path, 0o600) == 0 else { throw ScriptFailure("chmod failed") }
+        let result = try runTresor(
+            ["keygen", name, "--no-kit", "--batch", "--argon2id", "64,3", "--password-file", password.path])
+        guard result.code == 0 else { throw ScriptFailure("keygen for \(name) ended with \(result.code)") }
+    }
+
+    /// What every script ends with.
+    private func checkNothingPends() throws {
+        if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
+        if standardInput != nil { throw ScriptFailure("\(script.name).txt: stdin has no run") }
+    }
+
+    func one(_ operands: [String]) throws -> String {
+        guard operands.count == 1 else { throw ScriptFailure("takes one operand") }
+        return operands[0]
+    }
+}

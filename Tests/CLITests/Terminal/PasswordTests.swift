@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Synchronization
+import Testing
+import Tresor
+
+@testable import TresorCommand
+
+@Suite("Passwords")
+struct PasswordTests {
+    let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    private func source(_ options: [String] = [], _ environment: Environment = Environment()) throws -> PasswordSource {
+        PasswordSource(
+            options: try GlobalOptions.parse(options), environment: environment, standardInput: StandardInput(),
+            terminal: { nil })
+    }
+
+    /// The password as text; only here, where it is no secret.
+    private func password(_ options: [String] = [], _ environment: Environment = Environment()) throws -> String {
+        let password = try source(options, environment).password(prompt: "")
+        let bytes = password.span
+        return String(decoding: bytes.array, as: UTF8.self)
+    }
+
+    private func failure(_ body: () throws -> String) -> CommandFailure? {
+        do { _ = try body() } catch { return error as? CommandFailure }
+        return nil
+    }
+
+    @Test(
+        "One final line end is dropped, and no more",
+        arguments: [
+            ("horse", "horse"), ("horse\n", "horse"), ("horse\r\n", "horse"), ("horse\n\n", "horse\n"),
+            (" horse \n", " horse "), ("a\nb\n", "a\nb"), ("é名😀", "é名😀"),
+        ])
+    func lineEnd(_ content: String, _ expected: String) throws {
+        try scratch.write(content, "p")
+        #expect(try password(["--password-file", scratch.path("p")]) == expected)
+    }
+
+    @Test("A password has 1 to 1024 bytes of UTF-8 without NUL")
+    func form() throws {
+        for (bytes, isGood) in [
+            ([], false), (Array("\n".utf8), false), ([0xff, 0x61], false), ([0x61, 0, 0x62], false),
+            (Array(repeating: 0x61, count: 1024) + [10], true), (Array(repeating: 0x61, count: 1024) + [13, 10], true),
+            (Array(repeating: 0x61, count: 1025), false), (Array(repeating: 0x61, count: 100_000), false),
+            ([0xed, 0xa0, 0x80], false),
+        ] as [([UInt8], Bool)] {
+            try Data(bytes).write(to: scratch.url.appendingPathComponent("p"))
+            chmod(scratch.path("p"), 0o600)
+            let failure = failure { try password(["--password-file", scratch.path("p")]) }
+            #expect((failure == nil) == isGood)
+            #expect(isGood || failure?.error == .usage)
+        }
+    }
+
+    @Test("A file that others can read is refused, with the chmod", arguments: [0o644, 0o640, 0o604, 0o620, 0o602])
+    func permissions(_ mode: Int) throws {
+        try scratch.write("horse", "my file", mode: mode_t(mode))
+        let failure = failure { try password(["--password-file", scratch.path("my file")]) }
+        #expect(failure?.error == .failed(.permissions))
+        #expect(failure?.hints == ["chmod 600 '\(scratch.path("my file"))'"])
+    }
+
+    @Test("A missing file is not found, a directory is no password")
+    func missing() {
+        #expect(failure { try password(["--password-file", scratch.path("no")]) }?.error == .notFound)
+        #expect(failure { try password(["--password-file", scratch.url.path]) }?.error == .usage)
+    }
+
+    @Test("A pipe needs no mode, by descriptor or by name")
+    func pipes() throws {
+        for isNamed in [false, true] {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            #expect(Foundation.write(ends[1], "horse\n", 6) == 6)
+            close(ends[1])
+            let option = isNamed ? ["--password-file", "/dev/fd/\(ends[0])"] : ["--password-fd", "\(ends[0])"]
+            #expect(try password(option) == "horse")
+            close(ends[0])
+        }
+    }
+
+    @Test("Descriptors 1 and 2, and ones that are not open, give no password", arguments: ["1", "2", "-1", "987"])
+    func descriptors(_ descriptor: String) {
+        #expect(failure { try password(["--password-fd=\(descriptor)"]) } != nil)
+    }
+
+    @Test("The option comes before the file variable, that before the command, and nothing is asked without a terminal")
+    func precedence() throws {
+        for name in ["option", "variable"] { try scratch.write(name, name) }
+        var environment = Environment()
+        #expect(failure { try password([], environment) }?.error == .usage)
+        #expect(failure { try password(["--batch"], environment) }?.hints == ["tresor … --password-file FILE"])
+        environment.passwordCommand = "echo command"
+        #expect(try password([], environment) == "command")
+        environment.passwordFile = scratch.path("variable")
+        #expect(try password([], environment) == "variable")
+        #expect(try password(["--password-file", scratch.path("option")], environment) == "option")
+        #expect(
+            failure { try password(["--password-file", scratch.path("option"), "--password-fd", "0"]) }?.error == .usage
+        )
+    }
+
+    @Test(
+        "A command that fails, floods or says nothing gives no password",
+        arguments: ["exit 3", "echo horse; exit 1", "yes", "true", "kill -9 $$", "/no/such/program"])
+    func commands(_ command: String) {
+        var environment = Environment()
+        environment.passwordCommand = command
+        #expect(failure { try password([], environment) } != nil)
+    }
+
+    @Test(
+        "A command that hangs is given up, before and after it closes its output",
+        arguments: ["sleep 60", "exec >&-; sleep 60"])
+    func hanging(_ command: String) {
+        let start = ContinuousClock.now
+        #expect(throws: CommandFailure.self) {
+            _ = try PasswordCommand(command: command, patience: .milliseconds(200)).read()
+        }
+        #expect(start.duration(to: .now) < .seconds(20))
+    }
+
+    @Test("A new password has 8 characters, counted as such")
+    func strength() throws {
+        for (text, isGood) in [("1234567", false), ("12345678", true), ("ääääää", false), ("ääääääää", true)] {
+            let bytes = Array(text.utf8)
+            let password = try SecretBytes(copying: bytes.span)
+            let failed = Result { try PasswordSource.checkStrength(password) }
+            #expect(((try? failed.get()) != nil) == isGood)
+        }
+    }
+
+    @Test("Only one may use standard input")
+    func standardInput() throws {
+        let input = StandardInput()
+        try input.claim(for: "the password")
+        #expect(throws: CommandFailure.self) { try input.claim(for: "the data") }
+    }
+}
