@@ -3,7 +3,7 @@
 import Tresor
 
 /// What a command works with, made once from its options and the environment.
-struct Session: Sendable {
+struct Invocation: Sendable {
     let options: GlobalOptions
     let environment: Environment
     let output: Output
