@@ -29,7 +29,7 @@ extension Client {
             guard page.count <= Self.pageCount else { throw .store(.other) }
             for (offset, entry) in page.enumerated() {
                 if next == first, offset == 0, let last = entries.last {
-                    guard entry == last else { throw try await fork(of: tresor, verified: last, shown: entry) }
+                    guard entry == last else { throw try await fork(of: tresor, verified: entries) }
                     continue
                 }
                 try fold.apply(entry)
@@ -39,11 +39,11 @@ extension Client {
             if page.count < Self.pageCount { break }
         }
         guard next > first || pinned == nil else {
-            throw try await fork(of: tresor, verified: entries.last ?? [], shown: nil)
+            throw try await fork(of: tresor, verified: entries)
         }
         guard let state = fold.state else { throw .notFound }
         if let pinned, !state.contains(pinned) {
-            throw try await fork(of: tresor, verified: [], shown: entries.last)
+            throw try await fork(of: tresor, verified: [])
         }
         if remembering == .yes, pinned != state.head || known?.entries.count != entries.count {
             try remember(state, entries: entries)
@@ -68,7 +68,10 @@ extension Client {
     private func remember(_ state: State, entries: [[UInt8]]) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var heads = try heads()
-            if let present = heads[state.tresor], present.sequence > state.head.sequence { return }
+            if let present = heads[state.tresor], present.sequence > state.head.sequence {
+                guard try verifiedLog(of: state.tresor)?.state.contains(state.head) ?? true else { throw .forked }
+                return
+            }
             try heads.raise(to: state)
             try home.replace(.log(state.tresor), with: CachedLog(entries: entries).bytes)
             try home.replace(.heads, with: heads.bytes)
@@ -76,20 +79,22 @@ extension Client {
     }
 
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
-    private func fork(
-        of tresor: TresorID, verified: [UInt8], shown: [UInt8]?
-    ) async throws(TresorError) -> TresorError {
-        var shown = shown
+    private func fork(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> TresorError {
+        guard let pinned = try heads()[tresor] else { return .forked }
         var fold = Fold(tresor: tresor)
+        var shown: [UInt8] = []
         var next: UInt64 = 0
         while true {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
-            for entry in page.prefix(Self.pageCount) { try fold.apply(entry) }
-            shown = shown ?? page.last
-            next += UInt64(page.count)
+            for entry in page.prefix(Self.pageCount) {
+                try fold.apply(entry)
+                if next <= pinned.sequence { shown = entry }
+                next += 1
+            }
             if page.count != Self.pageCount { break }
         }
-        let evidence = Evidence(tresor: tresor, verified: verified, shown: shown ?? []).bytes
+        let known = Int(exactly: pinned.sequence).flatMap { verified.indices.contains($0) ? verified[$0] : nil }
+        let evidence = Evidence(tresor: tresor, head: pinned, verified: known ?? [], shown: shown).bytes
         try home.replace(.evidence(try BLAKE2b.hash(.evidenceHash, evidence)), with: evidence)
         return .forked
     }
@@ -97,7 +102,10 @@ extension Client {
     /// What the home knows of the person from whom a tresor is proved.
     public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
-        if let mine = try? identityFile().chain, mine.user == state.founder { return .me }
+        if let mine = try? identityFile().chain, mine.user == state.founder {
+            guard mine.extends(chain) else { throw .forked }
+            return .me
+        }
         let pins = try pins()
         if let pin = pins[state.founder], !pin.isReplaced, pin.chain.extends(chain), pin.chain.newest != chain.newest {
             return .unverified

@@ -14,15 +14,15 @@ public struct Person: Hashable, Sendable {
         case changed(from: CardChain)
         /// Nobody compared its number.
         case unverified
+
+        /// Whether something may rest on it.
+        public var isVerified: Bool { self == .me || self == .verified }
     }
 
     /// The public face.
     public let chain: CardChain
     /// Why to believe it.
     public let trust: Trust
-
-    /// Whether something may rest on it.
-    public var isVerified: Bool { trust == .me || trust == .verified }
 }
 
 extension Client {

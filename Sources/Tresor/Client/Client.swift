@@ -57,7 +57,12 @@ public struct Client: Sendable {
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
         let outcome = try await store.putCard(
             chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
-        guard outcome == .done else { throw .unverified }
+        guard outcome == .done else {
+            let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
+                (try? CardChain(bytes))?.user != chain.user
+            }
+            throw isTaken ? .unverified : .busy
+        }
     }
 
     func pins() throws(TresorError) -> Pins {

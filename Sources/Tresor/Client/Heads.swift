@@ -10,12 +10,13 @@ struct Heads: Hashable, Sendable {
     init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.heads)
+        var last: TresorID?
         while decoder.remaining > 0 {
             let tresor = TresorID(try decoder.digest())
+            if let last, tresor <= last { throw .altered }
+            last = tresor
             let sequence = try decoder.integer(UInt64.self)
-            guard heads.updateValue(Head(sequence: sequence, hash: try decoder.digest()), forKey: tresor) == nil else {
-                throw .altered
-            }
+            heads[tresor] = Head(sequence: sequence, hash: try decoder.digest())
         }
     }
 
@@ -65,15 +66,19 @@ struct CachedLog: Hashable, Sendable {
 /// Two histories of one tresor: what this home had verified and what a store showed instead (SPEC §9.8).
 struct Evidence: Hashable, Sendable {
     let tresor: TresorID
-    /// The entry at the pinned head.
+    /// The pinned head.
+    let head: Head
+    /// The entry at the pinned head; empty where the home no longer has it.
     let verified: [UInt8]
-    /// What the store showed in its place; empty if nothing.
+    /// The entry that the store showed with the same sequence number, else its last; empty if it showed none.
     let shown: [UInt8]
 
     var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.evidence)
         encoder.digest(tresor.digest)
+        encoder.integer(head.sequence)
+        encoder.digest(head.hash)
         encoder.vector32(verified)
         encoder.vector32(shown)
         return encoder.bytes

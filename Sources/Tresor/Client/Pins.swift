@@ -27,7 +27,10 @@ struct Pins: Hashable, Sendable {
             let chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
             pins.append(Pin(chain: chain, time: time, isReplaced: flag == 1))
         }
-        guard Set(pins.map(\.chain.user)).count == pins.count else { throw .altered }
+        let active = pins.filter { !$0.isReplaced }
+        guard Set(pins.map(\.chain.user)).count == pins.count, Set(active.map(\.chain.handle)).count == active.count else {
+            throw .altered
+        }
     }
 
     var bytes: [UInt8] {

@@ -35,6 +35,14 @@ public struct Effect: Hashable, Sendable {
     /// The generation that this person's entries have from then on.
     public var generation: UInt32?
 
+    /// Whether both do the same to the same people. How many others are in, and the epoch's number, may differ.
+    func means(_ other: Effect) -> Bool {
+        var other = other
+        other.remaining = remaining
+        if epoch != nil, other.epoch != nil { other.epoch = epoch }
+        return self == other
+    }
+
     /// Whether nothing is to be done.
     public var isNothing: Bool {
         admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
@@ -56,7 +64,7 @@ extension Session {
         case .me, .verified: break
         case .renewed, .changed, .unverified: throw .unverified
         }
-        if let end = me.notAfter, client.clock() > end { throw .noAccess }
+        if let end = me.notAfter, act != .leave, now(in: state) > end { throw .noAccess }
         var effect = Effect()
         effect.remaining = state.members.count
         switch act {
@@ -67,7 +75,7 @@ extension Session {
             guard me.role == .owner else { throw .noAccess }
             try revoke(users, in: state, &effect)
         case .leave:
-            guard me.role != .owner || state.ownerCount > 1 else { throw .usage }
+            guard me.role != .owner || state.lastingOwners(without: identity.user) > 0 else { throw .usage }
             effect.dismissed = [identity.user]
             effect.remaining -= 1
         case .rotate:
@@ -103,10 +111,12 @@ extension Session {
             }
         }
         guard effect.changed.isEmpty || (effect.admitted.isEmpty && effect.changed.count == 1) else { throw .usage }
-        guard !(role == .owner && fromNow), notAfter == nil || !effect.admitted.contains(state.founder) else {
+        guard !(role == .owner && fromNow),
+            (role == .owner && notAfter == nil) || !effect.admitted.contains(state.founder)
+        else { throw .usage }
+        if let user = effect.changed.first, role != .owner || notAfter != nil, state.lastingOwners(without: user) == 0 {
             throw .usage
         }
-        if effect.changed.first == identity.user, role != .owner, state.ownerCount == 1 { throw .usage }
         effect.remaining += effect.admitted.count
         guard effect.remaining <= State.maximumMemberCount else { throw .usage }
         if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
@@ -140,11 +150,14 @@ extension Session {
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: State) {
         if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
+        if case .rename = act, try await client.state(of: tresor).rotateFirst { try await perform(.rotate, on: tresor) }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
-            let state = try await removeEnded(in: try await client.state(of: tresor), except: act)
+            let state =
+                expected == nil && act != .leave && act != .renew
+                ? try await settle(tresor) : try await client.state(of: tresor)
             let effect = try effect(of: act, in: state)
-            guard expected == nil || expected == effect else { throw .busy }
+            guard expected?.means(effect) ?? true else { throw .busy }
             expected = effect
             guard !effect.isNothing else { return (effect, state) }
             if let after = try await append(act, effect, to: state) { return (effect, after) }
@@ -163,10 +176,19 @@ extension Session {
         }
     }
 
-    /// Turns dates that have passed into removals, where this person is an owner (SPEC §9.7).
-    private func removeEnded(in state: State, except act: Act) async throws(TresorError) -> State {
-        guard state.members[identity.user]?.role == .owner, act != .leave, act != .renew else { return state }
-        let now = max(client.clock(), state.lastTimes[identity.user] ?? 0)
+    /// The later of the clock and what this person last signed here: a clock that was set back does not lengthen anything.
+    func now(in state: State) -> UInt64 {
+        max(client.clock(), state.lastTimes[identity.user] ?? 0)
+    }
+
+    /// Reads a tresor's log and, where this person is an owner, turns dates that have passed into removals (SPEC §9.7). To be called before an effect is
+    /// computed that somebody is shown.
+    public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
+        let state = try await client.state(of: tresor)
+        guard state.members[identity.user]?.role == .owner,
+            state.chain(of: identity.user)?.newest == identity.chain.newest, try client.founderTrust(in: state).isVerified
+        else { return state }
+        let now = now(in: state)
         let ended = state.members.filter { user, member in
             user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
         }
@@ -192,6 +214,6 @@ extension Session {
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
                 putting: draft.wraps, removingWrapsOf: effect.dismissed))
-        return try await confirm(entry, outcome)
+        return try await confirm(entry, outcome, wraps: draft.wraps)
     }
 }

@@ -30,7 +30,8 @@ extension Session {
                 body: .epoch(next.statement), wraps: try wraps(next.keys, for: state.members, in: state))
         case .rename(let name):
             let keys = try await keys(of: state.epoch, in: state)
-            return Draft(body: .rename(try seal(name, under: keys, in: state)))
+            let kind = try await nameAndKind(in: state).kind
+            return Draft(body: .rename(try seal(name, kind, under: keys, in: state)))
         case .renew:
             guard let generation = effect.generation, let card = identity.chain.card(generation: generation) else {
                 throw .usage
@@ -50,10 +51,11 @@ extension Session {
             return Draft(body: .grant(grant), wraps: wraps)
         }
         let next = try await nextEpoch(in: state)
-        let name = try seal(try await name(in: state), under: next.keys, in: state)
+        let (name, kind) = try await nameAndKind(in: state)
+        let sealedName = try seal(name, kind, under: next.keys, in: state)
         let grant = Grant(
             people: people, role: role, notAfter: notAfter,
-            fromNow: Grant.FromNow(epoch: next.statement, sealedName: name))
+            fromNow: Grant.FromNow(epoch: next.statement, sealedName: sealedName))
         var wraps = try wraps(next.keys, for: state.members, in: state)
         for chain in people {
             wraps.append(try wrap(next.keys, for: chain, history: .from(epoch: next.keys.epoch), in: state))
@@ -61,16 +63,25 @@ extension Session {
         return Draft(body: .grant(grant), wraps: wraps)
     }
 
-    /// Fresh keys for the next epoch, linked back to the present ones.
+    /// Fresh keys for the next epoch, linked back to the present ones, and past them where their own back-link is spoiled.
     private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let present = try await keys(of: state.epoch, in: state)
         let next = try EpochKeys(epoch: state.epoch + 1)
-        return (next, try next.statement(of: state.tresor, linking: [present]))
+        var links = [present]
+        if state.epoch > 1, (try? openBackLink(of: present, in: state)) == nil,
+            let earlier = try? await earlier(than: present, in: state)
+        {
+            links += earlier
+        }
+        return (next, try next.statement(of: state.tresor, linking: links))
     }
 
-    private func seal(_ name: Name, under keys: EpochKeys, in state: State) throws(TresorError) -> SealedName {
+    private func seal(
+        _ name: Name, _ kind: Name, under keys: EpochKeys, in state: State
+    ) throws(TresorError) -> SealedName {
         try SealedName(
-            name, under: keys.content, tresor: state.tresor, epoch: keys.epoch, sequence: state.head.sequence + 1)
+            name, kind: kind, under: keys.content, tresor: state.tresor, epoch: keys.epoch,
+            sequence: state.head.sequence + 1)
     }
 
     func wraps(

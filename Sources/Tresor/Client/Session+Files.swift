@@ -30,18 +30,33 @@ extension Session {
     public func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
     ) async throws(TresorError) -> SealedFile {
-        var state = try await client.state(of: tresor)
-        try checkMayWrite(in: state)
-        if state.rotateFirst { state = try await perform(.rotate, on: tresor).state }
+        let state = try await writableState(of: tresor)
         let keys = try await keys(of: state.epoch, in: state)
         return try SealedFile.seal(
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
 
+    /// The state to write at: one in which this person may, rotated before if it is marked so, by whoever is faster.
+    private func writableState(of tresor: TresorID) async throws(TresorError) -> State {
+        for _ in 0..<4 {
+            let state = try await client.state(of: tresor)
+            try checkMayWrite(in: state)
+            guard state.rotateFirst else { return state }
+            do throws(TresorError) {
+                try await perform(.rotate, on: tresor)
+            } catch {
+                guard error == .busy || error == .noAccess, try await !client.state(of: tresor).rotateFirst else {
+                    throw error
+                }
+            }
+        }
+        throw .busy
+    }
+
     private func checkMayWrite(in state: State) throws(TresorError) {
         guard let me = state.members[identity.user], me.role != .reader,
             state.chain(of: identity.user)?.newest == identity.chain.newest,
-            me.notAfter.map({ client.clock() <= $0 }) ?? true
+            me.notAfter.map({ now(in: state) <= $0 }) ?? true
         else { throw .noAccess }
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
@@ -91,9 +106,7 @@ extension Session {
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
-        var state = try await client.state(of: opened.tresor)
-        try checkMayWrite(in: state)
-        if state.rotateFirst { state = try await perform(.rotate, on: state.tresor).state }
+        let state = try await writableState(of: opened.tresor)
         guard opened.epoch != state.epoch else { return nil }
         let keys = try await keys(of: state.epoch, in: state)
         return try SealedFile.seal(

@@ -34,16 +34,19 @@ extension Session {
             tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
+        let stored = StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)
         let outcome = try await client.store.append(
             LogChange(
                 tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes,
-                putting: [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]))
-        guard let state = try await confirm(entry, outcome) else { throw .busy }
+                putting: [stored]))
+        guard let state = try await confirm(entry, outcome, wraps: [stored]) else { throw .busy }
         return state
     }
 
     /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
-    func confirm(_ entry: Entry, _ outcome: StoreOutcome) async throws(TresorError) -> State? {
+    func confirm(
+        _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
+    ) async throws(TresorError) -> State? {
         let state: State
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
@@ -54,12 +57,10 @@ extension Session {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }
-        if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
-            do throws(TresorError) {
-                _ = try await keys(of: state.epoch, in: state)
-            } catch {
-                throw error == .noAccess ? .store(.notStored) : error
-            }
+        guard state.head.sequence == entry.sequence else { return state }
+        for wrap in wraps {
+            let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
+            guard kept.contains(wrap.bytes) else { throw .store(.notStored) }
         }
         return state
     }

@@ -32,23 +32,43 @@ public actor Session {
         case .all:
             var reached = try await unwrap(state.epoch, in: state, history: .all)
             while reached.epoch > epoch {
-                guard let statement = state.statement(of: reached.epoch) else { throw .altered }
-                var next: EpochKeys?
-                for earlier in try reached.openBackLink(statement, of: state.tresor) {
-                    guard let statement = state.statement(of: earlier.epoch) else { throw .altered }
-                    try earlier.check(against: statement, of: state.tresor)
-                    keep(earlier, of: state.tresor)
-                    if earlier.epoch >= epoch { next = earlier }
-                }
-                guard let next else { throw .altered }
+                let earlier = try await self.earlier(than: reached, in: state)
+                guard let next = earlier.last(where: { $0.epoch >= epoch }) else { throw .altered }
                 reached = next
             }
             return reached
         }
     }
 
-    private func unwrap(
-        _ epoch: UInt64, in state: State, history: History
+    /// The keys that lie behind an epoch: by its back-link, or where a dishonest writer spoiled that, by this person's own older wrap.
+    ///
+    /// - Returns: by falling epoch, the one before first.
+    /// - Throws: ``TresorError/altered`` when neither yields what the log committed to.
+    func earlier(than keys: EpochKeys, in state: State) async throws(TresorError) -> [EpochKeys] {
+        do throws(TresorError) {
+            return try openBackLink(of: keys, in: state)
+        } catch {
+            guard error == .altered, let wrapped = try? await unwrap(keys.epoch - 1, in: state, history: .all) else {
+                throw error
+            }
+            return [wrapped]
+        }
+    }
+
+    /// What the back-link yields, each key checked against the log.
+    func openBackLink(of keys: EpochKeys, in state: State) throws(TresorError) -> [EpochKeys] {
+        guard let statement = state.statement(of: keys.epoch) else { throw .altered }
+        let links = try keys.openBackLink(statement, of: state.tresor)
+        for link in links {
+            guard let statement = state.statement(of: link.epoch) else { throw .altered }
+            try link.check(against: statement, of: state.tresor)
+            try checkFresh(link, of: state.tresor)
+        }
+        for link in links { keep(link, of: state.tresor) }
+        return links
+    }
+
+    private func unwrap(        _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
         if let known = keys[state.tresor]?[epoch] { return known }
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
@@ -61,6 +81,7 @@ public actor Session {
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
         let unwrapped = try wrap.open(
             as: identity, of: state.tresor, statement: statement, card: card, history: history)
+        try checkFresh(unwrapped, of: state.tresor)
         keep(unwrapped, of: state.tresor)
         return unwrapped
     }
@@ -69,14 +90,24 @@ public actor Session {
         keys[tresor, default: [:]][unwrapped.epoch] = unwrapped
     }
 
-    /// The name and kind of a tresor.
+    /// Refuses a key that another epoch of the tresor has had: an epoch that changes nothing.
+    private func checkFresh(_ unwrapped: EpochKeys, of tresor: TresorID) throws(TresorError) {
+        for known in (keys[tresor] ?? [:]).values where known.epoch != unwrapped.epoch {
+            guard !known.shares(keysWith: unwrapped) else { throw .altered }
+        }
+    }
+
+    /// The name of a tresor.
     ///
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
     public func name(in state: State) async throws(TresorError) -> Name {
+        try await nameAndKind(in: state).name
+    }
+
+    func nameAndKind(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
         let record = state.name
         let keys = try await keys(of: record.epoch, in: state)
         return try record.sealed.open(
-            with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence
-        ).name
+            with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence)
     }
 }

@@ -58,7 +58,9 @@ public struct SealedFile: Hashable, Sendable {
         try payload.authorship.check(
             type: payload.type, record: payload.record, origin: payload.origin, contentHash: contentHash, in: state)
         if let origin = payload.origin {
-            guard origin.header.tresor == header.tresor else { throw .altered }
+            guard origin.header.tresor == header.tresor, origin.header.head.sequence <= header.head.sequence else {
+                throw .altered
+            }
             try origin.check(
                 type: payload.type, record: payload.record, origin: nil, contentHash: contentHash, in: state)
         }

@@ -38,6 +38,9 @@ public final class Identity: Sendable {
             let generation = chain.newest.generation - UInt32(index)
             let older = try Self.openPrevious(
                 sealed, under: generations[index].seed, user: chain.user, generation: generation)
+            guard try Self.signingKey(older).publicKey == chain.card(generation: generation - 1)?.signingKey else {
+                throw .altered
+            }
             generations.append(Generation(older))
         }
         self.chain = chain

@@ -2,7 +2,8 @@
 
 @_spi(_Unicode) import Swift
 
-/// A password prepared as an OpaqueString (RFC 8265; SPEC §8.1): spaces made plain, NFC, only characters of the FreeformClass.
+/// A password prepared after the OpaqueString profile (RFC 8265) as SPEC §8.1 states it: spaces made plain, NFC, no code points that
+/// cannot be typed again.
 ///
 /// It is prepared in guarded memory. Characters outside ASCII pass through the standard library's normalisation tables one or two at
 /// a time, never as a whole.

@@ -67,6 +67,13 @@ final class EpochKeys: Sendable {
         }
     }
 
+    /// Whether one of the keys is also one of `other`'s.
+    func shares(keysWith other: EpochKeys) -> Bool {
+        if content.matches(other.content) { return true }
+        guard let history, let otherHistory = other.history else { return false }
+        return history.key.matches(otherHistory.key)
+    }
+
     /// The epoch as the log will state it.
     ///
     /// - Parameter earlier: what the back-link is to carry, by falling epoch; none for epoch 1. All with their history keys.

@@ -8,7 +8,7 @@ extension Judge {
         case .genesis: throw Violation(rule: .r6)
         case .grant(let grant): try check(grant, in: state)
         case .remove(let users, let epoch): try checkRemoval(of: users, epoch, in: state)
-        case .leave: try require(.r26, state.members[entry.author]?.role != .owner || state.ownerCount > 1)
+        case .leave: try require(.r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: entry.author) > 0)
         case .renew(let card):
             try require(.r27, (try? state.chains[entry.author]?.appending(card)) != nil)
         case .epoch(let epoch): try checkNext(epoch, in: state)
@@ -25,7 +25,9 @@ extension Judge {
             try require(.r19, state.chains[chain.user].map { chain.extends($0) } ?? true)
         }
         try require(.r20, grant.role != .owner || grant.fromNow == nil)
-        try require(.r21, grant.notAfter == nil || !grant.people.contains { $0.user == state.founder })
+        try require(
+            .r21,
+            (grant.role == .owner && grant.notAfter == nil) || !grant.people.contains { $0.user == state.founder })
         try require(.r22, state.members.count + grant.people.count <= State.maximumMemberCount)
         if let fromNow = grant.fromNow { try checkNext(fromNow.epoch, in: state) }
     }
@@ -51,7 +53,8 @@ extension Judge {
         try require(.r29, user != state.founder)
         try require(.r30, member.role != role || member.notAfter != notAfter)
         try require(.r31, role != .owner || member.history == .all)
-        try require(.r32, member.role != .owner || role == .owner || state.ownerCount > 1)
+        let lasts = role == .owner && notAfter == nil
+        try require(.r32, lasts || state.lastingOwners(without: user) > 0)
     }
 
     private static func isRising(_ users: [UserID]) -> Bool {

@@ -124,7 +124,7 @@ struct Judge {
         guard let author = state.members[entry.author] else { throw Violation(rule: .r13) }
         try require(.r14, entry.generation == chain.newest.generation)
         try require(.r15, Self.permits(author, entry.body, rotateFirst: state.rotateFirst))
-        try require(.r16, author.notAfter.map { entry.time <= $0 } ?? true)
+        try require(.r16, entry.body == .leave || author.notAfter.map { entry.time <= $0 } ?? true)
     }
 
     private func isSigned(by card: Card) -> Bool {

@@ -32,7 +32,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r14
     /// The author's role permits the body.
     case r15
-    /// The entry is not dated after the author's own not-after.
+    /// The entry is not dated after the author's own not-after, unless they leave.
     case r16
     /// Principals stand by rising user id, at least one.
     case r17
@@ -42,7 +42,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r19
     /// An owner has full history.
     case r20
-    /// The founder has no not-after.
+    /// The founder comes back as owner without not-after.
     case r21
     /// There are at most 10 000 members.
     case r22
@@ -52,7 +52,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r24
     /// Neither the founder nor the author is removed by an entry of this kind.
     case r25
-    /// The last owner does not leave.
+    /// An owner does not leave unless an owner without not-after remains.
     case r26
     /// A renewed card is the author's next.
     case r27
@@ -64,7 +64,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r30
     /// A member without full history does not become an owner.
     case r31
-    /// An owner remains.
+    /// An owner without not-after remains.
     case r32
 
     /// The error of an entry that breaks the rule.

@@ -124,8 +124,10 @@ public struct State: Sendable {
     /// The whole card chain the log holds of somebody who is or was in.
     public func chain(of user: UserID) -> CardChain? { chains[user] }
 
-    /// How many owners there are.
-    var ownerCount: Int { members.values.count { $0.role == .owner } }
+    /// How many owners without a date there are besides `user`.
+    func lastingOwners(without user: UserID) -> Int {
+        members.count { $0.key != user && $0.value.role == .owner && $0.value.notAfter == nil }
+    }
 
     /// The epoch as the log states it.
     func statement(of epoch: UInt64) -> Epoch? {

@@ -53,6 +53,11 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
         return try SecretKey<Other>(derived)
     }
 
+    /// Whether the keys are equal, in constant time.
+    public borrowing func matches(_ other: borrowing SecretKey<Use>) -> Bool {
+        bytes.matches(other.bytes)
+    }
+
     /// A public commitment to the key: `H(label, prefix ‖ K)`.
     package borrowing func commitment(_ label: Label, prefix: [UInt8]) throws(TresorError) -> Digest {
         try BLAKE2b.hash(label, prefix, secret: span)
