@@ -24,9 +24,9 @@ final class PseudoTerminal {
         var slave: Int32 = -1
         guard openpty(&master, &slave, nil, nil, nil) == 0 else { throw ScriptFailure("there is no pseudo-terminal") }
         for descriptor in [master, slave] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        guard let name = ttyname(slave), let path = String(validatingCString: name) else {
-            throw ScriptFailure("the pseudo-terminal has no name")
-        }
+        var name = [CChar](repeating: 0, count: 128)
+        guard ttyname_r(slave, &name, name.count) == 0 else { throw ScriptFailure("the pseudo-terminal has no name") }
+        let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         self.master = master
         self.slave = slave
         self.path = path
