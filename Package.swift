@@ -59,7 +59,14 @@ let package = Package(
         .testTarget(name: "TresorCryptoTests", dependencies: ["TresorCrypto"], swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
-        .testTarget(name: "CLITests", dependencies: ["TresorCommand"], swiftSettings: settings),
+        .testTarget(
+            name: "CLITests",
+            dependencies: [
+                "TresorCommand", "Tresor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            exclude: ["scripts"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
