@@ -35,6 +35,9 @@ public struct Effect: Hashable, Sendable {
     /// The generation that this person's entries have from then on.
     public var generation: UInt32?
 
+    /// An effect in which nothing is done.
+    public init() {}
+
     /// Whether both do the same to the same people. How many others are in, and the epoch's number, may differ.
     func means(_ other: Effect) -> Bool {
         var other = other

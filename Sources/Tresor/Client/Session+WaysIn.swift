@@ -107,7 +107,7 @@ extension Session {
     /// - Parameter kit: made and kept safe by the caller; `nil` for none.
     /// - Returns: the session of the new generation.
     public func renew(
-        password: borrowing Password, cost: Argon2id.Cost, kit: borrowing RecoveryKit?
+        password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard let present = try client.home.read(.identity) else { throw .notFound }
         let file = try IdentityFile(present)
@@ -116,12 +116,10 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        switch kit {
-        case .some(let kit):
+        if let kit {
             let (withKit, copy) = try renewed.settingKit(kit, time: time, identity: next)
             try await client.store.putKitCopy(copy.bytes, locator: try kit.locator())
             renewed = withKit
-        case .none: break
         }
         try client.replaceIdentity(present, with: renewed)
         if let old = file.kitLocator { try await client.store.deleteKitCopy(locator: old) }
