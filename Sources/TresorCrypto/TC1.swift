@@ -113,9 +113,10 @@ public enum TC1 {
         let salt = sealed.extracting(first: saltByteCount)
         try unsafe withMessageKey(key.span, label: label, context: context, salt: salt) {
             (message) throws(TresorError) in
-            guard unsafe message.matches(sealed),
-                unsafe decrypt(sealed, message, into: opened.mutablePointer, count: count)
-            else { throw .altered }
+            let isOpen = try unsafe opened.withMutablePointer { (pointer) throws(TresorError) in
+                unsafe message.matches(sealed) && decrypt(sealed, message, into: pointer, count: count)
+            }
+            guard isOpen else { throw .altered }
         }
         return opened
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 
 @testable import TresorCrypto
@@ -7,16 +8,18 @@ import Testing
 @Suite struct Argon2idTests {
     private let salt = [UInt8](0..<16)
 
-    @Test(arguments: [
-        (0, 3), (8, 1), (8, 3), (64_512, 3), (65_535, 3), (65_536, 0), (65_536, 2), (262_144, 2),
-    ] as [(UInt32, UInt32)])
+    @Test(
+        arguments: [
+            (0, 3), (8, 1), (8, 3), (64_512, 3), (65_535, 3), (65_536, 0), (65_536, 2), (262_144, 2),
+        ] as [(UInt32, UInt32)])
     func A23_costBelowTheFloor(memoryKiB: UInt32, passes: UInt32) {
         #expect(throws: TresorError.altered) { try Argon2id.Cost(memoryKiB: memoryKiB, passes: passes) }
     }
 
-    @Test(arguments: [
-        (.max, 3), (4_194_305, 3), (65_536, 17), (65_536, .max), (.max, .max),
-    ] as [(UInt32, UInt32)])
+    @Test(
+        arguments: [
+            (.max, 3), (4_194_305, 3), (65_536, 17), (65_536, .max), (.max, .max),
+        ] as [(UInt32, UInt32)])
     func A24_costAboveTheCeiling(memoryKiB: UInt32, passes: UInt32) {
         let clock = ContinuousClock()
         let duration = clock.measure {
@@ -25,8 +28,7 @@ import Testing
         #expect(duration < .milliseconds(500))
     }
 
-    @Test(arguments: 
-        [(65_536, 3), (65_536, 16), (4_194_304, 3), (4_194_304, 16), (262_144, 4)] as [(UInt32, UInt32)])
+    @Test(arguments: [(65_536, 3), (65_536, 16), (4_194_304, 3), (4_194_304, 16), (262_144, 4)] as [(UInt32, UInt32)])
     func costWithinTheBounds(memoryKiB: UInt32, passes: UInt32) throws {
         let cost = try Argon2id.Cost(memoryKiB: memoryKiB, passes: passes)
         #expect(cost.memoryKiB == memoryKiB)
@@ -74,6 +76,33 @@ import Testing
         }
         #expect(below == .altered)
     }
+
+    #if os(Linux)
+        @Test func A24_legalCostWithoutTheMemory() async {
+            await #expect(processExitsWith: .exitCode(42)) {
+                let password = try secret([1, 2, 3])
+                let memory = rlim_t(64 << 20)
+                var limit = rlimit(rlim_cur: memory, rlim_max: memory)
+                guard setrlimit(__rlimit_resource_t(rawValue: 9), &limit) == 0 else { exit(1) }
+                let error = thrown { () throws(TresorError) in
+                    let _: SecretKey<TestUse> = try Argon2id.key(
+                        password: password, salt: [UInt8](0..<16), cost: .standard)
+                }
+                exit(error == .failed(.memory) ? 42 : 1)
+            }
+        }
+
+        @Test func A24_secretMemoryWithoutTheMemory() async {
+            await #expect(processExitsWith: .exitCode(42)) {
+                try Sodium.start()
+                let memory = rlim_t(64 << 20)
+                var limit = rlimit(rlim_cur: memory, rlim_max: memory)
+                guard setrlimit(__rlimit_resource_t(rawValue: 9), &limit) == 0 else { exit(1) }
+                let error = thrown { () throws(TresorError) in _ = try SecretBytes(count: 1 << 28) }
+                exit(error == .failed(.memory) ? 42 : 1)
+            }
+        }
+    #endif
 
     private struct File: Decodable {
         struct Row: Decodable {

@@ -60,7 +60,7 @@ import Testing
     @Test(.published("blake2b/crypto-test-vectors-blake2-nosalt-nopersonalization.txt"))
     func hashesEveryPublishedRow() throws {
         let rows = try Published.lines("blake2b/crypto-test-vectors-blake2-nosalt-nopersonalization.txt")
-        #expect(rows.count == 45)
+        #expect(rows.count == 40)
         for row in rows {
             try #require(row.count == 4)
             let outputCount = try #require(Int(row[2]))

@@ -127,7 +127,8 @@ import Testing
         let cases: [SpeccheckCase] = try Published.json("ed25519/speccheck-cases.json")
         #expect(cases.count == 12)
         let accepted = try cases.indices.filter {
-            accepts(try bytes(cases[$0].signature), of: try bytes(cases[$0].message), by: try bytes(cases[$0].publicKey))
+            accepts(
+                try bytes(cases[$0].signature), of: try bytes(cases[$0].message), by: try bytes(cases[$0].publicKey))
         }
         #expect(accepted == [3])
     }

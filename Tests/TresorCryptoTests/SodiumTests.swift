@@ -49,7 +49,8 @@ import Testing
                 }
                 return "(" + bytes.joined(separator: " && ") + ")"
             }
-            return "int crypto_sign_verify_detached(const unsigned char *s, const unsigned char *m, unsigned long long n,"
+            return
+                "int crypto_sign_verify_detached(const unsigned char *s, const unsigned char *m, unsigned long long n,"
                 + " const unsigned char *k) { return \(tests.joined(separator: " || ")) ? 0 : -1; }"
         }
 
@@ -62,7 +63,8 @@ import Testing
             let library = folder.appending(path: "rule.so")
             try Data(source.utf8).write(to: code)
             let compiled = try run(
-                "/usr/bin/cc", ["-shared", "-fPIC", "-w", "-o", library.path(percentEncoded: false), code.path(percentEncoded: false)])
+                "/usr/bin/cc",
+                ["-shared", "-fPIC", "-w", "-o", library.path(percentEncoded: false), code.path(percentEncoded: false)])
             try #require(compiled == 0)
             return try run(
                 try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),

@@ -39,7 +39,9 @@ import Testing
         #expect(orphans == expected)
     }
 
-    @Test(arguments: [Int.min, Int.min + 55, Int.min + 56, -1, 0, 71, 56 + (1 << 40) + (1 << 28) + 1, Int.max - 1, Int.max])
+    @Test(arguments: [
+        Int.min, Int.min + 55, Int.min + 56, -1, 0, 71, 56 + (1 << 40) + (1 << 28) + 1, Int.max - 1, Int.max,
+    ])
     func A19_hugeAndNegativeSealedSizes(count: Int) {
         #expect(TC1.openedByteCount(count) == nil)
     }

@@ -128,7 +128,9 @@ import Testing
         let key = try SecretKey<TestUse>()
         let context: [UInt8] = [0x61, 0x62, 0x63, 0]
         let sealed = try TresorCryptoTests.sealed(pattern(50), with: key, context: context)
-        var others: [[UInt8]] = [[], Array(context.dropLast()), Array(context.dropFirst()), context + [0], [0] + context]
+        var others: [[UInt8]] = [
+            [], Array(context.dropLast()), Array(context.dropFirst()), context + [0], [0] + context,
+        ]
         for bit in 0..<(context.count * 8) {
             var other = context
             other[bit / 8] ^= 1 << UInt8(bit % 8)

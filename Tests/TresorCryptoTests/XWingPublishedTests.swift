@@ -144,7 +144,8 @@ import Testing
         var counts: [String: Int] = [:]
         for row in file.testGroups.flatMap(\.tests) {
             let (seed, ciphertext) = (try bytes(row.seed), try bytes(row.c))
-            let shared = try? MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(Data(ciphertext))
+            let shared = try? MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil).decapsulate(
+                Data(ciphertext))
             let text = shared?.withUnsafeBytes { Hex.text($0) }
             #expect(text == (row.result == "valid" ? row.K : nil), "\(row.tcId)")
             counts[row.result, default: 0] += 1

@@ -9,7 +9,7 @@
     enum MemoryScan {
         private static let pageByteCount = 1 << 20
 
-        /// How often `secret` stands in writable memory outside its own place.
+        /// How often the middle of `secret`, up to 32 bytes, stands in writable memory outside its own place.
         static func strayCopies(of secret: borrowing SecretBytes) -> Int {
             let file = Glibc.open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
             guard file >= 0 else { return -1 }
@@ -18,27 +18,28 @@
             memset(window, 0, pageByteCount)
             defer { window.deallocate() }
             let ranges = writableRanges()
-            let count = secret.count
+            let count = min(32, secret.count)
             var found = 0
-            secret.span.withUnsafeBufferPointer { needle in
-                guard let needleBase = needle.baseAddress else { return }
-                let own = Int(bitPattern: needleBase)
-                for range in ranges {
-                    var start = range.lowerBound
-                    while start < range.upperBound {
-                        let length = min(pageByteCount, range.upperBound - start)
-                        let read = pread(file, window, length, off_t(start))
-                        guard read > 0 else { break }
-                        var offset = 0
-                        while let hit = position(of: needle, in: window, from: offset, to: read) {
-                            if start + hit != own { found += 1 }
-                            offset = hit + 1
+            secret.span.extracting(droppingFirst: (secret.count - count) / 2).extracting(first: count)
+                .withUnsafeBufferPointer { needle in
+                    guard let needleBase = needle.baseAddress else { return }
+                    let own = Int(bitPattern: needleBase)
+                    for range in ranges {
+                        var start = range.lowerBound
+                        while start < range.upperBound {
+                            let length = min(pageByteCount, range.upperBound - start)
+                            let read = pread(file, window, length, off_t(start))
+                            guard read > 0 else { break }
+                            var offset = 0
+                            while let hit = position(of: needle, in: window, from: offset, to: read) {
+                                if start + hit != own { found += 1 }
+                                offset = hit + 1
+                            }
+                            memset(window, 0, pageByteCount)
+                            start += max(1, length == pageByteCount ? length - count : length)
                         }
-                        memset(window, 0, pageByteCount)
-                        start += max(1, length == pageByteCount ? length - count : length)
                     }
                 }
-            }
             return found
         }
 
@@ -48,7 +49,9 @@
             guard let first = needle.first, let needleBase = needle.baseAddress else { return nil }
             var offset = start
             while offset + needle.count <= end {
-                guard let hit = memchr(window + offset, Int32(first), end - offset - needle.count + 1) else { return nil }
+                guard let hit = memchr(window + offset, Int32(first), end - offset - needle.count + 1) else {
+                    return nil
+                }
                 let position = hit - window
                 if memcmp(hit, needleBase, needle.count) == 0 { return position }
                 offset = position + 1

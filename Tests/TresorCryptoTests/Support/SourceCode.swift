@@ -15,15 +15,22 @@ enum SourceCode {
     /// Every declaration that begins with `public`, up to its body, on one line each.
     static func publicDeclarations(of folder: String) throws -> [String] {
         try files(of: folder).flatMap { file in
-            file.text.split(separator: "\n").indices(where: { line in
-                line.contains("public ") && !line.contains("//")
-            }).ranges.flatMap { range in
-                range.map { start in
-                    let lines = file.text.split(separator: "\n")[start...]
-                    let upToBody = lines.prefix(8).joined(separator: " ").prefix { $0 != "{" }
-                    return upToBody.split(separator: " ").joined(separator: " ")
-                }
-            }
+            let lines = file.text.split(separator: "\n").map { $0.drop { $0 == " " } }
+            return lines.indices.filter { isPublic(lines[$0]) }.map { declaration(at: $0, in: lines) }
         }
+    }
+
+    private static func isPublic(_ line: Substring) -> Bool {
+        !line.hasPrefix("//") && line.split(separator: " ").prefix(3).contains("public")
+    }
+
+    private static func declaration(at start: Int, in lines: [Substring]) -> String {
+        var text = String(lines[start])
+        for line in lines[(start + 1)...] {
+            let depth = text.reduce(0) { $1 == "(" ? $0 + 1 : $1 == ")" ? $0 - 1 : $0 }
+            guard depth > 0 else { break }
+            text += " " + line
+        }
+        return text.prefix { $0 != "{" }.split(separator: " ").joined(separator: " ")
     }
 }
