@@ -81,9 +81,7 @@ import Testing
         @Test func A24_legalCostWithoutTheMemory() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 let password = try secret([1, 2, 3])
-                let memory = rlim_t(64 << 20)
-                var limit = rlimit(rlim_cur: memory, rlim_max: memory)
-                guard setrlimit(__rlimit_resource_t(rawValue: 9), &limit) == 0 else { exit(1) }
+                guard limitMemory(toAdditional: 64 << 20) else { exit(1) }
                 let error = thrown { () throws(TresorError) in
                     let _: SecretKey<TestUse> = try Argon2id.key(
                         password: password, salt: [UInt8](0..<16), cost: .standard)
@@ -95,9 +93,7 @@ import Testing
         @Test func A24_secretMemoryWithoutTheMemory() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 try Sodium.start()
-                let memory = rlim_t(64 << 20)
-                var limit = rlimit(rlim_cur: memory, rlim_max: memory)
-                guard setrlimit(__rlimit_resource_t(rawValue: 9), &limit) == 0 else { exit(1) }
+                guard limitMemory(toAdditional: 64 << 20) else { exit(1) }
                 let error = thrown { () throws(TresorError) in _ = try SecretBytes(count: 1 << 28) }
                 exit(error == .failed(.memory) ? 42 : 1)
             }

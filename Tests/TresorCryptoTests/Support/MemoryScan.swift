@@ -29,14 +29,17 @@
                         while start < range.upperBound {
                             let length = min(pageByteCount, range.upperBound - start)
                             let read = pread(file, window, length, off_t(start))
-                            guard read > 0 else { break }
+                            guard read > 0 else {
+                                start += 4096
+                                continue
+                            }
                             var offset = 0
                             while let hit = position(of: needle, in: window, from: offset, to: read) {
                                 if start + hit != own { found += 1 }
                                 offset = hit + 1
                             }
                             memset(window, 0, pageByteCount)
-                            start += max(1, length == pageByteCount ? length - count : length)
+                            start += start + read < range.upperBound ? max(1, read - count + 1) : read
                         }
                     }
                 }
