@@ -59,7 +59,7 @@
         @Test func A39_derivingLeavesNoCopy() async {
             await #expect(processExitsWith: .success) {
                 let key = try SecretKey<TestUse>()
-                let derived: SecretKey<OtherUse> = try key.derive(.identitySign, context: [UInt8]().span)
+                let derived = try deriveDeepInTheStack(key)
                 let copies = [MemoryScan.strayCopies(of: key.bytes), MemoryScan.strayCopies(of: derived.bytes)]
                 #expect(copies == [0, 0])
             }
@@ -68,10 +68,11 @@
         @Test func A39_signingLeavesNoCopyOfTheSeed() async {
             await #expect(processExitsWith: .success) {
                 let seed = try SecretKey<SigningUse>()
-                let signing = try SigningKey(seed: seed)
-                _ = try signing.sign([1, 2, 3])
+                let signing = try signDeepInTheStack(seed)
                 let copies = MemoryScan.strayCopies(of: seed.bytes)
                 #expect(copies == 1, "the expanded key begins with it")
+                let signature = try signing.sign([1, 2, 3])
+                try Ed25519.verify(signature, of: [1, 2, 3], by: signing.publicKey)
             }
         }
 
@@ -94,6 +95,28 @@
             password: password.span, salt: [UInt8](0..<16), outputCount: 32, passes: 1, memoryByteCount: 64 * 1024)
         guard room[password.count] == 1 else { throw .failed(.other) }
         return output
+    }
+
+    @inline(never)
+    private func deriveDeepInTheStack(
+        _ key: borrowing SecretKey<TestUse>
+    ) throws(TresorError) -> SecretKey<OtherUse> {
+        var room = InlineArray<32_768, UInt8>(repeating: 0)
+        room[SecretKey<TestUse>.byteCount] = 1
+        let derived: SecretKey<OtherUse> = try key.derive(.identitySign, context: [UInt8]().span)
+        guard room[SecretKey<TestUse>.byteCount] == 1 else { throw .failed(.other) }
+        return derived
+    }
+
+    @inline(never)
+    private func signDeepInTheStack(_ seed: borrowing SecretKey<SigningUse>) throws(TresorError) -> SigningKey {
+        var room = InlineArray<32_768, UInt8>(repeating: 0)
+        room[SecretKey<SigningUse>.byteCount] = 1
+        let signing = try SigningKey(seed: seed)
+        guard room[SecretKey<SigningUse>.byteCount] == 1, try signing.sign([1, 2, 3]).count == 64 else {
+            throw .failed(.other)
+        }
+        return signing
     }
 
     private func random(_ count: Int = 32) throws(TresorError) -> SecretBytes {
