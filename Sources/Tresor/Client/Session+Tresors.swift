@@ -32,18 +32,20 @@ extension Session {
             epoch: try keys.statement(of: tresor, linking: []))
         let entry = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)
+        _ = try Fold.state(of: [entry.bytes], tresor: tresor)
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
+        let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
         let outcome = try await client.store.append(
-            LogChange(
-                tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes,
-                putting: [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]))
-        guard let state = try await confirm(entry, outcome) else { throw .busy }
+            LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
+        guard let state = try await confirm(entry, outcome, wraps: wraps) else { throw .busy }
         return state
     }
 
     /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
-    func confirm(_ entry: Entry, _ outcome: StoreOutcome) async throws(TresorError) -> State? {
+    func confirm(
+        _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
+    ) async throws(TresorError) -> State? {
         let state: State
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
@@ -53,6 +55,12 @@ extension Session {
         guard state.contains(Head(sequence: entry.sequence, hash: try entry.hash())) else {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
+        }
+        if state.head.sequence == entry.sequence {
+            for wrap in wraps {
+                let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
+                guard kept.contains(wrap.bytes) else { throw .store(.notStored) }
+            }
         }
         if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
             do throws(TresorError) {

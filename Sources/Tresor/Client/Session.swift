@@ -21,7 +21,9 @@ public actor Session {
     ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to.
     func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
-        if let known = keys[state.tresor]?[epoch], let statement = state.statement(of: epoch) {
+        if let known = keys[state.tresor]?[epoch], known.opensHistory || member.history != .all,
+            let statement = state.statement(of: epoch)
+        {
             try known.check(against: statement, of: state.tresor)
             return known
         }
@@ -34,11 +36,11 @@ public actor Session {
             while reached.epoch > epoch {
                 guard let statement = state.statement(of: reached.epoch) else { throw .altered }
                 var next: EpochKeys?
-                for earlier in try reached.openBackLink(statement, of: state.tresor) {
+                for earlier in try reached.openBackLink(statement, of: state.tresor) where earlier.epoch >= epoch {
                     guard let statement = state.statement(of: earlier.epoch) else { throw .altered }
                     try earlier.check(against: statement, of: state.tresor)
                     keep(earlier, of: state.tresor)
-                    if earlier.epoch >= epoch { next = earlier }
+                    next = earlier
                 }
                 guard let next else { throw .altered }
                 reached = next
@@ -50,7 +52,7 @@ public actor Session {
     private func unwrap(
         _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
-        if let known = keys[state.tresor]?[epoch] { return known }
+        if let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all { return known }
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
             throw .noAccess
         }
