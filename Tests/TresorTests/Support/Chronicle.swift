@@ -61,7 +61,11 @@ struct Chronicle {
 
     /// Appends what must be valid.
     mutating func add(_ body: EntryBody, by author: Identity, generation: UInt32? = nil) throws {
-        let entry = try entry(body, by: author, generation: generation)
+        try append(try entry(body, by: author, generation: generation))
+    }
+
+    /// Appends an entry that must be valid.
+    mutating func append(_ entry: Entry) throws {
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
         guard let after = fold.state else { throw TresorError.altered }
