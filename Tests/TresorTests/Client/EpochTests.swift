@@ -30,7 +30,8 @@ import TresorStore
         _ = try await house.client.state(of: tresor)
         let foreign = try EpochKeys(epoch: 1)
         let wraps = try [anna, house].map { person throws in
-            try Wrap(foreign, of: tresor, for: person.identity.chain.newest, user: person.identity.user, history: .all).bytes
+            try Wrap(foreign, of: tresor, for: person.identity.chain.newest, user: person.identity.user, history: .all)
+                .bytes
         }
         let me = anna.identity.user
         evil.showWraps { _, user, _ in [user == me ? wraps[0] : wraps[1]] }
@@ -109,7 +110,8 @@ import TresorStore
     }
 
     /// An epoch by `author` whose back-link carries what `link` makes of the present keys.
-    private func rotate(_ author: Session, link: (EpochKeys) throws -> [EpochKeys], garbage: Bool = false) async throws {
+    private func rotate(_ author: Session, link: (EpochKeys) throws -> [EpochKeys], garbage: Bool = false) async throws
+    {
         let state = try await author.client.state(of: tresor)
         let present = try await author.keys(of: state.epoch, in: state)
         let next = try EpochKeys(epoch: state.epoch + 1)

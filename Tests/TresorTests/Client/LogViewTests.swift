@@ -90,7 +90,9 @@ import TresorStore
         evil.fork(2, try await branch(from: 2, entries: length))
         try await expectAll(.forked, by: anna)
         let verified = try #require(try anna.client.verifiedLog(of: tresor)?.entries.last)
-        let evidence = (anna.client.home as? MemoryHome)?.contents.filter { if case .evidence = $0.key { true } else { false } }
+        let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
+            if case .evidence = $0.key { true } else { false }
+        }
         #expect(evidence?.values.contains { contains($0, verified) } == true)
         evil.behave()
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)

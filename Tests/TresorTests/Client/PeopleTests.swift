@@ -134,8 +134,12 @@ import TresorStore
             other[index] = other[index] == 0x39 ? 0x30 : other[index] + 1
             #expect(try Number(typed: String(decoding: other, as: UTF8.self)) != number)
         }
-        let arabic = String(String.UnicodeScalarView(number.digits.unicodeScalars.map { Unicode.Scalar($0.value + 0x630) ?? $0 }))
-        for text in [String(number.digits.dropLast()), number.digits + "0", arabic, "", number.digits + "\n", "-" + number.digits] {
+        let arabic = String(
+            String.UnicodeScalarView(number.digits.unicodeScalars.map { Unicode.Scalar($0.value + 0x630) ?? $0 }))
+        for text in [
+            String(number.digits.dropLast()), number.digits + "0", arabic, "", number.digits + "\n",
+            "-" + number.digits,
+        ] {
             #expect(throws: TresorError.usage) { try Number(typed: text) }
         }
         #expect(try mallory.chain.number() != number)

@@ -163,9 +163,12 @@ import TresorStore
         }
         let acts: [(Act, TresorError?)] = [
             (share([doctor.chain], .reader, fromNow: true), nil), (share([me.chain], .owner, fromNow: false), nil),
-            (share([], .reader, fromNow: false), .usage), (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage),
-            (share([doctor.chain], .owner, fromNow: true), .usage), (share([stranger.chain], .owner, fromNow: true), .usage),
-            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([stranger.user]), .notFound), (.revoke([]), .usage),
+            (share([], .reader, fromNow: false), .usage),
+            (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage),
+            (share([doctor.chain], .owner, fromNow: true), .usage),
+            (share([stranger.chain], .owner, fromNow: true), .usage),
+            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([stranger.user]), .notFound),
+            (.revoke([]), .usage),
             (.revoke([me.user]), .usage), (.revoke([doctor.user, doctor.user]), .usage), (.leave, .usage),
             (.rename(.empty), .usage),
         ]

@@ -54,7 +54,8 @@ import TresorStore
         let length = chain.cards[0].bytes.count
         for bit in bits(chain.bytes) {
             let error = error { _ = try CardChain(flipped(chain.bytes, bit)) }
-            let expected: TresorError = (6..<10).contains(bit / 8 < length ? bit / 8 : bit / 8 - length) ? .unsupported : .altered
+            let expected: TresorError =
+                (6..<10).contains(bit / 8 < length ? bit / 8 : bit / 8 - length) ? .unsupported : .altered
             #expect(error == expected, "\(bit)")
         }
     }
@@ -64,7 +65,8 @@ import TresorStore
         _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
         let bytes = try #require(anna.home[.identity])
         let home = anna.home
-        let kitSlot = try #require(try IdentityFile(bytes).slots.first { if case .kit = $0.kind { true } else { false } })
+        let kitSlot = try #require(
+            try IdentityFile(bytes).slots.first { if case .kit = $0.kind { true } else { false } })
         var encoder = ByteEncoder()
         kitSlot.encode(into: &encoder)
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: encoder.bytes) })

@@ -25,13 +25,15 @@ import Testing
         func joined(_ lines: [String]) -> [UInt8] { bytes(lines.map { $0 + "\n" }.joined()) }
         let crlf = text.flatMap { $0 == 0x0a ? [0x0d, 0x0a] : [$0] }
         var mangled: [[UInt8]] = [
-            [], bytes(begin), joined([begin]), joined([begin, end]).dropLast() + [], bytes(" ") + text, text + bytes("\n"),
+            [], bytes(begin), joined([begin]), joined([begin, end]).dropLast() + [], bytes(" ") + text,
+            text + bytes("\n"),
             text + text, bytes("hello\n") + text, text + bytes("bye\n"), Array(text.dropLast()),
             joined([begin, "Version: 1", ""] + lines.dropFirst()), joined([begin, ""] + lines.dropFirst()),
             joined(lines.dropLast() + ["", end]), joined(Array(lines.dropLast())), joined(Array(lines.dropFirst())),
             Armour.card.armour(try Armour.file.dearmour(text)), text.map { $0 == 0x0a ? 0x0d : $0 },
             Array(crlf.dropLast()), Array(crlf.dropLast(2)), Array(crlf.dropLast(2)) + [0x0a],
-            joined([begin, lines[1] + lines[2]] + lines.dropFirst(3)), joined([begin, lines[3], lines[2]] + lines.dropFirst(4)),
+            joined([begin, lines[1] + lines[2]] + lines.dropFirst(3)),
+            joined([begin, lines[3], lines[2]] + lines.dropFirst(4)),
             joined([begin, " " + lines[1]] + lines.dropFirst(2)), joined([begin, lines[1] + " "] + lines.dropFirst(2)),
             joined(lines.map { $0.lowercased() }), bytes(begin + "\n") + [UInt8](repeating: 0x20, count: 100_000),
         ]
@@ -46,7 +48,9 @@ import Testing
     }
 
     @Test(arguments: ["QQ==", "QUI="]) func A22_unusedBitsAreZero(group: String) throws {
-        func text(_ group: String) -> [UInt8] { bytes("-----BEGIN TRESOR FILE-----\n\(group)\n-----END TRESOR FILE-----\n") }
+        func text(_ group: String) -> [UInt8] {
+            bytes("-----BEGIN TRESOR FILE-----\n\(group)\n-----END TRESOR FILE-----\n")
+        }
         #expect(throws: Never.self) { try Armour.file.dearmour(text(group)) }
         for loose in ["QR==", "QUJ=", "QQ=", "QQ", "Q===", "====", "QQ=A", "=QQ=", "QQ==QQ=="] {
             #expect(error { _ = try Armour.file.dearmour(text(loose)) } == .altered)
@@ -83,8 +87,10 @@ import Testing
 
     @Test func A49_whatForgesALineIsRefused() throws {
         let refused: [UInt32] = [
-            0, 7, 8, 9, 0x0a, 0x0d, 0x1b, 0x1f, 0x7f, 0x80, 0x85, 0x9b, 0x9f, 0xad, 0x61c, 0x180e, 0x200b, 0x200d, 0x200e,
-            0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066, 0x2069, 0x206f, 0xfeff, 0xfff9, 0xfffb, 0xfffe, 0xffff,
+            0, 7, 8, 9, 0x0a, 0x0d, 0x1b, 0x1f, 0x7f, 0x80, 0x85, 0x9b, 0x9f, 0xad, 0x61c, 0x180e, 0x200b, 0x200d,
+            0x200e,
+            0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2060, 0x2066, 0x2069, 0x206f, 0xfeff, 0xfff9, 0xfffb, 0xfffe,
+            0xffff,
             0xfdd0, 0xfdef, 0x1fffe, 0xe0001, 0xe007f, 0x10ffff,
         ]
         for value in refused {
@@ -92,7 +98,9 @@ import Testing
             #expect(error { _ = try Name(bytes(text)) } == .altered, "\(value)")
             #expect(error { _ = try Name(typed: text) } == .usage, "\(value)")
         }
-        for value: UInt32 in [0x20, 0x7e, 0xa0, 0xac, 0xae, 0x200a, 0x2010, 0x202f, 0x205f, 0x2070, 0xfdcf, 0xfffd, 0xe0080] {
+        for value: UInt32 in [
+            0x20, 0x7e, 0xa0, 0xac, 0xae, 0x200a, 0x2010, 0x202f, 0x205f, 0x2070, 0xfdcf, 0xfffd, 0xe0080,
+        ] {
             #expect(throws: Never.self) { try Name(bytes(String(try #require(Unicode.Scalar(value))))) }
         }
     }
@@ -101,9 +109,12 @@ import Testing
         #expect(throws: Never.self) { try Name([UInt8](repeating: 0x61, count: 256)) }
         #expect(error { _ = try Name([UInt8](repeating: 0x61, count: 257)) } == .altered)
         let broken: [[UInt8]] = [
-            [0x80], [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff], [0x61, 0xc3],
+            [0x80], [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80],
+            [0xff], [0x61, 0xc3],
         ]
         for bytes in broken { #expect(error { _ = try Name(bytes) } == .altered) }
-        for text in ["", "-x", String(repeating: "a", count: 257)] { #expect(error { _ = try Name(typed: text) } == .usage) }
+        for text in ["", "-x", String(repeating: "a", count: 257)] {
+            #expect(error { _ = try Name(typed: text) } == .usage)
+        }
     }
 }

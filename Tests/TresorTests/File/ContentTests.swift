@@ -8,11 +8,14 @@ import TresorStore
 
 /// Real and hostile contents, byte for byte.
 @Suite struct ContentTests {
-    private static let vectors = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../shared/vectors").standardizedFileURL
+    private static let vectors = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../../../shared/vectors"
+    ).standardizedFileURL
 
     static let files: [URL] = ["careplan", "json-hostile"].flatMap { folder in
         let root = vectors.appending(path: folder)
-        let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.allObjects as? [URL] ?? []
+        let found =
+            FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)?.allObjects as? [URL] ?? []
         return found.filter { !$0.hasDirectoryPath }.sorted { $0.path < $1.path }
     }
 

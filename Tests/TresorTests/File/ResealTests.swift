@@ -86,7 +86,9 @@ import TresorStore
         var header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
         if edit == .tresor { header = FileHeader(tresor: TresorID(try anyDigest()), epoch: 1, head: first.head) }
         if edit == .epoch { header = FileHeader(tresor: tresor, epoch: 2, head: first.head) }
-        if edit == .head { header = FileHeader(tresor: tresor, epoch: 1, head: Head(sequence: 1, hash: try anyDigest())) }
+        if edit == .head {
+            header = FileHeader(tresor: tresor, epoch: 1, head: Head(sequence: 1, hash: try anyDigest()))
+        }
         var origin = Authorship(header: header, author: author.user, generation: 0, time: 5)
         let content = edit == .content ? [9] : [1, 2, 3] as [UInt8]
         let record = edit == .record ? try Name(typed: "x") : .empty

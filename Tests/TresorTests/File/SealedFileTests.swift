@@ -123,7 +123,11 @@ import TresorStore
     @Test func A94_anotherAuthorCannotBeClaimed() async throws {
         #expect(await verdict(try forge(by: writer.identity, claiming: anna.identity.user)) == .altered)
         #expect(await verdict(try forge(by: writer.identity, generation: 1)) == .noAccess)
-        #expect(await verdict(try forge(by: anna.identity) { bytes in bytes.replaceSubrange((bytes.count - 64)..., with: [UInt8](repeating: 0, count: 64)) }) == .altered)
+        #expect(
+            await verdict(
+                try forge(by: anna.identity) { bytes in
+                    bytes.replaceSubrange((bytes.count - 64)..., with: [UInt8](repeating: 0, count: 64))
+                }) == .altered)
         let honest = try forge(by: anna.identity, at: head(2))
         let context = honest.header.bytes
         let sealed = Array(honest.bytes[90...])

@@ -14,7 +14,8 @@ import Testing
     private func prepared(_ text: String) throws -> [UInt8] { try prepared(Array(text.utf8)) }
 
     @Test(arguments: [
-        ("e\u{301}", "\u{e9}"), ("\u{212b}", "\u{c5}"), ("A\u{30a}", "\u{c5}"), ("\u{1112}\u{1161}\u{11ab}", "\u{d55c}"),
+        ("e\u{301}", "\u{e9}"), ("\u{212b}", "\u{c5}"), ("A\u{30a}", "\u{c5}"),
+        ("\u{1112}\u{1161}\u{11ab}", "\u{d55c}"),
         ("s\u{323}\u{307}", "\u{1e69}"), ("s\u{307}\u{323}", "\u{1e69}"), ("\u{958}", "\u{915}\u{93c}"),
         ("a\u{3000}b", "a b"), ("a\u{a0}b", "a b"), ("\u{1e0a}\u{323}", "\u{1e0c}\u{307}"), ("\u{2126}", "\u{3a9}"),
         ("Pa\u{df}wort 1\u{1f512}", "Pa\u{df}wort 1\u{1f512}"), ("\u{fb01}", "\u{fb01}"), ("\u{301}e", "\u{301}e"),
@@ -24,9 +25,12 @@ import Testing
 
     @Test func A29_whatCannotBeTypedTwiceIsRefused() throws {
         let refused: [[UInt8]] = [
-            [], [0], [0x61, 0, 0x62], [0x61, 0x0a], [0x1b], [0x7f], [0xff], [0x80], [0xc3], [0xc0, 0x80], [0xe0, 0x80, 0x80],
-            [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x82], Array("\u{378}".utf8),
-            Array("\u{e000}".utf8), Array("\u{200b}".utf8), Array("\u{ad}".utf8), Array("\u{2028}".utf8), Array("\u{fffe}".utf8),
+            [], [0], [0x61, 0, 0x62], [0x61, 0x0a], [0x1b], [0x7f], [0xff], [0x80], [0xc3], [0xc0, 0x80],
+            [0xe0, 0x80, 0x80],
+            [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x82],
+            Array("\u{378}".utf8),
+            Array("\u{e000}".utf8), Array("\u{200b}".utf8), Array("\u{ad}".utf8), Array("\u{2028}".utf8),
+            Array("\u{fffe}".utf8),
             [UInt8](repeating: 0x61, count: 1025),
         ]
         for bytes in refused { #expect(error { _ = try prepared(bytes) } == .usage, "\(bytes.prefix(5))") }

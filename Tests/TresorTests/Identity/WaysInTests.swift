@@ -132,9 +132,13 @@ import TresorStore
         let home = MemoryHome()
         let client = world.client(home)
         let secret = try password("new")
-        #expect(await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) } == .wrongPassword)
+        #expect(
+            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+                == .wrongPassword)
         evil.showKitCopy { _ in nil }
-        #expect(await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) } == .wrongPassword)
+        #expect(
+            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+                == .wrongPassword)
         evil.showKitCopy { $0.map { Array($0.dropLast()) } }
         #expect(await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) } == .altered)
         #expect(home.contents.isEmpty)
@@ -168,7 +172,8 @@ import TresorStore
         let own = try file(anna)
         let other = try identity("anna").chain
         let prefix = 14 + own.chain.bytes.count
-        let bytes = Array(own.bytes[..<10]) + bigEndianBytes(UInt32(other.bytes.count)) + other.bytes + own.bytes[prefix...]
+        let bytes =
+            Array(own.bytes[..<10]) + bigEndianBytes(UInt32(other.bytes.count)) + other.bytes + own.bytes[prefix...]
         #expect(error { _ = try IdentityFile(bytes).open(kit: kit) } == .wrongPassword)
         let key = try kit.slotKey()
         let slot = try #require(own.slots.first)

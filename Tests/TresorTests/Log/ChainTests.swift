@@ -32,7 +32,9 @@ import Testing
         #expect(failure(entries, log) == nil)
         let last = entries.indices.last ?? 0
         for index in entries.indices {
-            if index != last { #expect(failure(entries.indices.filter { $0 != index }.map { entries[$0] }, log) == .altered) }
+            if index != last {
+                #expect(failure(entries.indices.filter { $0 != index }.map { entries[$0] }, log) == .altered)
+            }
             for place in entries.indices where place > index {
                 var swapped = entries
                 swapped.swapAt(index, place)

@@ -105,7 +105,9 @@ import Testing
     }
 
     @Test func R9_theFirstEpochIsOneAndHasNoBackLink() throws {
-        for epoch in [try Chronicle.epoch(1, links: 1), try Chronicle.epoch(0, links: 0), try Chronicle.epoch(2, links: 0)] {
+        for epoch in [
+            try Chronicle.epoch(1, links: 1), try Chronicle.epoch(0, links: 0), try Chronicle.epoch(2, links: 0),
+        ] {
             #expect(verdict(try genesis(epoch: epoch)) == .broken(.r9))
         }
     }

@@ -34,7 +34,9 @@ import TresorStore
                 if Int.random(in: 0..<10) == 0 { cards[Int.random(in: 0..<6)] = 0 }
                 let time = Int.random(in: 0..<1000)
                 let deed = deed()
-                guard let body = try body(deed, by: author, cast: cast, cards: cards, model: model, log: log) else { continue }
+                guard let body = try body(deed, by: author, cast: cast, cards: cards, model: model, log: log) else {
+                    continue
+                }
                 let entry = try log.entry(
                     body, by: cast[author][2], generation: UInt32(generation), time: UInt64(time))
                 let before = model
@@ -126,7 +128,8 @@ import TresorStore
             case 0: try await anna.perform(.rotate, on: tresor)
             case 1 where isIn: try await person.perform(.leave, on: tresor)
             case _ where isIn: try await anna.perform(.revoke([person.identity.user]), on: tresor)
-            case let draw: try await anna.share(tresor, with: [person], as: draw == 2 ? .writer : .reader, fromNow: draw > 2)
+            case let draw:
+                try await anna.share(tresor, with: [person], as: draw == 2 ? .writer : .reader, fromNow: draw > 2)
             }
             let file = try await anna.seal("now", in: tresor)
             let now = try await anna.client.state(of: tresor)

@@ -93,7 +93,9 @@ struct Chronicle {
         }
     }
 
-    func verdict(_ body: EntryBody, by author: Identity, generation: UInt32? = nil, time: UInt64? = nil) throws -> Verdict {
+    func verdict(_ body: EntryBody, by author: Identity, generation: UInt32? = nil, time: UInt64? = nil) throws
+        -> Verdict
+    {
         verdict(try entry(body, by: author, generation: generation, time: time).bytes)
     }
 
