@@ -99,6 +99,7 @@ extension Session {
         _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State, _ effect: inout Effect
     ) throws(TresorError) {
         guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
+        if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage } }
         for chain in people.sorted(by: { $0.user < $1.user }) {
             let user = chain.user
             guard let member = state.members[user] else {
@@ -212,7 +213,7 @@ extension Session {
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
-        try fold.apply(entry)
+        try fold.apply(entry.bytes)
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
