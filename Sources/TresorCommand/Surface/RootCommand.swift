@@ -6,10 +6,12 @@ import ArgumentParser
 /// command itself, so that the parser's own messages never replace ours.
 struct RootCommand: ParsableCommand {
     static let commands: [any SurfaceCommand.Type] = [
-        KeygenCommand.self, CardCommand.self, VerifyCommand.self,
+        KeygenCommand.self, CardCommand.self, VerifyCommand.self, RememberCommand.self, ForgetCommand.self,
+        DeviceCommand.self, PasswdCommand.self, RecoverCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, LogCommand.self,
-        EncryptCommand.self, DecryptCommand.self, InspectCommand.self,
+        EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
+        CheckCommand.self,
         CompletionCommand.self,
         HelpCommand.self,
     ]

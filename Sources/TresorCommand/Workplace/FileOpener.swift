@@ -14,10 +14,23 @@ struct FileOpener {
     func sealedFile(_ input: InputFile) throws -> SealedFile {
         let bytes = try input.readAll(
             limit: Self.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        return try sealedFile(bytes, input)
+    }
+
+    func sealedFile(_ bytes: [UInt8], _ input: InputFile) throws -> SealedFile {
         do {
             return try SealedFile(bytes)
         } catch {
             throw failure(error, input)
+        }
+    }
+
+    /// Seals it again under the current key; `nil` for a file that is current.
+    func reseal(_ file: SealedFile, as session: Session, from input: InputFile) async throws -> SealedFile? {
+        do throws(TresorError) {
+            return try await session.reseal(file)
+        } catch {
+            throw await failure(error, file, input, session)
         }
     }
 
