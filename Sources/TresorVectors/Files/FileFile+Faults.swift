@@ -35,7 +35,7 @@ extension VectorFile {
         let foreign = FileSealing(
             fixture.content, author: Cast.anna, time: other.time, tresor: other.tresor, epoch: other.current, head: other.head(at: 0),
             salt: draw()("salt", 24))
-        refuse("a file of another tresor", "SwappedTresor", foreign.bytes)
+        refuse("a file of another tresor", "SwappedTresor", "no_access", foreign.bytes)
         refuse(
             "a file of another tresor, its header changed", "SwappedTresor",
             FileSealing.header(tresor: fixture.log.tresor, epoch: 3, head: fixture.log.head(at: 7)) + foreign.sealing.bytes)

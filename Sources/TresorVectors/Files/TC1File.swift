@@ -69,7 +69,7 @@ extension VectorFile {
         let sealed = message.sealing.bytes
         invalid("a bit of the key", "WrongKey", "altered", base: base, in: ["K": message.key.flipped(at: 0)])
         invalid("an unrelated key", "WrongKey", "altered", base: base, in: ["K": draw()("K", 32)])
-        for label in ["tresor/v1/name-seal", "tresor/v1/file-sea", ""] {
+        for label in ["tresor/v1/name-seal", "tresor/v1/backlink-seal", "file-seal"] {
             invalid("the label \"\(label)\"", "WrongLabel", "altered", base: base, in: ["label": ascii(label)])
         }
         invalid("a bit of the context", "WrongContext", "altered", base: base, in: ["context": message.context.flipped(at: 89)])
