@@ -94,11 +94,14 @@ public struct RecoveryKit: ~Copyable, Sendable {
     /// The SHA-256 checksum's first byte.
     private static func checksum(_ key: borrowing SecretKey<KitUse>) throws(TresorError) -> UInt8 {
         let digest = try SecretBytes(count: 32)
-        let status = unsafe key.span.withUnsafeBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return Int32(-1) }
-            return unsafe crypto_hash_sha256(digest.mutablePointer, base, 32)
+        let source = key.span
+        try unsafe digest.withMutablePointer { (pointer) throws(TresorError) in
+            let status = unsafe source.withUnsafeBufferPointer { bytes in
+                guard let base = bytes.baseAddress else { return Int32(-1) }
+                return unsafe crypto_hash_sha256(pointer, base, 32)
+            }
+            guard status == 0 else { throw .failed(.library) }
         }
-        guard status == 0 else { throw .failed(.library) }
         return digest.span[0]
     }
 

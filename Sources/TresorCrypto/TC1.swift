@@ -19,14 +19,17 @@ public enum TC1 {
     static let prefixByteCount = saltByteCount + commitmentByteCount
 
     /// The size of the sealed form of `count` bytes: 72 more for one chunk, 16 for each further chunk.
+    ///
+    /// What no plaintext can have counts as the nearest size that one can: 0 for less, 2^40 for more.
     public static func sealedByteCount(_ count: Int) -> Int {
-        prefixByteCount + count + tagByteCount * max(1, (count + chunkByteCount - 1) / chunkByteCount)
+        let count = min(max(0, count), maximumByteCount)
+        return prefixByteCount + count + tagByteCount * max(1, (count + chunkByteCount - 1) / chunkByteCount)
     }
 
     /// The size of the plaintext in `count` sealed bytes; `nil` when no plaintext has that sealed size.
     public static func openedByteCount(_ count: Int) -> Int? {
+        guard count >= prefixByteCount + tagByteCount else { return nil }
         let body = count - prefixByteCount
-        guard body >= tagByteCount else { return nil }
         let whole = chunkByteCount + tagByteCount
         let chunks = (body - 1) / whole + 1
         let last = body - (chunks - 1) * whole
@@ -110,9 +113,10 @@ public enum TC1 {
         let salt = sealed.extracting(first: saltByteCount)
         try unsafe withMessageKey(key.span, label: label, context: context, salt: salt) {
             (message) throws(TresorError) in
-            guard unsafe message.matches(sealed),
-                unsafe decrypt(sealed, message, into: opened.mutablePointer, count: count)
-            else { throw .altered }
+            let isOpen = try unsafe opened.withMutablePointer { (pointer) throws(TresorError) in
+                unsafe message.matches(sealed) && decrypt(sealed, message, into: pointer, count: count)
+            }
+            guard isOpen else { throw .altered }
         }
         return opened
     }

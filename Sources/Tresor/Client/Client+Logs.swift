@@ -54,10 +54,11 @@ extension Client {
     /// The log that this home has verified, folded anew; `nil` when there is none, or the cache does not lead to the pinned head.
     func verifiedLog(of tresor: TresorID) throws(TresorError) -> (state: State, entries: [[UInt8]])? {
         guard let pinned = try heads()[tresor], let bytes = try home.read(.log(tresor)) else { return nil }
-        guard let cached = try? CachedLog(bytes), let state = try? Fold.state(of: cached.entries, tresor: tresor),
-            state.contains(pinned)
+        guard let cached = try? CachedLog(bytes), let last = Int(exactly: pinned.sequence), last < cached.entries.count
         else { return nil }
-        return (state, cached.entries)
+        let entries = Array(cached.entries[...last])
+        guard let state = try? Fold.state(of: entries, tresor: tresor), state.head == pinned else { return nil }
+        return (state, entries)
     }
 
     /// The tresors of which this home has verified a log.
@@ -100,11 +101,14 @@ extension Client {
     }
 
     /// What the home knows of the person from whom a tresor is proved.
+    ///
+    /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
     public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try? identityFile().chain, mine.user == state.founder {
-            guard mine.extends(chain) else { throw .forked }
-            return .me
+            guard !mine.extends(chain) else { return .me }
+            guard chain.extends(mine) else { throw .forked }
+            return .renewed(since: mine)
         }
         let pins = try pins()
         if let pin = pins[state.founder], !pin.isReplaced, pin.chain.extends(chain), pin.chain.newest != chain.newest {

@@ -10,11 +10,12 @@ public struct Client: Sendable {
     /// Seconds since 1970.
     public let clock: @Sendable () -> UInt64
 
-    /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it.
+    /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
+    ///   read as its latest time.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
         self.home = home
         self.store = store
-        self.clock = clock
+        self.clock = { min(clock(), Format.latestTime) }
     }
 
     /// The identity file of this home.
@@ -50,19 +51,19 @@ public struct Client: Sendable {
     /// Puts this person's card chain into the store.
     ///
     /// - Throws: ``TresorError/unverified`` when the handle belongs to somebody else there; ``TresorError/forked`` when the store has another chain of
-    ///   this user id.
+    ///   this user id; ``TresorError/store(_:)`` when it did not keep what it accepted.
     public func publishCard() async throws(TresorError) {
         let chain = try identityFile().chain
         let present = try await store.card(of: chain.user)
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
         let outcome = try await store.putCard(
             chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
-        guard outcome == .done else {
-            let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
-                (try? CardChain(bytes))?.user != chain.user
-            }
-            throw isTaken ? .unverified : .busy
+        guard try await store.card(of: chain.user) != chain.bytes else { return }
+        guard outcome == .conflict else { throw .store(.notStored) }
+        let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
+            (try? CardChain(bytes))?.user != chain.user
         }
+        throw isTaken ? .unverified : .busy
     }
 
     func pins() throws(TresorError) -> Pins {

@@ -35,6 +35,9 @@ public struct Effect: Hashable, Sendable {
     /// The generation that this person's entries have from then on.
     public var generation: UInt32?
 
+    /// An effect in which nothing is done.
+    public init() {}
+
     /// Whether both do the same to the same people. How many others are in, and the epoch's number, may differ.
     func means(_ other: Effect) -> Bool {
         var other = other
@@ -96,6 +99,7 @@ extension Session {
         _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State, _ effect: inout Effect
     ) throws(TresorError) {
         guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
+        if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage } }
         for chain in people.sorted(by: { $0.user < $1.user }) {
             let user = chain.user
             guard let member = state.members[user] else {
@@ -209,7 +213,7 @@ extension Session {
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
-        try fold.apply(entry)
+        try fold.apply(entry.bytes)
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,

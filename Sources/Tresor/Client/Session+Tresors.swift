@@ -32,14 +32,13 @@ extension Session {
             epoch: try keys.statement(of: tresor, linking: []))
         let entry = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)
+        _ = try Fold.state(of: [entry.bytes], tresor: tresor)
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
-        let stored = StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)
+        let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
         let outcome = try await client.store.append(
-            LogChange(
-                tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes,
-                putting: [stored]))
-        guard let state = try await confirm(entry, outcome, wraps: [stored]) else { throw .busy }
+            LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
+        guard let state = try await confirm(entry, outcome, wraps: wraps) else { throw .busy }
         return state
     }
 
@@ -57,10 +56,18 @@ extension Session {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }
-        guard state.head.sequence == entry.sequence else { return state }
-        for wrap in wraps {
-            let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
-            guard kept.contains(wrap.bytes) else { throw .store(.notStored) }
+        if state.head.sequence == entry.sequence {
+            for wrap in wraps {
+                let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
+                guard kept.contains(wrap.bytes) else { throw .store(.notStored) }
+            }
+        }
+        if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
+            do throws(TresorError) {
+                _ = try await keys(of: state.epoch, in: state)
+            } catch {
+                throw error == .noAccess ? .store(.notStored) : error
+            }
         }
         return state
     }

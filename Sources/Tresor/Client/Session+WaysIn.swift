@@ -40,22 +40,34 @@ extension Session {
         let file = try IdentityFile(present)
         guard file.chain == identity.chain else { throw .busy }
         let (next, copy) = try file.settingKit(kit, time: client.clock(), identity: identity)
-        try await client.store.putKitCopy(copy.bytes, locator: try kit.locator())
+        try await put(copy, for: kit)
         try client.replaceIdentity(present, with: next)
         if let old = file.kitLocator { try await client.store.deleteKitCopy(locator: old) }
+    }
+
+    /// Puts a kit's copy and reads it back: the old kit must not give way to one that opens nothing.
+    private func put(_ copy: IdentityFile, for kit: borrowing RecoveryKit) async throws(TresorError) {
+        let locator = try kit.locator()
+        try await client.store.putKitCopy(copy.bytes, locator: locator)
+        guard try await client.store.kitCopy(locator: locator) == copy.bytes else { throw .store(.notStored) }
     }
 
     /// Remembers this device: one half of a key here, one in the store. A device that was remembered before is forgotten.
     ///
     /// - Parameters:
     ///   - name: for the list; may be empty.
-    ///   - until: the last second, since 1970, in which it opens.
+    ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
+    /// - Throws: ``TresorError/usage`` for a later time; ``TresorError/store(_:)`` when the store does not keep its half.
     public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
+        guard until <= Format.latestTime else { throw .usage }
         try await client.forgetDevice()
         let device = try DeviceHalf(user: identity.user)
         let id = device.id
         let storeHalf = try SecretKey<DeviceUse>()
         try await client.store.putHalf(storeHalf.span.array, user: identity.user, device: id)
+        guard let kept = try await client.store.half(user: identity.user, device: id),
+            try SecretBytes(copying: kept.span).matches(SecretBytes(copying: storeHalf.span))
+        else { throw .store(.notStored) }
         let encoded = try device.encoded()
         try client.home.replace(.deviceHalf, with: encoded.span.array)
         let since = client.clock()
@@ -107,7 +119,7 @@ extension Session {
     /// - Parameter kit: made and kept safe by the caller; `nil` for none.
     /// - Returns: the session of the new generation.
     public func renew(
-        password: borrowing Password, cost: Argon2id.Cost, kit: borrowing RecoveryKit?
+        password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard let present = try client.home.read(.identity) else { throw .notFound }
         let file = try IdentityFile(present)
@@ -116,12 +128,10 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        switch kit {
-        case .some(let kit):
+        if let kit {
             let (withKit, copy) = try renewed.settingKit(kit, time: time, identity: next)
-            try await client.store.putKitCopy(copy.bytes, locator: try kit.locator())
+            try await put(copy, for: kit)
             renewed = withKit
-        case .none: break
         }
         try client.replaceIdentity(present, with: renewed)
         if let old = file.kitLocator { try await client.store.deleteKitCopy(locator: old) }

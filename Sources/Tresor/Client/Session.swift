@@ -21,7 +21,9 @@ public actor Session {
     ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to.
     func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
-        if let known = keys[state.tresor]?[epoch], let statement = state.statement(of: epoch) {
+        if let known = keys[state.tresor]?[epoch], known.opensHistory || member.history != .all,
+            let statement = state.statement(of: epoch)
+        {
             try known.check(against: statement, of: state.tresor)
             return known
         }
@@ -55,22 +57,29 @@ public actor Session {
         }
     }
 
-    /// What the back-link yields, each key checked against the log.
+    /// What the back-link yields, each key checked against the log; what lies behind one that does not hold is not believed.
     func openBackLink(of keys: EpochKeys, in state: State) throws(TresorError) -> [EpochKeys] {
         guard let statement = state.statement(of: keys.epoch) else { throw .altered }
-        let links = try keys.openBackLink(statement, of: state.tresor)
-        for link in links {
-            guard let statement = state.statement(of: link.epoch) else { throw .altered }
-            try link.check(against: statement, of: state.tresor)
-            try checkFresh(link, of: state.tresor)
+        var links: [EpochKeys] = []
+        for link in try keys.openBackLink(statement, of: state.tresor) {
+            do throws(TresorError) {
+                guard let statement = state.statement(of: link.epoch) else { throw .altered }
+                try link.check(against: statement, of: state.tresor)
+                try checkFresh(link, of: state.tresor)
+            } catch {
+                guard !links.isEmpty else { throw error }
+                break
+            }
+            keep(link, of: state.tresor)
+            links.append(link)
         }
-        for link in links { keep(link, of: state.tresor) }
         return links
     }
 
-    private func unwrap(        _ epoch: UInt64, in state: State, history: History
+    private func unwrap(
+        _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
-        if let known = keys[state.tresor]?[epoch] { return known }
+        if let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all { return known }
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
             throw .noAccess
         }

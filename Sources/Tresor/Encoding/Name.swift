@@ -28,9 +28,18 @@ public struct Name: Hashable, Comparable, Sendable {
     /// - Throws: ``TresorError/usage`` when it is empty, too long, begins with `-`, or holds a control character, a code point of the
     ///   fixed list or one that no Unicode version known here assigns.
     public init(typed text: String) throws(TresorError) {
+        try self.init(text: text)
+        guard !bytes.isEmpty, bytes.first != UInt8(ascii: "-") else { throw .usage }
+    }
+
+    /// A record name or content type as a writer gives it: brought to NFC; may be empty.
+    ///
+    /// - Throws: ``TresorError/usage`` when it is too long, or holds a control character, a code point of the fixed list or one that no Unicode
+    ///   version known here assigns.
+    public init(text: String) throws(TresorError) {
         let composed = text._nfc.reduce(into: String.UnicodeScalarView()) { $0.append($1) }
         let bytes = Array(String(composed).utf8)
-        guard !bytes.isEmpty, bytes.first != UInt8(ascii: "-"), Self.isAcceptable(bytes),
+        guard Self.isAcceptable(bytes),
             !composed.contains(where: { $0.properties.generalCategory == .unassigned })
         else { throw .usage }
         self.bytes = bytes

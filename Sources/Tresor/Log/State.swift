@@ -50,6 +50,18 @@ public enum MembershipChange: Hashable, Sendable {
     case left
 }
 
+/// The entry that let somebody in.
+public struct Admission: Hashable, Sendable {
+    /// Its sequence number.
+    public let sequence: UInt64
+    /// When its author says it was written, in seconds since 1970.
+    public let time: UInt64
+    /// Its author.
+    public let by: UserID
+    /// When the owner means to take access back, in seconds since 1970.
+    public let notAfter: UInt64?
+}
+
 /// What a log says, computed from its entries and from nothing else (SPEC §9.4). Every value of this type comes out of ``Fold``: the log
 /// was valid.
 public struct State: Sendable {
@@ -124,6 +136,9 @@ public struct State: Sendable {
     /// The whole card chain the log holds of somebody who is or was in.
     public func chain(of user: UserID) -> CardChain? { chains[user] }
 
+    /// Everybody who is or was in, by rising user id.
+    public var everybody: [UserID] { chains.keys.sorted() }
+
     /// How many owners without a date there are besides `user`.
     func lastingOwners(without user: UserID) -> Int {
         members.count { $0.key != user && $0.value.role == .owner && $0.value.notAfter == nil }
@@ -185,6 +200,23 @@ extension State {
             case .removed, .left: false
             }
         }
+    }
+
+    /// Who let somebody in, and when, as of entry `sequence`; `nil` when they were not in.
+    public func admission(of user: UserID, at sequence: UInt64) -> Admission? {
+        guard role(of: user, at: sequence) != nil else { return nil }
+        let admitted = (changes[user] ?? []).last { record in
+            if case .admitted = record.change { record.sequence <= sequence } else { false }
+        }
+        guard let admitted, let latest = change(of: user, at: sequence) else { return nil }
+        return Admission(
+            sequence: admitted.sequence, time: admitted.time, by: admitted.author, notAfter: latest.notAfter)
+    }
+
+    /// When, and as its author dated it in seconds since 1970, somebody went or was put out; `nil` for who is in or never was.
+    public func departure(of user: UserID) -> (change: MembershipChange, time: UInt64)? {
+        guard members[user] == nil, let last = changes[user]?.last else { return nil }
+        return (last.change, last.time)
     }
 
     /// Who was in after entry `sequence`, by rising user id.

@@ -33,6 +33,9 @@ struct Invocation: Sendable {
         return terminal
     }
 
+    /// Whether somebody could be asked.
+    var hasTerminal: Bool { !options.batch && Terminal() != nil }
+
     func progress(_ label: String) -> Progress {
         Progress(label, options: options, environment: environment)
     }

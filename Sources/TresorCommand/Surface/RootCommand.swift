@@ -6,6 +6,10 @@ import ArgumentParser
 /// command itself, so that the parser's own messages never replace ours.
 struct RootCommand: ParsableCommand {
     static let commands: [any SurfaceCommand.Type] = [
+        KeygenCommand.self, CardCommand.self, VerifyCommand.self,
+        CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
+        RotateCommand.self, LogCommand.self,
+        EncryptCommand.self, DecryptCommand.self, InspectCommand.self,
         CompletionCommand.self,
         HelpCommand.self,
     ]

@@ -36,6 +36,14 @@ final class Terminal: Sendable {
         try Channel(descriptor: descriptor, name: "the terminal").write(text)
     }
 
+    /// Shows a secret once, between two texts, without making text of it.
+    func show(_ before: String, secret: borrowing SecretBytes, _ after: String) throws(CommandFailure) {
+        let channel = Channel(descriptor: descriptor, name: "the terminal")
+        try channel.write(before)
+        try channel.write(secret.span)
+        try channel.write(after)
+    }
+
     /// Asks for a secret, such as `password for anna: `.
     ///
     /// - Returns: what was typed, without the line end.

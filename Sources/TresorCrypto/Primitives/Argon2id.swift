@@ -42,7 +42,6 @@ public enum Argon2id {
     public static func key<Use: KeyUse>(
         password: borrowing SecretBytes, salt: [UInt8], cost: Cost, as use: Use.Type = Use.self
     ) throws(TresorError) -> SecretKey<Use> {
-        guard salt.count == saltByteCount else { throw .altered }
         let output = try hash(
             password: password.span, salt: salt, outputCount: 32, passes: UInt64(cost.passes),
             memoryByteCount: Int(cost.memoryKiB) * 1024)
@@ -53,19 +52,22 @@ public enum Argon2id {
     package static func hash(
         password: Span<UInt8>, salt: [UInt8], outputCount: Int, passes: UInt64, memoryByteCount: Int
     ) throws(TresorError) -> SecretBytes {
+        guard salt.count == saltByteCount else { throw .altered }
         let output = try SecretBytes(count: outputCount)
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in
             let status = unsafe password.withUnsafeBufferPointer { password in
                 unsafe password.withMemoryRebound(to: CChar.self) { password in
-                    unsafe crypto_pwhash(
-                        pointer, UInt64(outputCount), password.baseAddress ?? emptyPassword, UInt64(password.count), salt,
+                    // An empty span may have no address, and the library wants one that it then does not read.
+                    let anywhere = unsafe UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self)
+                    return unsafe crypto_pwhash(
+                        pointer, UInt64(outputCount), password.baseAddress ?? anywhere, UInt64(password.count), salt,
                         passes, memoryByteCount, crypto_pwhash_ALG_ARGON2ID13)
                 }
             }
+            // The library leaves the result in its own dead stack frames.
+            sodium_stackzero(16_384)
             guard status == 0 else { throw .failed(.memory) }
         }
         return output
     }
-
-    nonisolated(unsafe) private static let emptyPassword = unsafe UnsafePointer(UnsafeMutablePointer<CChar>.allocate(capacity: 1))
 }

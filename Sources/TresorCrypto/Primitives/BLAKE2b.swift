@@ -81,7 +81,7 @@ import Clibsodium
     /// Ends the hash into secret memory of exactly the output's size.
     consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
         guard output.count == outputCount else { throw .usage }
-        try unsafe write(to: output.mutablePointer)
+        try unsafe output.withMutablePointer { (pointer) throws(TresorError) in try unsafe write(to: pointer) }
     }
 
     /// Ends the hash into memory of at least the output's size. Borrows, so that the state outlives the call.

@@ -69,7 +69,7 @@ public enum XWing {
     public static func wrap(
         _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
-        var plaintext = Data(secret.span.array)
+        var plaintext = unsafe secret.span.withUnsafeBufferPointer { unsafe Data($0) }
         defer { wipe(&plaintext) }
         do {
             let key = try XWingMLKEM768X25519.PublicKey(rawRepresentation: publicKey.bytes)

@@ -106,13 +106,11 @@ import Clibsodium
 
     /// The first `count` bytes as secret memory of their own; `self` is wiped.
     package consuming func prefix(_ count: Int) throws(TresorError) -> SecretBytes {
-        try SecretBytes(copying: span.extracting(first: count))
+        guard (0...self.count).contains(count) else { throw .usage }
+        return try SecretBytes(copying: span.extracting(first: count))
     }
 
-    /// For a call into C that fills the memory while `self` is borrowed.
-    var mutablePointer: UnsafeMutablePointer<UInt8> { unsafe base }
-
-    /// For calls into C that fill the memory.
+    /// For calls into C that fill the memory. The pointer is lent, never returned: `self` must outlive every use of it.
     borrowing func withMutablePointer<Result: ~Copyable>(
         _ body: (UnsafeMutablePointer<UInt8>) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One entry of a verified log, for people to read.
+public struct LogRecord: Hashable, Sendable {
+    /// What the entry says.
+    public enum Change: Hashable, Sendable {
+        /// The tresor was made.
+        case created
+        /// People were let in; *from now* ones read nothing earlier.
+        case admitted([UserID], role: Role, fromNow: Bool, notAfter: UInt64?)
+        /// People were put out.
+        case removed([UserID])
+        /// The author went.
+        case left
+        /// The author has new keys, of this generation.
+        case renewed(generation: UInt32)
+        /// The key was changed.
+        case rotated
+        /// Somebody has another role or date.
+        case roleChanged(UserID, role: Role, notAfter: UInt64?)
+        /// The tresor has another name.
+        case renamed
+    }
+
+    /// 0 for the first.
+    public let sequence: UInt64
+    /// The entry's hash.
+    public let hash: Digest
+    /// Who wrote it.
+    public let author: UserID
+    /// When the author says it was written, in seconds since 1970.
+    public let time: UInt64
+    /// What it says.
+    public let change: Change
+    /// The epoch that begins with it.
+    public let epoch: UInt64?
+
+    init(_ entry: Entry) throws(TresorError) {
+        sequence = entry.sequence
+        hash = try entry.hash()
+        author = entry.author
+        time = entry.time
+        epoch = entry.body.nextEpoch?.number
+        change =
+            switch entry.body {
+            case .genesis: .created
+            case .grant(let grant):
+                .admitted(
+                    grant.people.map(\.user), role: grant.role, fromNow: grant.fromNow != nil, notAfter: grant.notAfter)
+            case .remove(let users, _): .removed(users)
+            case .leave: .left
+            case .renew(let card): .renewed(generation: card.generation)
+            case .epoch: .rotated
+            case .role(let user, let role, let notAfter): .roleChanged(user, role: role, notAfter: notAfter)
+            case .rename: .renamed
+            }
+    }
+}
+
+extension Client {
+    /// The entries of a log, verified and remembered before the first is given, oldest first.
+    ///
+    /// - Throws: what ``state(of:remembering:)`` throws.
+    public func records(of tresor: TresorID) async throws(TresorError) -> (state: State, records: [LogRecord]) {
+        _ = try await state(of: tresor)
+        guard let known = try verifiedLog(of: tresor) else { throw .busy }
+        var records: [LogRecord] = []
+        for entry in known.entries { records.append(try LogRecord(Entry(entry))) }
+        return (known.state, records)
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// `tresor rotate --identity`: new keys for myself, or the rest of an interrupted renewal.
+struct IdentityRotation {
+    let kit: KitOptions
+    let cost: Argon2id.Cost?
+    let new: NewPasswordOptions
+    let dryRun: Bool
+    let yes: Bool
+    let workplace: Workplace
+
+    func perform() async throws {
+        let handle = Shown.name(try workplace.identityFile().chain.handle.bytes)
+        let typed = try workplace.invocation.passwords.password(prompt: "password for \(handle) (to make new keys): ")
+        let password = try Workplace.prepared(typed)
+        let session = try unlock(password)
+        if try await isUnfinished(session) {
+            workplace.output.say("going on with a renewal that was interrupted")
+            return try await finish(session)
+        }
+        try kit.check(batch: workplace.invocation.options.batch)
+        explain()
+        guard !dryRun else { return }
+        try workplace.confirm("make new keys for \(Shown.name(session.identity.handle.bytes))?", yes: yes)
+        let cost = try cost ?? workplace.identityFile().passwordCost ?? .standard
+        try await finish(try await renew(session, password, cost))
+    }
+
+    /// The password is asked whatever this device remembers, and is the new slot's.
+    private func unlock(_ password: borrowing Password) throws -> Session {
+        do {
+            return try workplace.client.unlock(password: password)
+        } catch {
+            guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
+            throw CommandFailure(error, "the password does not open the identity", hints: ["tresor recover"])
+        }
+    }
+
+    /// A first card that was never published is no interrupted renewal.
+    private func isUnfinished(_ session: Session) async throws -> Bool {
+        guard session.identity.generation > 0 else { return false }
+        return try await session.renewalIsUnfinished()
+    }
+
+    private func explain() {
+        workplace.output.explain("everybody who verified you compares your new number before anything rests on it")
+        workplace.output.explain("remembered devices and the old recovery kit open nothing any more")
+        workplace.output.explain("every tresor you own gets a new key; others have to be rotated by their owners")
+    }
+
+    private func renew(
+        _ session: Session, _ password: borrowing Password, _ cost: Argon2id.Cost
+    ) async throws -> Session {
+        guard !kit.noKit else { return try await session.renew(password: password, cost: cost, kit: nil) }
+        let recoveryKit = try RecoveryKit()
+        try kit.keep(recoveryKit, workplace)
+        return try await session.renew(password: password, cost: cost, kit: recoveryKit)
+    }
+
+    private func finish(_ session: Session) async throws {
+        let renewals = try await session.finishRenewal()
+        for renewal in renewals {
+            let id = renewal.tresor.description.prefix(10)
+            if let error = renewal.error {
+                workplace.output.say("\(id): \(CommandFailure(error).message); run this again")
+            } else if !renewal.isRotated {
+                workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)")
+            }
+        }
+        let chain = session.identity.chain
+        let number = try chain.number().grouped
+        if workplace.output.isJSON {
+            try workplace.output.object([
+                "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+                "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(number),
+            ])
+        } else {
+            try workplace.output.line(number)
+        }
+        let errors = renewals.compactMap(\.error)
+        guard let worst = Severity.worst(errors) else { return }
+        throw CommandFailure(worst, "not every tresor was renewed", hints: ["tresor rotate --identity"])
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct InspectCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file or a card.",
+            usage: "tresor inspect [INPUT…]",
+            discussion: "Needs no keys. What a sealed file's header says is a claim: it is not proved.", classes: [.local],
+            examples: ["tresor inspect plan.tresor"])
+    }
+
+    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"))
+    var inputs: [String] = []
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try Workplace.local(options)
+        var outcomes = Outcomes()
+        for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
+            do {
+                let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+                try inspect(input, workplace)
+                outcomes.succeeded()
+            } catch {
+                guard inputs.count > 1 else { throw error }
+                outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
+            }
+        }
+        try outcomes.finish()
+    }
+
+    private func inspect(_ input: InputFile, _ workplace: Workplace) throws {
+        let bytes = try input.readAll(
+            limit: FileOpener.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        if let chain = (try? CardChain(armoured: bytes)) ?? (try? CardChain(bytes)) {
+            return try show(chain, input, workplace)
+        }
+        let file: SealedFile
+        do {
+            file = try SealedFile(bytes)
+        } catch {
+            throw CommandFailure(error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
+        }
+        try show(file, count: bytes.count, input, workplace)
+    }
+
+    private func show(_ file: SealedFile, count: Int, _ input: InputFile, _ workplace: Workplace) throws {
+        let header = file.header
+        let hash = Base32.text(header.head.hash.bytes)
+        guard options.json else {
+            return try lines(
+                [
+                    ("file", "\(input.shownName), \(count) bytes; what follows is not proved"),
+                    ("tresor", header.tresor.description), ("key", String(header.epoch)),
+                    ("head", "\(header.head.sequence):\(hash)"),
+                ], workplace)
+        }
+        var object: JSONObject = ["type": "inspected", "kind": "file"]
+        if let path = input.path { object["input"] = .string(path) }
+        object["size"] = .unsigned(UInt64(count))
+        object["tresor"] = .string(header.tresor.description)
+        object["key"] = .unsigned(header.epoch)
+        object["head"] = .unsigned(header.head.sequence)
+        object["head_hash"] = .string(hash)
+        object["proved"] = false
+        try workplace.output.object(object)
+    }
+
+    private func show(_ chain: CardChain, _ input: InputFile, _ workplace: Workplace) throws {
+        let number = try chain.number().grouped
+        guard options.json else {
+            return try lines(
+                [
+                    ("card", "\(input.shownName) of \(Shown.name(chain.handle.bytes))"), ("user", chain.user.description),
+                    ("number", number), ("generation", String(chain.newest.generation)),
+                    ("made", Timestamp(seconds: chain.newest.time).dateAndMinute),
+                    ("signs with", Base32.text(chain.newest.signingKey.bytes)),
+                ], workplace)
+        }
+        var object: JSONObject = ["type": "inspected", "kind": "card"]
+        if let path = input.path { object["input"] = .string(path) }
+        object["handle"] = .text(chain.handle.bytes)
+        object["user"] = .string(chain.user.description)
+        object["number"] = .string(number)
+        object["generation"] = .unsigned(UInt64(chain.newest.generation))
+        object["time"] = .time(chain.newest.time)
+        try workplace.output.object(object)
+    }
+
+    private func lines(_ rows: [(String, String)], _ workplace: Workplace) throws {
+        let width = rows.map(\.0.count).max() ?? 0
+        for (label, value) in rows {
+            let gap = String(repeating: " ", count: width - label.count + 2)
+            try workplace.output.line(label + gap + value)
+        }
+    }
+}

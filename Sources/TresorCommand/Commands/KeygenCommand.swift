@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+struct KeygenCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "keygen", group: .you, abstract: "Make my identity, its card and a recovery kit.",
+            usage: "tresor keygen NAME [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--force]",
+            discussion: """
+                Prints my number, which others compare with me once. The kit's 24 words get me back in when everything else is \
+                lost; they are shown once, or written to FILE. An empty password makes one of ten words.
+                """,
+            classes: [.write],
+            examples: ["tresor keygen anna", "tresor keygen anna --batch --kit kit.txt --password-file FILE"])
+    }
+
+    @Argument(help: ArgumentHelp("The handle under which others find my card.", valueName: "NAME"))
+    var name: String
+
+    @OptionGroup var kit: KitOptions
+
+    @Option(help: ArgumentHelp("What the password costs a guesser; 256,3 if left out.", valueName: "MIB,PASSES"))
+    var argon2id: Argon2idArgument?
+
+    @Flag(help: "Move an identity that is there aside.")
+    var force = false
+
+    @OptionGroup var new: NewPasswordOptions
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let handle = try Workplace.name(name, of: "a handle")
+        try kit.check(batch: options.batch)
+        let local = try Workplace.local(options)
+        let places = local.invocation.places
+        guard try force || local.client.home.read(.identity) == nil else {
+            throw CommandFailure(
+                .usage, "there is an identity in \(Shown.quoted(places.data))",
+                hints: ["tresor keygen \(Shell.word(name)) --force", "tresor … --home DIR"])
+        }
+        let workplace = try await Workplace.open(options, creating: true)
+        try await checkFree(handle, in: workplace)
+        let typed = try workplace.invocation.passwords.new(
+            for: name, from: new, isFirst: true, made: Self.makePassword)
+        let password = try Workplace.prepared(typed)
+        if force { try moveAside(in: places) }
+        let session = try workplace.client.makeIdentity(
+            handle: handle, password: password, cost: try argon2id?.cost() ?? .standard)
+        if let path = options.store { try places.noteStore(path) }
+        try await publish(session, workplace)
+        try report(session, workplace)
+    }
+
+    /// A handle proves nothing, but a second card under it would only confuse.
+    private func checkFree(_ handle: Name, in workplace: Workplace) async throws {
+        guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
+        throw CommandFailure(.usage, "somebody has a card under \(Shown.name(name)) in this store; choose another handle")
+    }
+
+    private func publish(_ session: Session, _ workplace: Workplace) async throws {
+        do {
+            try await kit.give(to: session, workplace)
+            try await workplace.client.publishCard()
+        } catch let error as TresorError {
+            throw CommandFailure(
+                error == .unverified ? .usage : error,
+                "the identity is made, but the store did not take its card: \(CommandFailure(error).message)",
+                hints: ["tresor card --publish"])
+        }
+    }
+
+    private func report(_ session: Session, _ workplace: Workplace) throws {
+        let number = try session.identity.chain.number().grouped
+        let place = workplace.invocation.places.data
+        guard options.json else {
+            try workplace.output.line(number)
+            workplace.output.say("the identity of \(Shown.name(name)) lies in \(Shown.quoted(place))")
+            return
+        }
+        try workplace.output.object([
+            "type": "identity", "handle": .text(session.identity.handle.bytes),
+            "user": .string(session.identity.user.description), "number": .string(number), "home": .string(place),
+        ])
+    }
+
+    private func moveAside(in places: Places) throws {
+        let path = Places.join(places.data, "identity")
+        let aside = "\(path).\(time(nil))"
+        guard rename(path, aside) == 0 else {
+            guard errno == ENOENT else { throw CommandFailure(.failed(.inputOutput), file: path) }
+            return
+        }
+    }
+
+    static func makePassword(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
+        do {
+            let password = try GeneratedPassword.make()
+            try terminal.show("tresor: the password is \"", secret: password, "\"; write it down, it is not shown again\n")
+            return password
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// `MIB,PASSES`.
+struct Argon2idArgument: ExpressibleByArgument, Sendable {
+    private let memoryMiB: UInt32
+    private let passes: UInt32
+
+    init?(argument: String) {
+        let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map { UInt32($0) }
+        guard parts.count == 2, let memoryMiB = parts[0], let passes = parts[1] else { return nil }
+        self.memoryMiB = memoryMiB
+        self.passes = passes
+    }
+
+    func cost() throws(CommandFailure) -> Argon2id.Cost {
+        let (memoryKiB, overflow) = memoryMiB.multipliedReportingOverflow(by: 1024)
+        do {
+            guard !overflow else { throw TresorError.altered }
+            return try Argon2id.Cost(memoryKiB: memoryKiB, passes: passes)
+        } catch {
+            throw .usage("--argon2id takes 64 to 4096 MiB and 3 to 16 passes, for example 256,3")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+/// Where the 24 words of a new kit go.
+struct KitOptions: ParsableArguments, Sendable {
+    @Option(help: ArgumentHelp("Write the kit's 24 words to FILE, which nobody else may read.", valueName: "FILE"))
+    var kit: String?
+
+    @Flag(help: "Make no kit.")
+    var noKit = false
+
+    /// - Throws: 64 when the two contradict each other, or nobody can be shown a kit.
+    func check(batch: Bool) throws(CommandFailure) {
+        guard kit == nil || !noKit else { throw .usage("--kit and --no-kit cannot both be given") }
+        guard !batch || kit != nil || noKit else {
+            throw .usage("a kit is made and --batch forbids showing it", hints: ["tresor … --kit FILE", "tresor … --no-kit"])
+        }
+    }
+
+    /// Makes a kit, keeps or shows its words, and only then lets it count.
+    func give(to session: Session, _ workplace: Workplace) async throws {
+        guard !noKit else {
+            workplace.output.say("no recovery kit: a lost password cannot be replaced")
+            return
+        }
+        let recoveryKit = try RecoveryKit()
+        try keep(recoveryKit, workplace)
+        try await session.setKit(recoveryKit)
+    }
+
+    /// Writes the words to the file, or shows them once.
+    func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: Workplace) throws {
+        let words = try recoveryKit.words()
+        guard let kit else {
+            let terminal = try workplace.invocation.person(
+                or: .usage("there is no terminal to show the kit on", hints: ["tresor … --kit FILE", "tresor … --no-kit"]))
+            try terminal.show("tresor: recovery kit, for paper:  ", secret: words, "\n")
+            return
+        }
+        let file = OutputFile(path: kit, access: .owner, replaces: false)
+        try file.write(words.span)
+        let end = Array("\n".utf8)
+        try file.write(end.span)
+        try file.commit()
+        workplace.output.say("the recovery kit is in \(Shown.quoted(kit)); print it and keep it apart from this machine")
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct LogCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "log", group: .tresors, abstract: "Show every change of a tresor, verified.",
+            usage: "tresor log -t T [--head]",
+            discussion: "Newest first. --head prints SEQ:HASH, to compare with somebody else's.",
+            classes: [.identity, .store], examples: ["tresor log -t interventions", "tresor log -t interventions --head"])
+    }
+
+    @OptionGroup var tresor: TresorOption
+
+    @Flag(help: "Print only where the log ends.")
+    var head = false
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await Workplace.open(options)
+        let id = try await tresor.id(in: workplace, to: "read a log")
+        let (state, records) = try await records(of: id, workplace)
+        guard !head else { return try printHead(state, workplace) }
+        let lines = records.reversed().map { record in
+            (record, handle(record.author, state, workplace), words(record.change, record.epoch, state, workplace))
+        }
+        let sequenceWidth = String(state.head.sequence).count
+        let nameWidth = lines.map { $0.1.count }.max() ?? 0
+        for (record, author, change) in lines {
+            guard !options.json else {
+                try workplace.output.object(object(record, change, in: state))
+                continue
+            }
+            let sequence = String(record.sequence)
+            let columns = [
+                String(repeating: " ", count: sequenceWidth - sequence.count) + sequence,
+                Timestamp(seconds: record.time).date,
+                author + String(repeating: " ", count: nameWidth - author.count), change,
+            ]
+            try workplace.output.line(columns.joined(separator: "  "))
+        }
+    }
+
+    private func records(of id: TresorID, _ workplace: Workplace) async throws -> (State, [LogRecord]) {
+        do throws(TresorError) {
+            return try await workplace.client.records(of: id)
+        } catch {
+            throw workplace.logFailure(error, id)
+        }
+    }
+
+    private func printHead(_ state: State, _ workplace: Workplace) throws {
+        let hash = Base32.text(state.head.hash.bytes)
+        guard options.json else { return try workplace.output.line("\(state.head.sequence):\(hash)") }
+        try workplace.output.object([
+            "type": "head", "tresor": .string(state.tresor.description), "sequence": .unsigned(state.head.sequence),
+            "hash": .string(hash),
+        ])
+    }
+
+    private func handle(_ user: UserID, _ state: State, _ workplace: Workplace) -> String {
+        workplace.handle(of: user, in: state)
+    }
+
+    private func words(
+        _ change: LogRecord.Change, _ epoch: UInt64?, _ state: State, _ workplace: Workplace
+    ) -> String {
+        func names(_ users: [UserID]) -> String {
+            users.map { handle($0, state, workplace) }.joined(separator: ", ")
+        }
+        let key = epoch.map { ", key \($0)" } ?? ""
+        switch change {
+        case .created: return "made the tresor\(key)"
+        case .admitted(let users, let role, let fromNow, let notAfter):
+            let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
+            return "let in \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
+        case .removed(let users): return "removed \(names(users))\(key)"
+        case .left: return "left"
+        case .renewed(let generation): return "has new keys, generation \(generation)"
+        case .rotated: return "changed the key\(key)"
+        case .roleChanged(let user, let role, let notAfter):
+            let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
+            return "made \(names([user])) \(role)\(until)"
+        case .renamed: return "gave another name"
+        }
+    }
+
+    private func object(_ record: LogRecord, _ change: String, in state: State) -> JSONObject {
+        var object: JSONObject = [
+            "type": "entry", "tresor": .string(state.tresor.description), "sequence": .unsigned(record.sequence),
+            "hash": .string(Base32.text(record.hash.bytes)), "time": .time(record.time),
+            "author": .string(record.author.description),
+            "author_handle": .text(state.chain(of: record.author)?.handle.bytes ?? []),
+        ]
+        let (name, users) = Self.machineWords(record.change)
+        object["change"] = .string(name)
+        if !users.isEmpty { object["people"] = .array(users.map { .string($0.description) }) }
+        if let epoch = record.epoch { object["key"] = .unsigned(epoch) }
+        object["text"] = .string(change)
+        return object
+    }
+
+    private static func machineWords(_ change: LogRecord.Change) -> (String, [UserID]) {
+        switch change {
+        case .created: ("genesis", [])
+        case .admitted(let users, _, _, _): ("grant", users)
+        case .removed(let users): ("remove", users)
+        case .left: ("leave", [])
+        case .renewed: ("renew", [])
+        case .rotated: ("epoch", [])
+        case .roleChanged(let user, _, _): ("role", [user])
+        case .renamed: ("rename", [])
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct MembersCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "members", aliases: ["who"], group: .tresors, abstract: "List who is in a tresor, or was.",
+            usage: "tresor members -t T [--at SEQ|DATE]",
+            discussion: """
+                VERIFIED is you, yes (by me), by OWNER (named in the log) or no. A DATE goes by the times that authors wrote; a \
+                SEQ, from tresor log, is exact.
+                """,
+            classes: [.identity, .store],
+            examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
+    }
+
+    @OptionGroup var tresor: TresorOption
+
+    @Option(help: ArgumentHelp("Who was in after entry SEQ, or on DATE.", valueName: "SEQ|DATE"))
+    var at: String?
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await Workplace.open(options)
+        let id = try await tresor.id(in: workplace, to: "read a list of people")
+        let state = try await workplace.state(of: id)
+        let sequence = try await sequence(of: id, in: state, workplace)
+        var table = Table("NAME", "ROLE", "SINCE", "LET IN BY", "VERIFIED")
+        var people: [JSON] = []
+        for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
+            guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
+            else { continue }
+            let by = admission.by == user ? "-" : workplace.handle(of: admission.by, in: state)
+            let verified = try verified(user, admission, in: state, workplace)
+            table.add(
+                workplace.handle(of: user, in: state), role.description, Timestamp(seconds: admission.time).date, by, verified)
+            people.append(object(user, role, admission, verified, in: state))
+        }
+        guard options.json else { return try workplace.output.table(table) }
+        try workplace.output.object([
+            "type": "members", "tresor": .string(id.description), "sequence": .unsigned(sequence),
+            "members": .array(people),
+        ])
+    }
+
+    private func order(_ left: UserID, _ right: UserID, _ state: State, _ sequence: UInt64) -> Bool {
+        let first = state.admission(of: left, at: sequence)?.sequence ?? 0
+        let second = state.admission(of: right, at: sequence)?.sequence ?? 0
+        return (first, left) < (second, right)
+    }
+
+    private func object(
+        _ user: UserID, _ role: Role, _ admission: Admission, _ verified: String, in state: State
+    ) -> JSON {
+        var object: JSONObject = [
+            "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),
+            "role": .string(role.description), "since": .time(admission.time),
+            "let_in_by": .string(admission.by.description), "verified": .string(verified),
+        ]
+        if let notAfter = admission.notAfter { object["until"] = .time(notAfter) }
+        if let member = state.members[user], case .from(let epoch) = member.history { object["from_key"] = .unsigned(epoch) }
+        return .object(object)
+    }
+
+    private func verified(
+        _ user: UserID, _ admission: Admission, in state: State, _ workplace: Workplace
+    ) throws -> String {
+        guard let chain = state.chain(of: user) else { return "no" }
+        let me = try? workplace.client.identityFile().chain.user
+        switch try workplace.client.trust(in: chain) {
+        case .me: return "you"
+        case .verified: return "yes"
+        case .renewed, .changed: return "no"
+        case .unverified:
+            let founder = try workplace.client.founderTrust(in: state)
+            let isVouched = user != state.founder && admission.by != me && founder.isVerified
+            return isVouched ? "by \(workplace.handle(of: admission.by, in: state))" : "no"
+        }
+    }
+
+    private func sequence(of tresor: TresorID, in state: State, _ workplace: Workplace) async throws -> UInt64 {
+        guard let at else { return state.head.sequence }
+        if let sequence = UInt64(at) {
+            guard sequence <= state.head.sequence else {
+                throw CommandFailure(.notFound, "the log ends at entry \(state.head.sequence)")
+            }
+            return sequence
+        }
+        guard let date = DateArgument(at) else {
+            throw CommandFailure.usage("--at takes an entry's number or a date such as 2026-05-03")
+        }
+        let records = try await workplace.client.records(of: tresor).records
+        guard let last = records.last(where: { $0.time <= date.end.seconds }) else {
+            throw CommandFailure(.notFound, "the tresor is younger than that by its authors' dates")
+        }
+        workplace.output.say("by the dates that authors wrote, this is after entry \(last.sequence)")
+        return last.sequence
+    }
+}
+
+/// `-t T`.
+struct TresorOption: ParsableArguments, Sendable {
+    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
+    var tresor: String
+
+    /// The id; the identity is opened only when T is none.
+    func id(in workplace: Workplace, to reason: String) async throws -> TresorID {
+        if let id = try workplace.tresor(id: tresor) { return id }
+        let session = try await workplace.unlock(to: reason)
+        return try await workplace.tresor(tresor, for: session).tresor
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct RotateCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "rotate", group: .tresors, abstract: "Change a tresor's key, or all keys of mine.",
+            usage: """
+                tresor rotate -t T [-n] [--yes]
+                tresor rotate --identity [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--yes]
+                """,
+            discussion: """
+                --identity makes new keys for myself, signed by the ones before: all my tresors get new keys, remembered devices \
+                and the old kit die, and everybody compares my number again. Interrupted, it is simply repeated.
+                """,
+            classes: [.identity, .write], further: [.noAccess],
+            examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])
+    }
+
+    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
+    var tresor: String?
+
+    @Flag(help: "New keys for myself.")
+    var identity = false
+
+    @OptionGroup var kit: KitOptions
+
+    @Option(help: ArgumentHelp("What the password costs a guesser.", valueName: "MIB,PASSES"))
+    var argon2id: Argon2idArgument?
+
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say what would change, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var new: NewPasswordOptions
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        guard identity != (tresor != nil) else { throw CommandFailure.usage("rotate takes -t T or --identity") }
+        let workplace = try await Workplace.open(options)
+        if let tresor { return try await rotate(tresor, workplace) }
+        try await IdentityRotation(
+            kit: kit, cost: try argon2id?.cost(), new: new, dryRun: dryRun, yes: yes, workplace: workplace
+        ).perform()
+    }
+
+    private func rotate(_ name: String, _ workplace: Workplace) async throws {
+        guard kit.kit == nil, !kit.noKit, argon2id == nil else {
+            throw CommandFailure.usage("--kit, --no-kit and --argon2id go with --identity")
+        }
+        let session = try await workplace.unlock(to: "sign a change to \(Shown.name(name))")
+        let summary = try await workplace.tresor(name, for: session)
+        let title = workplace.title(of: summary)
+        let state = dryRun ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
+        try await workplace.verifyFounder(of: state, accept: false, hint: "")
+        let effect: Effect
+        do throws(TresorError) {
+            effect = try await session.effect(of: .rotate, in: state)
+        } catch {
+            guard error == .noAccess else { throw CommandFailure(error) }
+            let owner = workplace.handle(of: state.founder, in: state)
+            throw CommandFailure(
+                error, "only an owner changes the key of \(title)",
+                hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
+        }
+        let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"
+        if dryRun {
+            workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
+            return try report(state, workplace)
+        }
+        try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: yes)
+        let after = try await Interrupts.atomically {
+            try await session.perform(.rotate, on: summary.tresor, expecting: effect).state
+        }
+        workplace.output.say("\(title) now uses key \(after.epoch)")
+        try report(after, workplace)
+    }
+
+    private func report(_ state: State, _ workplace: Workplace) throws {
+        guard options.json else { return }
+        try workplace.output.object([
+            "type": "change", "change": "rotate", "tresor": .string(state.tresor.description), "key": .unsigned(state.epoch),
+            "dry_run": .bool(dryRun),
+        ])
+    }
+}

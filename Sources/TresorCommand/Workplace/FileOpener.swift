@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Opens sealed files for the commands that do, and says of each what it was.
+struct FileOpener {
+    /// What is opened in one piece.
+    static let limit = (1 << 31) + (1 << 20)
+
+    let workplace: Workplace
+    let acceptUnverified: Bool
+
+    /// Reads a sealed file, binary or armoured.
+    func sealedFile(_ input: InputFile) throws -> SealedFile {
+        let bytes = try input.readAll(
+            limit: Self.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        do {
+            return try SealedFile(bytes)
+        } catch {
+            throw failure(error, input)
+        }
+    }
+
+    /// Opens it, asking for the tresor's owner to be verified where that is missing.
+    func open(
+        _ file: SealedFile, as session: Session, _ expectations: Expectations, from input: InputFile
+    ) async throws -> OpenedFile {
+        do throws(TresorError) {
+            return try await session.open(file, expecting: expectations)
+        } catch {
+            guard error == .unverified else { throw await failure(error, file, input, session) }
+            let state = try await workplace.client.state(of: file.header.tresor, remembering: .no)
+            let again = input.path.map { "tresor decrypt --accept-unverified \(Shell.path($0))" } ?? ""
+            try await workplace.verifyFounder(of: state, accept: acceptUnverified, hint: again)
+        }
+        do throws(TresorError) {
+            return try await session.open(file, expecting: expectations)
+        } catch {
+            throw await failure(error, file, input, session)
+        }
+    }
+
+    private func failure(
+        _ error: TresorError, _ file: SealedFile, _ input: InputFile, _ session: Session
+    ) async -> CommandFailure {
+        guard error == .noAccess else {
+            if error == .forked {
+                return CommandFailure(
+                    error, "\(input.shownName) or the store belongs to another history than this home has verified",
+                    hints: ["tresor check"], file: input.path)
+            }
+            return failure(error, input)
+        }
+        let id = file.header.tresor.description.prefix(10)
+        let state = try? await workplace.client.state(of: file.header.tresor, remembering: .no)
+        guard let state, workplace.isKnown(file.header.tresor), let owner = state.chain(of: state.founder) else {
+            return CommandFailure(
+                error, "\(input.shownName) is in the tresor \(id), which you cannot read",
+                hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
+        }
+        let handle = Shown.name(owner.handle.bytes)
+        if state.members[session.identity.user] == nil {
+            let name = await title(state, id: String(id))
+            return CommandFailure(
+                error, "\(input.shownName) is in \(name) of \(handle), which you can no longer read",
+                hints: ["ask \(handle) to run: tresor share -t \(name) \(me)"], file: input.path)
+        }
+        return CommandFailure(
+            error, "\(input.shownName) is not yours to read, or its author was not allowed to write it", file: input.path)
+    }
+
+    private func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
+        switch error {
+        case .altered:
+            CommandFailure(
+                error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path)
+        case .unsupported:
+            CommandFailure(error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
+        default: CommandFailure(error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
+        }
+    }
+
+    private var me: String {
+        (try? workplace.client.identityFile().chain).map { Shell.word($0.handle.text) } ?? "YOU"
+    }
+
+    private func title(_ state: State, id: String) async -> String { id }
+
+    /// The line on standard error, or the object: whose it is, when, where, under which key.
+    func report(
+        _ opened: OpenedFile, input: InputFile, output: OutputFile?, as session: Session, json: Bool
+    ) async throws {
+        let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
+        let name = (try? await session.name(in: state)).map { Shown.name($0.bytes) }
+        let author = opened.author
+        let verified = try verification(of: author.user, in: state)
+        if json { return try workplace.output.object(object(opened, input, output, verified)) }
+        var text = "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
+        text += ", \(name ?? String(opened.tresor.description.prefix(10))), key \(opened.epoch)"
+        if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
+        if case .former(let former) = author.standing { text += " (\(Self.words(former)))" }
+        if opened.origin != nil { text += ", resealed by \(Shown.name(opened.sealer.handle.bytes))" }
+        if opened.sealer.head.sequence < state.head.sequence { text += ", an older state" }
+        workplace.output.say(text)
+    }
+
+    private func verification(of user: UserID, in state: State) throws -> String {
+        guard let chain = state.chain(of: user) else { return "not verified" }
+        switch try workplace.client.trust(in: chain) {
+        case .me: return "you"
+        case .verified: return "verified"
+        case .renewed: return "new keys, compare numbers again"
+        case .changed: return "not verified"
+        case .unverified:
+            guard user != state.founder, try workplace.client.founderTrust(in: state).isVerified else {
+                return "not verified"
+            }
+            return "named by \(workplace.handle(of: state.founder, in: state))"
+        }
+    }
+
+    static func words(_ former: Standing.Former) -> String {
+        let date = Timestamp(seconds: former.time).date
+        switch former.cause {
+        case .removed: return "put out \(date)"
+        case .left: return "left \(date)"
+        case .roleChanged: return "may no longer write since \(date)"
+        case .keyRenewed: return "has new keys since \(date)"
+        }
+    }
+
+    private func object(
+        _ opened: OpenedFile, _ input: InputFile, _ output: OutputFile?, _ verified: String
+    ) -> JSONObject {
+        var object: JSONObject = ["type": "opened"]
+        if let path = input.path { object["input"] = .string(path) }
+        if let output { object["file"] = .string(output.path) }
+        object["tresor"] = .string(opened.tresor.description)
+        object["key"] = .unsigned(opened.epoch)
+        object["head"] = .unsigned(opened.sealer.head.sequence)
+        object["record"] = .text(opened.record.bytes)
+        object["content_type"] = .text(opened.type.bytes)
+        object["size"] = .unsigned(UInt64(opened.content.count))
+        object["author"] = Self.author(opened.author)
+        object["verified"] = .string(verified)
+        if opened.origin != nil { object["resealed_by"] = Self.author(opened.sealer) }
+        return object
+    }
+
+    private static func author(_ author: FileAuthor) -> JSON {
+        var object: JSONObject = [
+            "handle": .text(author.handle.bytes), "user": .string(author.user.description),
+            "generation": .unsigned(UInt64(author.generation)), "time": .time(author.time),
+        ]
+        switch author.standing {
+        case .current: object["standing"] = "current"
+        case .former(let former):
+            object["standing"] = "former"
+            object["cause"] = .string(former.cause.rawValue)
+            object["since"] = .time(former.time)
+        }
+        return .object(object)
+    }
+}
+
+extension Workplace {
+    /// Whether this home has verified a log of the tresor.
+    func isKnown(_ tresor: TresorID) -> Bool {
+        (try? client.knownTresors().contains(tresor)) ?? false
+    }
+}

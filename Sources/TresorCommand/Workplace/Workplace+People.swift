@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+extension Workplace {
+    /// The one person that a handle or a user id of at least 6 characters means.
+    ///
+    /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
+    func person(_ text: String) async throws -> Person {
+        let people: [Person]
+        do throws(TresorError) {
+            people = try await client.people(named: text)
+        } catch {
+            throw CommandFailure(error, "the card of \(Shown.name(text)) is \(Self.words(for: error))")
+        }
+        for person in people {
+            if case .changed(let pinned) = person.trust { throw try changed(person.chain, from: pinned) }
+        }
+        guard let first = people.first else { throw try nobody(text) }
+        guard people.count == 1 else {
+            let list = try people.map { "\(Self.short($0.chain.user)) \(try $0.chain.number().grouped)" }
+            let isKnown = people.allSatisfy(\.trust.isVerified)
+            throw CommandFailure(
+                isKnown ? .usage : .unverified,
+                "\(Shown.name(text)) can mean several people: \(list.joined(separator: "; "))",
+                hints: people.map { "tresor verify \(Self.short($0.chain.user))" })
+        }
+        return first
+    }
+
+    private static func words(for error: TresorError) -> String {
+        switch error {
+        case .forked: "older than, or different from, one that was seen before"
+        case .altered: "damaged or forged"
+        default: CommandFailure(error).message
+        }
+    }
+
+    private func nobody(_ text: String) throws -> CommandFailure {
+        let known = try client.pinnedPeople().map(\.chain.handle.text)
+        let hints = Suggestion.near(text, among: known).map { "did you mean: \(Shown.name($0))" }
+        return CommandFailure(.notFound, "there is no card of \(Shown.name(text)) in the store", hints: hints)
+    }
+
+    private func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
+        let name = Shown.name(offered.handle.bytes)
+        return CommandFailure(
+            .unverified,
+            "the store offers another person under the handle \(name): number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
+            hints: ["tresor verify \(Self.short(offered.user)) --replace"])
+    }
+
+    /// A user id as a person can type it.
+    static func short(_ user: UserID) -> String { String(user.description.prefix(10)) }
+
+    /// How a person's identity is proved on this occasion.
+    struct Proof {
+        var number: String?
+        var card: String?
+        var accept = false
+        /// What `--batch` answers when nobody can be asked.
+        var refusal: CommandFailure
+    }
+
+    /// Makes sure that a person is verified, asking if need be, and pins what was compared.
+    ///
+    /// - Returns: the very chain that was compared.
+    func verified(_ person: Person, by proof: Proof, replacing: Bool = false) throws -> CardChain {
+        try verified(person.chain, trust: person.trust, by: proof, replacing: replacing)
+    }
+
+    private func verified(
+        _ chain: CardChain, trust: Person.Trust, by proof: Proof, replacing: Bool
+    ) throws -> CardChain {
+        let name = Shown.name(chain.handle.bytes)
+        if let typed = proof.number {
+            guard try number(typed) == chain.number() else {
+                throw CommandFailure(.unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
+            }
+        } else if let card = proof.card {
+            guard try readCard(card) == chain else {
+                throw CommandFailure(.unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
+            }
+        } else {
+            if trust.isVerified, !replacing { return chain }
+            if proof.accept { return chain }
+            try compare(chain, otherwise: proof.refusal)
+        }
+        try pin(chain, replacing: replacing)
+        return chain
+    }
+
+    private func pin(_ chain: CardChain, replacing: Bool) throws {
+        guard chain.user != (try? client.identityFile().chain.user) else { return }
+        try client.pin(chain, replacing: replacing)
+        output.say("\(Shown.name(chain.handle.bytes)) is verified")
+    }
+
+    /// 30 digits as they were typed.
+    func number(_ typed: String) throws(CommandFailure) -> Number {
+        do {
+            return try Number(typed: typed)
+        } catch {
+            throw .usage("a number has 30 digits", hints: ["tresor card --number"])
+        }
+    }
+
+    /// A card that was brought by hand, binary or armoured.
+    func readCard(_ path: String) throws -> CardChain {
+        let input = try InputFile(path, standardInput: invocation.standardInput)
+        let bytes = try input.readAll(
+            limit: 1 << 20, tooLarge: CommandFailure(.altered, "\(input.shownName) is no card", file: path))
+        do {
+            return Armour.isArmoured(bytes) ? try CardChain(armoured: bytes) : try CardChain(bytes)
+        } catch {
+            throw CommandFailure(error, file: path)
+        }
+    }
+
+    /// Shows both numbers, one above the other, and asks.
+    private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
+        let terminal = try invocation.person(or: refusal)
+        let name = Shown.name(chain.handle.bytes)
+        let width = max(name.count, 3)
+        func row(_ label: String, _ number: Number) -> String {
+            "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
+        }
+        var text = ""
+        if let mine = try? client.identityFile().chain { text += row("you", try mine.number()) }
+        text += row(name, try chain.number())
+        try terminal.show(text)
+        guard try terminal.confirms("ask \(name) to read their number to you. do they match?") else {
+            throw CommandFailure(.unverified, "\(name) is not verified; nothing was changed")
+        }
+    }
+
+    /// Asks for the owner of a tresor to be verified, where that is what a command lacks.
+    ///
+    /// - Returns: whether the owner is verified now.
+    func verifyFounder(of state: State, accept: Bool, hint: String) async throws {
+        let trust = try client.founderTrust(in: state)
+        guard !trust.isVerified, !accept, let chain = state.chain(of: state.founder) else { return }
+        let name = Shown.name(chain.handle.bytes)
+        if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
+        let refusal = CommandFailure(
+            .unverified, "\(name), the owner, is not verified",
+            hints: ["tresor verify \(Shell.word(chain.handle.text)) --number \"DIGITS\"", hint].filter { !$0.isEmpty })
+        _ = try verified(chain, trust: trust, by: Proof(refusal: refusal), replacing: false)
+    }
+}

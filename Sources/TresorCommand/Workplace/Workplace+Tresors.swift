@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+extension Workplace {
+    /// The tresor a text means, for somebody whose identity is open.
+    ///
+    /// - Throws: 10 for none, 64 for several, with the list.
+    func tresor(_ text: String, for session: Session) async throws -> TresorSummary {
+        let found = try await session.tresors(named: text)
+        guard let first = found.first else {
+            let names = try await session.tresors().compactMap { $0.name?.text }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            throw CommandFailure(
+                .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
+        }
+        guard found.count == 1 else {
+            let list = found.map { "\(title(of: $0)) \($0.tresor.description.prefix(10))" }
+            throw CommandFailure(
+                .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
+                hints: found.map { "tresor … -t \($0.tresor.description.prefix(10))" })
+        }
+        if first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
+        return first
+    }
+
+    /// The tresor that an id of at least 6 characters means, without an identity; `nil` when the text is no such id.
+    func tresor(id text: String) throws -> TresorID? {
+        let known = try client.knownTresors().filter { Base32.matches(text, $0.digest.bytes) }
+        if known.count == 1 { return known[0] }
+        guard known.isEmpty, text.utf8.count == 52, let bytes = Base32.prefixBytes(text), let digest = Digest(bytes) else {
+            return nil
+        }
+        return TresorID(digest)
+    }
+
+    /// `interventions`, or the beginning of the id where the name is not known.
+    func title(of summary: TresorSummary) -> String {
+        summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+    }
+
+    func handle(of user: UserID, in state: State) -> String {
+        state.chain(of: user).map { Shown.name($0.handle.bytes) } ?? Self.short(user)
+    }
+
+    /// The verified state of a tresor.
+    func state(of tresor: TresorID) async throws -> State {
+        do throws(TresorError) {
+            return try await client.state(of: tresor)
+        } catch {
+            throw logFailure(error, tresor)
+        }
+    }
+
+    func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
+        let id = tresor.description.prefix(10)
+        switch error {
+        case .notFound: return CommandFailure(error, "there is no tresor \(id)", hints: ["tresor list"])
+        case .forked:
+            return CommandFailure(
+                error, "the store shows an older or a different history of \(id) than this home has verified",
+                hints: ["tresor check"])
+        case .altered: return CommandFailure(error, "the store's log of \(id) is damaged or forged")
+        default: return CommandFailure(error)
+        }
+    }
+
+    /// A member, or somebody who once was, as a person typed them.
+    ///
+    /// - Throws: 10 with suggestions: a typing error must not look like success.
+    func member(_ text: String, of state: State) throws -> UserID {
+        let everybody = state.everybody
+        let handle = try? Name(typed: text)
+        let named = everybody.filter { state.chain(of: $0)?.handle == handle }
+        let found = named.isEmpty ? everybody.filter { Base32.matches(text, $0.digest.bytes) } : named
+        guard let first = found.first else {
+            let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            throw CommandFailure(.notFound, "\(Shown.name(text)) is not and never was in this tresor", hints: hints)
+        }
+        guard found.count == 1 else {
+            throw CommandFailure(
+                .usage, "\(Shown.name(text)) can mean several people here",
+                hints: found.map { "use the id \(Self.short($0))" })
+        }
+        return first
+    }
+}

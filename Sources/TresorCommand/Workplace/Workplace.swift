@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorStore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Home, store and clock of one run, and what the commands do with them alike.
+struct Workplace: Sendable {
+    let invocation: Invocation
+    let client: Client
+
+    var output: Output { invocation.output }
+
+    /// Opens the home and the store.
+    ///
+    /// - Parameter creating: whether a missing store is made.
+    /// - Throws: 10 when there is no store.
+    static func open(_ options: GlobalOptions, creating: Bool = false) async throws -> Workplace {
+        let invocation = try Invocation(options)
+        let path = try invocation.places.store()
+        if creating { try makeDirectory(of: path, in: invocation.places) }
+        do throws(TresorError) {
+            let store = try await SQLiteStore.open(at: path, creating: creating)
+            return Workplace(invocation: invocation, store: store)
+        } catch {
+            guard error == .notFound else { throw CommandFailure(error, file: path) }
+            throw CommandFailure(
+                .notFound, "there is no store at \(Shown.quoted(path))",
+                hints: ["tresor … --store FILE", "tresor keygen NAME"], file: path)
+        }
+    }
+
+    /// A workplace without a store: for what needs the home alone.
+    static func local(_ options: GlobalOptions) throws -> Workplace {
+        Workplace(invocation: try Invocation(options), store: MemoryStore())
+    }
+
+    private init(invocation: Invocation, store: any Store) {
+        self.invocation = invocation
+        let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
+        client = Client(home: home, store: store) { UInt64(max(0, time(nil))) }
+    }
+
+    /// The default store lies in the home, which the first command makes.
+    private static func makeDirectory(of path: String, in places: Places) throws {
+        guard path == places.defaultStore else { return }
+        _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
+    }
+
+    var now: UInt64 { client.clock() }
+
+    /// This home's identity file.
+    ///
+    /// - Throws: 10 when there is none.
+    func identityFile() throws -> IdentityFile {
+        do throws(TresorError) {
+            return try client.identityFile()
+        } catch {
+            throw failure(of: error, file: "identity")
+        }
+    }
+
+    /// Words for what can be wrong with a file of the home.
+    func failure(of error: TresorError, file name: String) -> CommandFailure {
+        let path = Places.join(invocation.places.data, name)
+        switch error {
+        case .notFound:
+            return CommandFailure(
+                .notFound, "there is no identity in \(Shown.quoted(invocation.places.data))",
+                hints: ["tresor keygen NAME", "tresor … --home DIR"])
+        case .failed(.permissions):
+            return CommandFailure(
+                error, "\(Shown.quoted(path)) can be read or changed by others, or is not yours",
+                hints: ["chmod 700 \(Shell.path(invocation.places.data))", "chmod 600 \(Shell.path(path))"], file: path)
+        default: return CommandFailure(error, file: path)
+        }
+    }
+
+    /// Opens my identity: with a given password, with this device, or by asking.
+    ///
+    /// - Parameters:
+    ///   - reason: completes "password for anna (…)".
+    ///   - acceptingDevice: whether a remembered device is enough.
+    func unlock(to reason: String, acceptingDevice: Bool = true) async throws -> Session {
+        let file = try identityFile()
+        let prompt = "password for \(Shown.name(file.chain.handle.bytes)) (to \(reason)): "
+        do {
+            return try await invocation.passwords.unlock(
+                prompt: prompt,
+                device: { acceptingDevice ? try await unlockWithDevice() : nil },
+                open: { typed in
+                    let password = try Self.prepared(typed)
+                    return try client.unlock(password: password)
+                })
+        } catch let error as TresorError where error == .wrongPassword {
+            throw CommandFailure(error, "the password does not open the identity", hints: ["tresor recover"])
+        } catch let error as TresorError {
+            throw failure(of: error, file: "identity")
+        }
+    }
+
+    /// `nil` when this device is not remembered, or a person at a terminal can be asked instead.
+    private func unlockWithDevice() async throws -> Session? {
+        do throws(TresorError) {
+            return try await client.unlockWithDevice()
+        } catch {
+            if error == .notFound { return nil }
+            if !invocation.options.batch, invocation.hasTerminal {
+                output.say("this device no longer opens the identity; asking for the password")
+                return nil
+            }
+            throw CommandFailure(
+                error, "this device no longer opens the identity",
+                hints: ["tresor remember", "tresor … --password-file FILE"])
+        }
+    }
+
+    static func prepared(_ typed: borrowing SecretBytes) throws(CommandFailure) -> Password {
+        do {
+            return try Password(typed: typed)
+        } catch {
+            throw error == .usage
+                ? .usage("the password has characters that cannot be used in one") : CommandFailure(error)
+        }
+    }
+
+    /// A name as it was typed, for what it names.
+    static func name(_ text: String, of what: String) throws(CommandFailure) -> Name {
+        do {
+            return try Name(typed: text)
+        } catch {
+            throw .usage(
+                "\(what) has 1 to \(Name.maximumByteCount) bytes, no control characters, and does not begin with -")
+        }
+    }
+
+    /// Asks once for the word yes before a dangerous act.
+    ///
+    /// - Throws: 64 without a person, 1 when they say anything else.
+    func confirm(_ question: String, yes: Bool) throws {
+        guard !yes else { return }
+        let terminal = try invocation.person(or: .usage("this needs a yes", hints: ["tresor … --yes"]))
+        guard try terminal.confirms(question) else { throw CommandFailure(.failed(.other), "nothing was changed") }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import TresorCrypto
+
+/// A7: nonce and salt are nobody's to choose, and never the same twice.
+@Suite struct TC1FreshnessTests {
+    @Test func A7_samePlaintextSharesNoBlock() throws {
+        let key = try SecretKey<TestUse>()
+        let plaintext = [UInt8](repeating: 0, count: 70_000)
+        var seen: Set<[UInt8]> = []
+        for _ in 0..<2 {
+            let sealed = try TresorCryptoTests.sealed(plaintext, with: key)
+            for start in stride(from: 0, through: sealed.count - 16, by: 16) {
+                let isNew = seen.insert(Array(sealed[start..<start + 16])).inserted
+                #expect(isNew)
+            }
+        }
+    }
+
+    @Test func A7_saltsDiffer() throws {
+        let key = try SecretKey<TestUse>()
+        var salts: Set<[UInt8]> = []
+        for _ in 0..<100_000 {
+            let sealed = try TresorCryptoTests.sealed([], with: key)
+            salts.insert(Array(sealed[..<24]))
+        }
+        #expect(salts.count == 100_000)
+    }
+
+    @Test func A7_publicInterfaceTakesNoNonceOrSalt() throws {
+        let declarations = try SourceCode.publicDeclarations(of: "Sources/TresorCrypto")
+        #expect(declarations.count > 40)
+        let taking = declarations.filter { declaration in
+            ["nonce", "salt:", "seedForVectors", "generator"].contains { declaration.contains($0) }
+        }
+        #expect(taking.count == 1)
+        #expect(taking.allSatisfy { $0.contains("password: borrowing SecretBytes, salt: [UInt8]") })
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Keys that are wrong, exchanged or withheld.
+@Suite struct EpochTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        try world.introduce(anna, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], as: .writer)
+    }
+
+    private func fresh(_ person: Session) -> Session { world.session(of: person) }
+
+    @Test func A79_anotherKeyIsRefusedByReadersAndWriters() async throws {
+        let file = try await anna.seal("x", in: tresor)
+        let state = try await anna.client.state(of: tresor)
+        _ = try await house.client.state(of: tresor)
+        let foreign = try EpochKeys(epoch: 1)
+        let wraps = try [anna, house].map { person throws in
+            try Wrap(foreign, of: tresor, for: person.identity.chain.newest, user: person.identity.user, history: .all)
+                .bytes
+        }
+        let me = anna.identity.user
+        evil.showWraps { _, user, _ in [user == me ? wraps[0] : wraps[1]] }
+        for person in [fresh(anna), fresh(house)] {
+            let home = person.home
+            #expect(await failure { _ = try await person.open(file) } == .altered)
+            #expect(await failure { _ = try await person.seal("y", in: tresor) } == .altered)
+            #expect(await failure { _ = try await person.name(in: state) } == .altered)
+            #expect(person.home == home)
+        }
+        #expect(await failure { try await fresh(anna).perform(.rotate, on: tresor) } == .altered)
+    }
+
+    @Test func A80_differentKeysForDifferentMembersAreNoticed() async throws {
+        let file = try await anna.seal("x", in: tresor)
+        let user = house.identity.user
+        let other = try Wrap(
+            EpochKeys(epoch: 1), of: tresor, for: house.identity.chain.newest, user: user, history: .all
+        ).bytes
+        evil.showWraps { wraps, asked, _ in asked == user ? [other] : wraps }
+        #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
+        #expect(try await fresh(anna).open(file).content == Array("x".utf8))
+    }
+
+    @Test func A81_wrapsDoNotMoveBetweenMembersEpochsTresorsAndGenerations() async throws {
+        let second = try await anna.create(Name(typed: "second")).tresor
+        try await anna.share(second, with: [house])
+        try await anna.perform(.rotate, on: tresor)
+        try await anna.perform(.rotate, on: second)
+        let file = try await anna.seal("x", in: tresor)
+        let honest = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 2)
+        let all = evil.everyWrap.map(\.bytes)
+        #expect(all.count >= 8)
+        for wrap in all where !honest.contains(wrap) {
+            evil.showWraps { _, _, _ in [wrap] }
+            #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
+        }
+        evil.showWraps { _, _, _ in honest }
+        #expect(try await fresh(house).open(file).content == Array("x".utf8))
+    }
+
+    @Test func A15_everyDamagedWrapIsAltered() async throws {
+        let state = try await house.client.state(of: tresor)
+        let honest = try #require(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).first)
+        let other = try #require(try await evil.truth.wraps(of: anna.identity.user, in: tresor, epoch: 1).first)
+        let start = honest.count - 80 - 2 - 1120
+        let halves = Array(honest[..<(start + 1088)]) + other[(start + 1088)...]
+        let zero = Array(honest[..<(start + 1088)]) + [UInt8](repeating: 0, count: 32) + honest[(start + 1120)...]
+        for damaged in [halves, zero, Array(honest.dropLast()), honest + [0]] {
+            evil.showWraps { _, _, _ in [damaged] }
+            #expect(await failure { _ = try await fresh(house).keys(of: 1, in: state) } == .altered)
+        }
+    }
+
+    @Test func A16_aForeignKemKeyOpensNothing() async throws {
+        let card = anna.identity.chain.newest
+        var encoder = ByteEncoder()
+        encoder.preamble(.card)
+        encoder.vector16(Array("mallory".utf8))
+        encoder.integer(UInt32(0))
+        encoder.digest(.zero)
+        encoder.digest(.zero)
+        let key = try SigningKey(seed: try SecretKey<SigningUse>())
+        encoder.digest(key.publicKey)
+        encoder.raw(card.kemKey.bytes)
+        encoder.integer(UInt64(1))
+        let body = encoder.bytes
+        let mallory = try CardChain(body + key.sign(Label.cardSignature.message(body)))
+        try anna.client.pin(mallory)
+        try await anna.perform(.share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+        let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)
+        #expect(theirs.count == 1)
+        evil.showWraps { _, _, _ in theirs }
+        let state = try await anna.client.state(of: tresor)
+        #expect(await failure { _ = try await fresh(anna).keys(of: 1, in: state) } == .altered)
+    }
+
+    /// An epoch by `author` whose back-link carries what `link` makes of the present keys.
+    private func rotate(_ author: Session, link: (EpochKeys) throws -> [EpochKeys], garbage: Bool = false) async throws
+    {
+        let state = try await author.client.state(of: tresor)
+        let present = try await author.keys(of: state.epoch, in: state)
+        let next = try EpochKeys(epoch: state.epoch + 1)
+        var statement = try next.statement(of: tresor, linking: link(present))
+        if garbage {
+            statement = Epoch(
+                number: statement.number, contentCommitment: statement.contentCommitment,
+                historyCommitment: statement.historyCommitment, backLink: statement.backLink.map { ~$0 })
+        }
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author.identity,
+            time: 5, body: .epoch(statement))
+        let outcome = try await evil.append(
+            LogChange(
+                tresor: tresor, sequence: entry.sequence, previous: log(tresor, in: evil.truth).last,
+                entry: entry.bytes, putting: author.wraps(next, for: state.members, in: state)))
+        #expect(outcome == .done)
+    }
+
+    enum Link: CaseIterable, Sendable { case garbage, otherKeys, otherEpoch }
+
+    @Test(arguments: Link.allCases) func A83_aBackLinkThatLiesHidesOnlyWhatWasBefore(link: Link) async throws {
+        let old = try await anna.seal("old", in: tresor)
+        try await rotate(
+            anna,
+            link: { present in
+                switch link {
+                case .garbage: [present]
+                case .otherKeys: [try EpochKeys(epoch: present.epoch)]
+                case .otherEpoch: [try EpochKeys(epoch: present.epoch + 7)]
+                }
+            }, garbage: link == .garbage)
+        let new = try await fresh(anna).seal("new", in: tresor)
+        #expect(await failure { _ = try await fresh(house).open(old) } == .altered)
+        #expect(try await fresh(house).open(new).content == Array("new".utf8))
+        let findings = try await fresh(house).checkDeep([tresor])
+        #expect(findings.contains { $0.remark == .failed(.altered) })
+    }
+
+    @Test func A83_aLaterLinkThatLiesDoesNotHideAnEarlierOneThatHolds() async throws {
+        try await anna.perform(.rotate, on: tresor)
+        let second = try await anna.seal("second", in: tresor)
+        try await rotate(anna, link: { [$0, try EpochKeys(epoch: 1)] })
+        #expect(try await fresh(house).open(second).content == Array("second".utf8))
+    }
+
+    @Test func A85_aWithheldWrapDeniesOneAndIsPutBackWithoutAnEntry() async throws {
+        let file = try await anna.seal("x", in: tresor)
+        let user = house.identity.user
+        evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
+        #expect(await failure { _ = try await fresh(house).open(file) } == .noAccess)
+        #expect(try await fresh(anna).open(file).content == Array("x".utf8))
+        evil.behave()
+        try await evil.truth.putWraps([StoredWrap(user: user, epoch: 1, bytes: [1])], in: tresor)
+        #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
+        let count = try await log(tresor, in: evil.truth).count
+        try await anna.putBackWraps(tresor)
+        #expect(try await log(tresor, in: evil.truth).count == count)
+        #expect(try await fresh(house).open(file).content == Array("x".utf8))
+    }
+
+    @Test func A87_whoLeftAndCameBackWithFullHistoryReadsItInTheSameSession() async throws {
+        let third = try await world.quick("third")
+        try world.introduce(anna, third)
+        let first = try await anna.seal("first", in: tresor)
+        try await anna.share(tresor, with: [third], fromNow: true)
+        _ = try await third.open(try await anna.seal("second", in: tresor))
+        try await third.perform(.leave, on: tresor)
+        try await anna.share(tresor, with: [third], as: .owner)
+        #expect(try await third.open(first).content == Array("first".utf8))
+        try await third.perform(.rotate, on: tresor)
+        #expect(try await fresh(house).open(first).content == Array("first".utf8))
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// A store that shows another history.
+@Suite struct LogViewTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let tresor: TresorID
+    let stranger: Identity
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        try world.introduce(anna, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], as: .owner)
+        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        _ = try await house.client.state(of: tresor)
+        stranger = try identity("stranger")
+    }
+
+    /// Every way to use the tresor fails so, writes nothing and changes nothing in the home but the evidence.
+    private func expectAll(_ expected: TresorError, by person: Session, evidence: Bool = true) async throws {
+        let file = try await honestFile()
+        let (home, writes, count) = (person.home, evil.writeCount, person.evidenceCount)
+        let uses: [() async throws -> Void] = [
+            { _ = try await person.client.state(of: tresor) },
+            { _ = try await person.seal("x", in: tresor) },
+            { _ = try await person.open(file) },
+            { try await person.perform(.rotate, on: tresor) },
+            { try await person.perform(.rename(Name(typed: "evil")), on: tresor) },
+        ]
+        for use in uses { #expect(await failure(use) == expected) }
+        #expect(person.home == home)
+        #expect(evil.writeCount == writes)
+        #expect((person.evidenceCount > count) == evidence)
+    }
+
+    private func honestFile() async throws -> SealedFile {
+        let state = try #require(try anna.client.verifiedLog(of: tresor)?.state)
+        let keys = try await anna.keys(of: state.epoch, in: state)
+        return try SealedFile.seal(
+            [1, 2, 3], type: Name(typed: "a"), record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
+    }
+
+    @Test(arguments: [0, 1, 2]) func A59_anOlderLogIsForkedAndNeverNotFound(count: Int) async throws {
+        evil.frozen(count)
+        try await expectAll(.forked, by: house)
+        try await expectAll(.forked, by: anna)
+        evil.behave()
+        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+    }
+
+    @Test func A59_onceOlderIsEnough() async throws {
+        evil.older(1)
+        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+    }
+
+    @Test func A59_anEmptyStoreIsForked() async throws {
+        let empty = world.session(of: house, seeing: MemoryStore())
+        #expect(await failure { _ = try await empty.client.state(of: tresor) } == .forked)
+        #expect(try await empty.tresors().map(\.error) == [.forked])
+        #expect(await failure { _ = try await empty.client.state(of: TresorID(anyDigest())) } == .notFound)
+    }
+
+    /// What an accomplice with an owner's keys would have written from `count` on.
+    private func branch(from count: Int, entries: Int) async throws -> [[UInt8]] {
+        var shown = Array(try await log(tresor, in: evil.truth).prefix(count))
+        var branch: [[UInt8]] = []
+        for _ in 0..<entries {
+            let state = try Fold.state(of: shown, tresor: tresor)
+            let entry = try Entry(
+                tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: house.identity,
+                time: 5, body: .epoch(Chronicle.epoch(state.epoch + 1)))
+            branch.append(entry.bytes)
+            shown.append(entry.bytes)
+        }
+        return branch
+    }
+
+    @Test(arguments: [1, 2, 4]) func A60_anotherContinuationIsForkedWithBothSidesKept(length: Int) async throws {
+        evil.fork(2, try await branch(from: 2, entries: length))
+        try await expectAll(.forked, by: anna)
+        let verified = try #require(try anna.client.verifiedLog(of: tresor)?.entries.last)
+        let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
+            if case .evidence = $0.key { true } else { false }
+        }
+        #expect(evidence?.values.contains { contains($0, verified) } == true)
+        evil.behave()
+        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+    }
+
+    private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: part) }
+    }
+
+    @Test func A60_aForkIsNoticedWithoutTheCachedLog() async throws {
+        evil.fork(2, try await branch(from: 2, entries: 3))
+        (anna.client.home as? MemoryHome)?.delete(.log(tresor))
+        try await expectAllWithoutCache()
+    }
+
+    private func expectAllWithoutCache() async throws {
+        let home = anna.home
+        #expect(await failure { _ = try await anna.client.state(of: tresor) } == .forked)
+        #expect(anna.home == home)
+    }
+
+    @Test func A56_mangledLogsAreRefusedAsAWhole() async throws {
+        let fresh = try await world.quick("fresh", seeing: evil)
+        let mangles: [() -> Void] = [
+            { evil.drop(1) }, { evil.repeat(1) }, { evil.swap(1, 2) }, { evil.cut(entry: 1, to: 60) },
+            { evil.flip(entry: 0, bit: 700) }, { evil.append([1, 2, 3]) },
+        ]
+        let home = fresh.home
+        for mangle in mangles {
+            mangle()
+            #expect(await failure { _ = try await fresh.client.state(of: tresor) } == .altered)
+        }
+        #expect(fresh.home == home)
+    }
+
+    @Test func A73_aPageLongerThanAskedForIsTheStoresFault() async throws {
+        let fresh = try await world.quick("fresh", seeing: evil)
+        evil.flood()
+        #expect(await failure { _ = try await fresh.client.state(of: tresor) } == .store(.other))
+    }
+
+    @Test func A61_acceptingForkedReadsAndDoesNothingElse() async throws {
+        let file = try await honestFile()
+        let entries = try await branch(from: 2, entries: 1)
+        let shown = try await log(tresor, in: evil.truth).prefix(2) + entries
+        let state = try Fold.state(of: Array(shown), tresor: tresor)
+        let known = try #require(try house.client.verifiedLog(of: tresor)?.state)
+        let keys = try await house.keys(of: 1, in: known)
+        let onBranch = try SealedFile.seal(
+            [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
+        evil.fork(2, entries)
+        var expecting = Expectations()
+        expecting.acceptingForked = true
+        let (home, writes) = (anna.home, evil.writeCount)
+        #expect(await failure { _ = try await anna.open(file) } == .forked)
+        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
+        #expect(await failure { _ = try await anna.open(onBranch, expecting: expecting) } == .forked)
+        #expect(await failure { _ = try await anna.reseal(file, expecting: expecting) } == .forked)
+        #expect(anna.home == home)
+        #expect(evil.writeCount == writes)
+    }
+
+    @Test func A62_aFileFromTheOtherBranchIsForked() async throws {
+        let shown = try await log(tresor, in: evil.truth) + branch(from: 3, entries: 1)
+        let state = try Fold.state(of: shown, tresor: tresor)
+        let known = try #require(try house.client.verifiedLog(of: tresor)?.state)
+        let keys = try await house.keys(of: 1, in: known)
+        let file = try SealedFile.seal(
+            [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
+        let home = anna.home
+        #expect(await failure { _ = try await anna.open(file) } == .forked)
+        #expect(anna.home == home)
+        #expect(try await anna.open(try await honestFile()).content == [1, 2, 3])
+    }
+
+    @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
+        let head = try await house.client.state(of: tresor).head
+        evil.frozen(Int(head.sequence) + 1)
+        let findings = try await house.client.check([tresor])
+        #expect(
+            findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
+        let honest = world.session(of: anna, seeing: evil.truth)
+        try await honest.perform(.rotate, on: tresor)
+        let newer = try await honest.seal("new", in: tresor)
+        #expect(await failure { _ = try await house.open(newer) } == .noAccess)
+        let old = try await house.seal("old", in: tresor)
+        let opened = try await honest.open(old)
+        #expect(opened.epoch == 1)
+        #expect(opened.sealer.head == head)
+    }
+
+    @Test func A74_aPoisonedCacheNeverChangesTheState() async throws {
+        let state = try await house.client.state(of: tresor)
+        let home = try #require(house.client.home as? MemoryHome)
+        let good = try #require(home.read(.log(tresor)))
+        let entries = try CachedLog(good).entries
+        let longer = CachedLog(entries: entries + (try await branch(from: 3, entries: 1))).bytes
+        let poisons = [
+            [], [1], Array(good.dropLast(1)), flipped(good, good.count * 4), CachedLog(entries: []).bytes,
+            CachedLog(entries: Array(entries.dropLast())).bytes, CachedLog(entries: entries.reversed()).bytes, longer,
+            CachedLog(entries: Array(entries.prefix(2)) + (try await branch(from: 2, entries: 1))).bytes,
+        ]
+        for poison in poisons {
+            home.replace(.log(tresor), with: poison)
+            #expect(try await house.client.state(of: tresor).head == state.head)
+        }
+        home.delete(.log(tresor))
+        #expect(try await house.client.state(of: tresor).head == state.head)
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Cards, numbers and pins against a store that hands out other people.
+@Suite struct PeopleTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let mallory: Identity
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        mallory = try identity("house")
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+    }
+
+    private func share(_ chain: CardChain) async -> TresorError? {
+        await failure {
+            try await anna.perform(
+                .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+        }
+    }
+
+    @Test func A43_nobodyIsLetInWithoutAComparedNumber() async throws {
+        let (home, writes) = (anna.home, evil.writeCount)
+        for person in try await anna.client.people(named: "house") {
+            #expect(person.trust == .unverified)
+            #expect(await share(person.chain) == .unverified)
+        }
+        evil.late(mallory.chain.bytes)
+        let offered = try await anna.client.people(named: "house")
+        #expect(offered.map(\.chain) == [mallory.chain])
+        #expect(try offered[0].chain.number() != house.identity.chain.number())
+        #expect(await share(mallory.chain) == .unverified)
+        #expect(anna.home == home)
+        #expect(evil.writeCount == writes)
+    }
+
+    @Test func A44_anotherPersonUnderAPinnedHandleStopsEverything() async throws {
+        try anna.client.pin(house.identity.chain)
+        let (home, writes) = (anna.home, evil.writeCount)
+        evil.invent(mallory.chain.bytes)
+        let people = try await anna.client.people(named: "house")
+        #expect(people.map(\.chain) == [mallory.chain])
+        #expect(people[0].trust == .changed(from: house.identity.chain))
+        #expect(await share(mallory.chain) == .unverified)
+        #expect(error { try anna.client.pin(mallory.chain) } == .unverified)
+        #expect(anna.home == home)
+        #expect(evil.writeCount == writes)
+        try anna.client.pin(mallory.chain, replacing: true)
+        #expect(await share(house.identity.chain) == .unverified)
+    }
+
+    @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
+        let evilHouse = try await World(store: MemoryStore()).settle(mallory)
+        try evilHouse.client.pin(anna.identity.chain)
+        let theirs = try await evilHouse.create(Name(typed: "plans")).tresor
+        try await evilHouse.share(theirs, with: [anna], as: .writer)
+        let file = try await evilHouse.seal("x", in: theirs)
+        let there = world.session(of: anna, seeing: evilHouse.client.store)
+        var expecting = Expectations()
+        expecting.acceptingUnverified = true
+        let before = anna.home
+        #expect(try await there.open(file, expecting: expecting).content == Array("x".utf8))
+        #expect(anna.home == before)
+        for pinned in [false, true] {
+            if pinned { try anna.client.pin(house.identity.chain) }
+            let pins = anna.home[.pins]
+            #expect(await failure { _ = try await there.open(file) } == .unverified)
+            #expect(await failure { _ = try await there.seal("x", in: theirs) } == .unverified)
+            #expect(await failure { try await there.perform(.leave, on: theirs) } == .unverified)
+            #expect(await failure { _ = try await there.reseal(file) } == .unverified)
+            #expect(anna.home[.pins] == pins)
+        }
+        #expect(await failure { _ = try await there.open(file, expecting: expecting) } == .unverified)
+    }
+
+    @Test func A45_whatIsComparedIsWhatIsUsed() async throws {
+        let good = house.identity.chain
+        for answers in [[good.bytes, mallory.chain.bytes], [mallory.chain.bytes, good.bytes]] {
+            evil.late(answers[0], answers[1], answers[1], answers[1])
+            let shown = try #require(try await anna.client.people(named: "house").first)
+            guard try shown.chain.number() == good.number() else {
+                #expect(await share(shown.chain) == .unverified)
+                continue
+            }
+            try anna.client.pin(shown.chain)
+            #expect(await share(shown.chain) == nil)
+            let state = try await anna.client.state(of: tresor)
+            #expect(state.chain(of: good.user) == good)
+            #expect(state.members[mallory.user] == nil)
+            let wrap = try #require(evil.everyWrap.last)
+            #expect(wrap.user == good.user)
+        }
+    }
+
+    @Test func A46_aHandleIsNotTakenTwice() async throws {
+        #expect(await failure { _ = try await world.settle(mallory) } == .unverified)
+        evil.invent(mallory.chain.bytes)
+        let people = try await anna.client.people(named: "house")
+        #expect(Set(people.map(\.chain)) == [house.identity.chain, mallory.chain])
+        #expect(people.allSatisfy { $0.trust == .unverified })
+    }
+
+    @Test func A47_canonicallyEqualHandlesStayTwoPeople() async throws {
+        let composed = try Name(Array("Zo\u{eb}".utf8))
+        let decomposed = try Name(Array("Zoe\u{308}".utf8))
+        #expect(composed.text == decomposed.text)
+        #expect(composed != decomposed)
+        let one = try Identity.make(handle: composed, time: 1)
+        let two = try Identity.make(handle: decomposed, time: 1)
+        _ = try await world.settle(one)
+        _ = try await world.settle(two)
+        try anna.client.pin(one.chain)
+        try anna.client.pin(two.chain)
+        #expect(try anna.client.pinnedPeople().count == 2)
+        #expect(try await anna.client.people(named: "Zoe\u{308}").map(\.chain) == [one.chain])
+    }
+
+    @Test func A50_numbersAreComparedWhole() throws {
+        let number = try house.identity.chain.number()
+        #expect(try Number(typed: number.grouped) == number)
+        let digits = Array(number.digits.utf8)
+        for index in digits.indices {
+            var other = digits
+            other[index] = other[index] == 0x39 ? 0x30 : other[index] + 1
+            #expect(try Number(typed: String(decoding: other, as: UTF8.self)) != number)
+        }
+        let arabic = String(
+            String.UnicodeScalarView(number.digits.unicodeScalars.map { Unicode.Scalar($0.value + 0x630) ?? $0 }))
+        for text in [
+            String(number.digits.dropLast()), number.digits + "0", arabic, "", number.digits + "\n",
+            "-" + number.digits,
+        ] {
+            #expect(throws: TresorError.usage) { try Number(typed: text) }
+        }
+        #expect(try mallory.chain.number() != number)
+    }
+
+    @Test func A51_twoCardsOfOneGenerationStopEverything() async throws {
+        let mine = try house.identity.renewed(time: 5).identity
+        let thiefs = try house.identity.renewed(time: 5).identity
+        #expect(try mine.chain.number() != thiefs.chain.number())
+        try anna.client.pin(mine.chain)
+        let home = anna.home
+        #expect(error { _ = try anna.client.trust(in: thiefs.chain) } == .forked)
+        #expect(error { try anna.client.pin(thiefs.chain) } == .forked)
+        #expect(await share(thiefs.chain) == .forked)
+        evil.late(thiefs.chain.bytes)
+        #expect(await failure { _ = try await anna.client.person(mine.user) } == .forked)
+        #expect(anna.home == home)
+    }
+
+    @Test func A51_aThiefsSuccessorInMyOwnTresorIsForked() async throws {
+        let (mine, sealed) = try anna.identity.renewed(time: 5)
+        let thief = try anna.identity.renewed(time: 5).identity
+        let state = try await anna.client.state(of: tresor)
+        let renewal = try Entry(
+            tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
+            body: .renew(thief.chain.newest))
+        let previous = try await log(tresor, in: evil.truth).last
+        _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
+        let home = try #require(anna.client.home as? MemoryHome)
+        let me = try await world.settle(mine, previous: [sealed], home: home)
+        #expect(await failure { _ = try await me.open(anyFile()) } == .forked)
+        #expect(await failure { try await me.perform(.rotate, on: tresor) } != nil)
+    }
+
+    private func anyFile() async throws -> SealedFile {
+        let state = try await anna.client.state(of: tresor)
+        return try SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: EpochKeys(epoch: 1), state: state, author: anna.identity, time: 1)
+    }
+
+    @Test func A52_olderGenerationsAndBrokenChainsAreRefused() async throws {
+        let (first, _) = try house.identity.renewed(time: 5)
+        let (second, _) = try first.renewed(time: 6)
+        try anna.client.pin(second.chain)
+        #expect(error { _ = try anna.client.trust(in: first.chain) } == .forked)
+        #expect(error { _ = try anna.client.trust(in: house.identity.chain) } == .forked)
+        let cards = second.chain.cards.map(\.bytes)
+        let stranger = try mallory.renewed(time: 5).identity.chain.cards.map(\.bytes)
+        let broken = [
+            cards[0] + cards[2], cards[1], cards[1] + cards[2], cards[0] + cards[0], cards[0] + cards[1] + cards[1],
+            cards[0] + cards[2] + cards[1], cards[0] + stranger[1], stranger[0] + cards[1],
+        ]
+        for bytes in broken { #expect(error { _ = try CardChain(bytes) } == .altered) }
+    }
+
+    @Test func A53_anAbbreviationGrantsNoTrust() async throws {
+        let text = String(house.identity.user.description.prefix(8))
+        #expect(try await anna.client.people(named: text).map(\.trust) == [.unverified])
+        #expect(try await anna.client.people(named: String(text.prefix(5))).isEmpty)
+    }
+
+    @Test func A54_aTresorIsItsId() async throws {
+        let other = try await world.quick("other")
+        try other.client.pin(anna.identity.chain)
+        let theirs = try await other.create(Name(typed: "plans")).tresor
+        try await other.share(theirs, with: [anna], as: .writer)
+        let summaries = try await anna.tresors(named: "plans")
+        #expect(Set(summaries.map(\.tresor)) == [tresor, theirs])
+        #expect(summaries.first { $0.tresor == theirs }?.founderTrust == .unverified)
+        let file = try await other.seal("x", in: theirs)
+        #expect(await failure { _ = try await anna.open(file) } == .unverified)
+        try anna.client.pin(other.identity.chain)
+        var expecting = Expectations()
+        expecting.tresor = tresor
+        #expect(await failure { _ = try await anna.open(file, expecting: expecting) } == .altered)
+        #expect(try await anna.open(file).content == Array("x".utf8))
+    }
+}

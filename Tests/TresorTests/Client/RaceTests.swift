@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Several devices and people at once.
+@Suite struct RaceTests {
+    @Test(arguments: 0..<12) func A67_whateverTheScheduleTheLogIsValid(round: Int) async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let other = try await world.quick("other")
+        let house = try await world.quick("house")
+        try world.introduce(anna, other, house)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [other], as: .owner)
+        try await anna.share(tresor, with: [house])
+        let second = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        let doctor = house.identity
+        let names = try (0..<3).map { try Name(typed: "name-\($0)") }
+        let done = try await withThrowingTaskGroup(of: [(Act, TresorError?)].self) { group in
+            for (index, person) in [anna, other, second].enumerated() {
+                let acts: [Act] = [
+                    .rotate, .rename(names[index]), .revoke([doctor.user]),
+                    .share(with: [doctor.chain], role: .writer, fromNow: false, notAfter: nil),
+                ]
+                group.addTask {
+                    var results: [(Act, TresorError?)] = []
+                    for act in acts.shuffled() {
+                        await Task.yield()
+                        results.append((act, await failure { try await person.perform(act, on: tresor) }))
+                    }
+                    return results
+                }
+            }
+            var results: [(Act, TresorError?)] = []
+            for try await part in group { results += part }
+            return results
+        }
+        for (act, error) in done { #expect(error == nil || error == .busy, "\(act)") }
+        let entries = try await log(tresor, in: world.store)
+        let state = try Fold.state(of: entries, tresor: tresor)
+        let rotations = done.count { $0.0 == .rotate && $0.1 == nil }
+        let bodies = try entries.map { try Entry($0).body }
+        #expect(bodies.count { if case .epoch = $0 { true } else { false } } == rotations)
+        #expect(Set(entries).count == entries.count)
+        let file = try await anna.seal("end", in: tresor)
+        #expect(try await other.open(file).content == Array("end".utf8))
+        let isIn = state.members[doctor.user] != nil
+        #expect(await failure { _ = try await house.open(file) } == (isIn ? nil : .noAccess))
+    }
+
+    @Test func A67_anActWhoseMeaningChangedIsNotDone() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("house")
+        try world.introduce(anna, house)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house])
+        let revoke = Act.revoke([house.identity.user])
+        let shown = try await anna.effect(of: revoke, in: anna.client.state(of: tresor))
+        let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        try await device.perform(.rotate, on: tresor)
+        let count = try await log(tresor, in: world.store).count
+        #expect(await failure { try await anna.perform(revoke, on: tresor, expecting: shown) } == .busy)
+        #expect(try await log(tresor, in: world.store).count == count)
+    }
+}

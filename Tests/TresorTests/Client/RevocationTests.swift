@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Who can open what after somebody came or went.
+@Suite struct RevocationTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let third: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        third = try await world.quick("third")
+        try world.introduce(anna, house, third)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+    }
+
+    /// Whether any wrap the store ever had opens the file for one of these people, whatever the log says of them.
+    private func opens(_ file: SealedFile, _ people: Session...) async throws -> Bool {
+        let state = try await anna.client.state(of: tresor)
+        var keys: [EpochKeys] = []
+        for person in people {
+            for stored in evil.everyWrap {
+                let wrap = try Wrap(stored.bytes)
+                guard let statement = state.statement(of: wrap.epoch) else { continue }
+                for history in [History.all, .from(epoch: 1)] {
+                    let opened = try? wrap.open(
+                        as: person.identity, of: tresor, statement: statement, card: person.identity.chain.newest,
+                        history: history)
+                    if let opened { keys.append(opened) }
+                }
+            }
+        }
+        var index = 0
+        while index < keys.count {
+            if let statement = state.statement(of: keys[index].epoch), keys[index].opensHistory {
+                keys += (try? keys[index].openBackLink(statement, of: tresor)) ?? []
+            }
+            index += 1
+        }
+        let context = file.header.bytes
+        let sealed = Array(file.bytes[FileHeader.byteCount...])
+        return keys.contains { keys in
+            (try? TC1.open(sealed.span, with: keys.content, label: .fileSeal, context: context.span)) != nil
+        }
+    }
+
+    @Test func A76_A78_aRemovedDoctorOpensNothingSealedAfterwards() async throws {
+        try await anna.share(tresor, with: [house])
+        try await anna.share(tresor, with: [third], as: .writer)
+        let before = try await anna.seal("before", in: tresor)
+        #expect(try await house.open(before).content == Array("before".utf8))
+        let home = try #require(house.client.home as? MemoryHome).copy()
+        let wrapsBefore = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil)
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        let after = try await anna.seal("after", in: tresor)
+        #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil).isEmpty)
+        #expect(try await opens(before, house))
+        #expect(try await !opens(after, house))
+        for person in [house, world.session(of: house, home: home), world.session(of: house, home: home.copy())] {
+            #expect(await failure { _ = try await person.open(after) } == .noAccess)
+            #expect(await failure { _ = try await person.seal("x", in: tresor) } == .noAccess)
+        }
+        evil.showWraps { _, _, _ in wrapsBefore }
+        #expect(await failure { _ = try await world.session(of: house, home: home).open(after) } == .noAccess)
+        evil.frozen(2)
+        let old = world.session(of: house, home: MemoryHome())
+        try old.client.pin(anna.identity.chain)
+        #expect(await failure { _ = try await old.open(after) } == .noAccess)
+        evil.behave()
+        #expect(try await third.open(after).content == Array("after".utf8))
+        #expect(try await third.open(before).content == Array("before".utf8))
+    }
+
+    @Test func A82_fromNowOpensNothingEarlierWithTheWholeStore() async throws {
+        let first = try await anna.seal("first", in: tresor)
+        try await anna.perform(.rotate, on: tresor)
+        let second = try await anna.seal("second", in: tresor)
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let third = try await anna.seal("third", in: tresor)
+        try await anna.perform(.rotate, on: tresor)
+        let fourth = try await anna.seal("fourth", in: tresor)
+        for file in [first, second] {
+            #expect(await failure { _ = try await house.open(file) } == .noAccess)
+            #expect(try await !opens(file, house))
+        }
+        for file in [third, fourth] { _ = try await house.open(file) }
+        let state = try await house.client.state(of: tresor)
+        for epoch in 3...4 as ClosedRange<UInt64> { #expect(try await !house.keys(of: epoch, in: state).opensHistory) }
+        #expect(await failure { _ = try await house.keys(of: 2, in: state) } == .noAccess)
+    }
+
+    @Test func A82_aWrapWithAHistoryKeyIsRefused() async throws {
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let state = try await anna.client.state(of: tresor)
+        let keys = try await anna.keys(of: 2, in: state)
+        let card = house.identity.chain.newest
+        let full = try Wrap(keys, of: tresor, for: card, user: house.identity.user, history: .all).bytes
+        let other = try Wrap(
+            EpochKeys(epoch: 2), of: tresor, for: card, user: house.identity.user, history: .from(epoch: 2)
+        ).bytes
+        for wrap in [full, other] {
+            evil.showWraps { _, _, _ in [wrap] }
+            #expect(await failure { _ = try await house.keys(of: 2, in: state) } == .altered)
+        }
+    }
+
+    @Test func A86_afterSomebodyLeftTheKeyChangesFirst() async throws {
+        try await anna.share(tresor, with: [house])
+        try await anna.share(tresor, with: [third], as: .writer)
+        try await house.perform(.leave, on: tresor)
+        let marked = try await anna.client.state(of: tresor)
+        #expect(marked.rotateFirst)
+        let keys = try await anna.keys(of: 1, in: marked)
+        let early = try SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: keys, state: marked, author: anna.identity, time: 1)
+        #expect(await failure { _ = try await third.open(early) } == .noAccess)
+        let file = try await third.seal("x", in: tresor)
+        #expect(file.header.epoch == 2)
+        #expect(try await !opens(file, house))
+        #expect(await failure { _ = try await house.open(file) } == .noAccess)
+    }
+
+    @Test func A87_comingBackFromNowOpensNothingBetween() async throws {
+        try await anna.share(tresor, with: [house])
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        let between = try await anna.seal("between", in: tresor)
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let after = try await anna.seal("after", in: tresor)
+        #expect(try await house.open(after).content == Array("after".utf8))
+        #expect(await failure { _ = try await house.open(between) } == .noAccess)
+        #expect(try await !opens(between, house))
+    }
+
+    @Test func A58_aGhostIsNeverWrappedTo() async throws {
+        try await anna.share(tresor, with: [house])
+        let ghost = third.identity
+        let state = try await anna.client.state(of: tresor)
+        let keys = try await anna.keys(of: 1, in: state)
+        let wrap = try Wrap(keys, of: tresor, for: ghost.chain.newest, user: ghost.user, history: .all)
+        try await evil.truth.putWraps([StoredWrap(user: ghost.user, epoch: 1, bytes: wrap.bytes)], in: tresor)
+        #expect(await failure { _ = try await third.seal("x", in: tresor) } == .noAccess)
+        let count = evil.everyWrap.count
+        try await anna.perform(.rotate, on: tresor)
+        let users = Set(evil.everyWrap.dropFirst(count).map(\.user))
+        #expect(users == [anna.identity.user, house.identity.user])
+    }
+
+    @Test func A69_actsThatMakeNoSense() async throws {
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let writes = evil.writeCount
+        let (me, doctor, stranger) = (anna.identity, house.identity, third.identity)
+        func share(_ chains: [CardChain], _ role: Role, fromNow: Bool) -> Act {
+            .share(with: chains, role: role, fromNow: fromNow, notAfter: nil)
+        }
+        let acts: [(Act, TresorError?)] = [
+            (share([doctor.chain], .reader, fromNow: true), nil), (share([me.chain], .owner, fromNow: false), nil),
+            (share([], .reader, fromNow: false), .usage),
+            (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage),
+            (share([doctor.chain], .owner, fromNow: true), .usage),
+            (share([stranger.chain], .owner, fromNow: true), .usage),
+            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([stranger.user]), .notFound),
+            (.revoke([]), .usage),
+            (.revoke([me.user]), .usage), (.revoke([doctor.user, doctor.user]), .usage), (.leave, .usage),
+            (.rename(.empty), .usage),
+        ]
+        for (act, expected) in acts {
+            #expect(await failure { try await anna.perform(act, on: tresor) } == expected, "\(act)")
+        }
+        #expect(evil.writeCount == writes)
+        try await anna.perform(.revoke([doctor.user]), on: tresor)
+        let again = try await anna.perform(.revoke([doctor.user]), on: tresor)
+        #expect(again.effect.already == [doctor.user])
+        #expect(again.state.epoch == 3)
+    }
+
+    @Test func A71_anOwnersNextActRemovesWhoseDateHasPassed() async throws {
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [house], notAfter: end)
+        world.clock.now = end + 1
+        try await anna.perform(.rename(Name(typed: "new")), on: tresor)
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.members[house.identity.user] == nil)
+        #expect(state.epoch == 2)
+        #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
+    }
+}

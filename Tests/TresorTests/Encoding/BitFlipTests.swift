@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Every single bit of one object of each kind.
+@Suite struct BitFlipTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        try world.introduce(anna, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house])
+        _ = try await house.client.state(of: tresor)
+    }
+
+    private func bits(_ bytes: [UInt8]) -> Range<Int> { 0..<(bytes.count * 8) }
+
+    @Test func A1_A92_everyBitOfASealedFile() async throws {
+        let file = try await anna.seal("a small plan", in: tresor)
+        _ = try await house.open(file)
+        let state = try await house.client.state(of: tresor)
+        let keys = try await house.keys(of: 1, in: state)
+        let home = house.home
+        for bit in bits(file.bytes) {
+            let damaged = flipped(file.bytes, bit)
+            switch bit / 8 {
+            case 0..<6: #expect(error { _ = try SealedFile(damaged) } == .altered)
+            case 6..<10: #expect(error { _ = try SealedFile(damaged) } == .unsupported)
+            case 10..<50 where bit.isMultiple(of: 8):
+                let damaged = try SealedFile(damaged)
+                #expect(await failure { _ = try await house.open(damaged) } == .noAccess)
+            default:
+                let damaged = try SealedFile(damaged)
+                #expect(error { _ = try damaged.open(with: keys, in: state) } == .altered)
+            }
+        }
+        let last = try SealedFile(flipped(file.bytes, file.bytes.count * 8 - 1))
+        #expect(await failure { _ = try await house.open(last) } == .altered)
+        #expect(house.home == home)
+    }
+
+    @Test func A1_everyBitOfACard() throws {
+        let chain = try house.identity.renewed(time: 5).identity.chain
+        let length = chain.cards[0].bytes.count
+        for bit in bits(chain.bytes) {
+            let error = error { _ = try CardChain(flipped(chain.bytes, bit)) }
+            let expected: TresorError =
+                (6..<10).contains(bit / 8 < length ? bit / 8 : bit / 8 - length) ? .unsupported : .altered
+            #expect(error == expected, "\(bit)")
+        }
+    }
+
+    @Test func A1_A26_everyBitOfAnIdentityFile() async throws {
+        let kit = try await anna.makeKit()
+        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
+        let bytes = try #require(anna.home[.identity])
+        let home = anna.home
+        let kitSlot = try #require(
+            try IdentityFile(bytes).slots.first { if case .kit = $0.kind { true } else { false } })
+        var encoder = ByteEncoder()
+        kitSlot.encode(into: &encoder)
+        let start = try #require(bytes.indices.first { bytes[$0...].starts(with: encoder.bytes) })
+        let slot = start..<(start + encoder.bytes.count)
+        for bit in stride(from: 0, to: bytes.count * 8, by: 1) where bit / 8 > 14 + 60 || bit < 112 {
+            let damaged = flipped(bytes, bit)
+            let place = bit / 8
+            let error = error { _ = try IdentityFile(damaged).open(kit: kit) }
+            let expected: [TresorError]
+            switch place {
+            case 0..<6: expected = [.altered]
+            case 6..<10: expected = [.unsupported]
+            case slot.lowerBound: expected = [.wrongPassword, .altered, .unsupported]
+            case slot: expected = [.wrongPassword, .altered]
+            default: expected = [.altered, .unsupported]
+            }
+            #expect(error.map(expected.contains) == true, "\(place)")
+        }
+        #expect(anna.home == home)
+        #expect(throws: Never.self) { try IdentityFile(bytes).open(kit: kit) }
+    }
+
+    @Test func A1_everyBitOfALogEntry() async throws {
+        let fresh = try await world.quick("fresh")
+        let home = fresh.home
+        let entries = try await log(tresor, in: evil.truth)
+        let first = try Fold.state(of: [entries[0]], tresor: tresor)
+        for bit in bits(entries[1]) {
+            var fold = Fold(state: first)
+            let error = error { try fold.apply(flipped(entries[1], bit)) }
+            #expect(error == .altered || error == .unsupported || error == .noAccess, "\(bit)")
+            #expect(fold.state?.head == first.head)
+        }
+        for bit in stride(from: 0, to: entries[1].count * 8, by: 97) {
+            evil.flip(entry: 1, bit: bit)
+            #expect(await failure { _ = try await fresh.client.state(of: tresor) } != nil)
+            #expect(await failure { _ = try await house.client.state(of: tresor) } != nil)
+        }
+        #expect(fresh.home == home)
+    }
+
+    @Test func A1_A15_everyBitOfAWrap() async throws {
+        let state = try await house.client.state(of: tresor)
+        let bytes = try #require(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).first)
+        let statement = try #require(state.statement(of: 1))
+        let card = house.identity.chain.newest
+        for bit in stride(from: 0, to: bytes.count * 8, by: 1) where bit < 88 * 8 || bit % 8 == bit / 8 % 8 {
+            let error = error {
+                _ = try Wrap(flipped(bytes, bit)).open(
+                    as: house.identity, of: tresor, statement: statement, card: card, history: .all)
+            }
+            #expect(error == ((6..<9).contains(bit / 8) ? .unsupported : .altered), "\(bit)")
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// One of each object, and how it is read.
+struct Specimen: Sendable, CustomTestStringConvertible {
+    let name: String
+    let bytes: [UInt8]
+    let magicCount: Int
+    /// Where lengths stand, and how wide they are.
+    let lengths: [(offset: Int, width: Int)]
+    let read: @Sendable ([UInt8]) throws -> [UInt8]
+
+    var testDescription: String { name }
+
+    static func all() async throws -> [Specimen] {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("house")
+        try world.introduce(anna, house)
+        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let file = try await anna.seal("content", in: tresor)
+        _ = try await anna.rememberDevice(name: try Name(typed: "phone"), until: world.clock.now + 9)
+        let home = anna.home
+        let card = try anna.identity.renewed(time: 5).identity.chain.bytes
+        let wrap = try #require(try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: 2).first)
+        let identity = try #require(home[.identity])
+        let chainCount = anna.identity.chain.bytes.count
+        var specimens = [
+            Specimen(name: "card", bytes: card, magicCount: 1, lengths: [(10, 2)]) { try CardChain($0).bytes },
+            Specimen(name: "identity file", bytes: identity, magicCount: 1, lengths: [(10, 4), (14 + chainCount, 2)]) {
+                try IdentityFile($0).bytes
+            },
+            Specimen(name: "wrap", bytes: wrap, magicCount: 1, lengths: [(wrap.count - 82, 2)]) { try Wrap($0).bytes },
+            Specimen(name: "sealed file", bytes: file.bytes, magicCount: 1, lengths: []) { try SealedFile($0).bytes },
+            Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(19, 4)]) {
+                try Pins($0).bytes
+            },
+            Specimen(name: "heads", bytes: try #require(home[.heads]), magicCount: 1, lengths: []) {
+                try Heads($0).bytes
+            },
+            Specimen(name: "cached log", bytes: try #require(home[.log(tresor)]), magicCount: 1, lengths: [(10, 4)]) {
+                try CachedLog($0).bytes
+            },
+            Specimen(name: "device half", bytes: try #require(home[.deviceHalf]), magicCount: 1, lengths: []) {
+                let encoded = try DeviceHalf(SecretBytes(copying: $0.span)).encoded()
+                return encoded.span.array
+            },
+        ]
+        var log = try Chronicle(founder: try identity0())
+        let bob = try identity0()
+        specimens.append(entry("genesis", log.entries[0], lengths: [(128, 4), (229, 4)]))
+        let grant = try Chronicle.grant([bob.chain], .writer, notAfter: 99_999_999_999, fromNow: 2)
+        try log.add(grant, by: log.founder)
+        specimens.append(entry("grant", log.entries[1], lengths: [(128, 4), (132, 2), (135, 4)]))
+        let bodies: [(String, EntryBody, [(offset: Int, width: Int)])] = [
+            ("remove", .remove(users: [bob.user], epoch: try log.nextEpoch()), [(128, 4), (132, 2)]),
+            ("leave", .leave, [(128, 4)]),
+            ("renew", .renew(try log.founder.renewed(time: 5).identity.chain.newest), [(128, 4), (132, 4)]),
+            ("epoch", .epoch(try log.nextEpoch()), [(128, 4), (204, 4)]),
+            ("role", .role(user: bob.user, role: .reader, notAfter: 5), [(128, 4)]),
+            ("rename", .rename(try Chronicle.anyName()), [(128, 4)]),
+        ]
+        for (name, body, lengths) in bodies {
+            specimens.append(entry(name, try log.entry(body, by: log.founder).bytes, lengths: lengths))
+        }
+        return specimens
+    }
+
+    private static func identity0() throws -> Identity { try TresorTests.identity("someone") }
+
+    private static func entry(_ name: String, _ bytes: [UInt8], lengths: [(offset: Int, width: Int)]) -> Specimen {
+        Specimen(name: name, bytes: bytes, magicCount: 1, lengths: lengths) { try Entry($0).bytes }
+    }
+}
+
+/// Laws that hold for every decoder.
+@Suite struct ObjectTests {
+    @Test func A20_decodingAndEncodingGivesTheSameBytes() async throws {
+        for specimen in try await Specimen.all() {
+            #expect(try specimen.read(specimen.bytes) == specimen.bytes, "\(specimen.name)")
+        }
+    }
+
+    @Test func A19_everyPrefixIsRefused() async throws {
+        for specimen in try await Specimen.all() {
+            for count in specimen.bytes.indices {
+                let prefix = Array(specimen.bytes.prefix(count))
+                let error = error { try #require(try specimen.read(prefix) == prefix) }
+                let isWhole = error == nil && isSequence(specimen.name)
+                #expect(error == .altered || isWhole, "\(specimen.name) \(count)")
+            }
+        }
+    }
+
+    /// Objects that are a sequence of parts: a prefix of whole parts is one too.
+    private func isSequence(_ name: String) -> Bool {
+        ["card", "pins", "heads", "cached log", "sealed file"].contains(name)
+    }
+
+    @Test func A20_trailingBytesAreRefused() async throws {
+        for specimen in try await Specimen.all() where specimen.name != "sealed file" {
+            for tail in [[0], [1], [UInt8](repeating: 0, count: 64)] as [[UInt8]] {
+                #expect(error { _ = try specimen.read(specimen.bytes + tail) } == .altered, "\(specimen.name)")
+            }
+        }
+    }
+
+    @Test func A21_otherReleasesAreUnsupported() async throws {
+        for specimen in try await Specimen.all() {
+            let hasVersion = specimen.name != "wrap"
+            for offset in hasVersion ? [6, 7, 8, 9] : [6, 7, 8] {
+                for value: UInt8 in [0, 2, 255] {
+                    var bytes = specimen.bytes
+                    bytes[offset] = value
+                    #expect(error { _ = try specimen.read(bytes) } == .unsupported, "\(specimen.name) \(offset)")
+                }
+            }
+            var bytes = specimen.bytes
+            bytes[0] = 0
+            #expect(error { _ = try specimen.read(bytes) } == .altered)
+        }
+    }
+
+    @Test func A21_everyObjectIsRefusedByEveryOtherReader() async throws {
+        let specimens = try await Specimen.all()
+        for one in specimens {
+            for other in specimens where one.bytes.prefix(8) != other.bytes.prefix(8) {
+                let error = error { _ = try other.read(one.bytes) }
+                #expect(error == .unsupported || error == .altered, "\(one.name) as \(other.name)")
+            }
+        }
+    }
+
+    @Test func A19_everyLengthFieldAtItsBounds() async throws {
+        for specimen in try await Specimen.all() {
+            for (offset, width) in specimen.lengths {
+                let present = specimen.bytes[offset..<(offset + width)].reduce(0) { $0 << 8 | Int($1) }
+                let greatest = (1 << (8 * width)) - 1
+                let values = [0, 1, present - 1, present + 1, 255, 256, 257, 65535, greatest / 2 + 1, greatest]
+                for value in values where value != present && value <= greatest {
+                    var bytes = specimen.bytes
+                    for index in 0..<width {
+                        bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * (width - 1 - index)))
+                    }
+                    let error = error { _ = try specimen.read(bytes) }
+                    let isRefused = error == .altered || error == .unsupported
+                    #expect(isRefused, "\(specimen.name) \(offset) \(value)")
+                }
+            }
+        }
+    }
+
+    @Test func A19_randomBytesAndMutationsNeverTrap() async throws {
+        var generator = SystemRandomNumberGenerator()
+        for specimen in try await Specimen.all() {
+            for _ in 0..<150 {
+                var bytes = specimen.bytes
+                for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                    bytes[Int.random(in: bytes.indices, using: &generator)] = .random(in: 0...255, using: &generator)
+                }
+                let error = error { try #require(try specimen.read(bytes) == bytes) }
+                #expect(error == nil || error == .altered || error == .unsupported)
+            }
+        }
+    }
+}

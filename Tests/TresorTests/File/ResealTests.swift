@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Files that were sealed again, and files of people who are no longer in.
+@Suite struct ResealTests {
+    let world: World
+    let anna: Session
+    let writer: Session
+    let reader: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: MemoryStore())
+        anna = try await world.quick("anna")
+        writer = try await world.quick("writer")
+        reader = try await world.quick("reader")
+        try world.introduce(anna, writer, reader)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [writer], as: .writer)
+        try await anna.share(tresor, with: [reader])
+    }
+
+    @Test func A96_theFirstAuthorStaysThroughEveryResealing() async throws {
+        let file = try await writer.seal("plan", in: tresor, record: "r")
+        #expect(try await anna.reseal(file) == nil)
+        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
+        let second = try #require(try await anna.reseal(file))
+        try await anna.perform(.rotate, on: tresor)
+        let third = try #require(try await anna.reseal(second))
+        let opened = try await reader.open(third)
+        #expect(opened.content == Array("plan".utf8))
+        #expect(opened.epoch == 3)
+        #expect(opened.sealer.user == anna.identity.user)
+        #expect(opened.origin?.user == writer.identity.user)
+        #expect(opened.author.standing == .former(.init(cause: .removed, time: world.clock.now)))
+        var expecting = Expectations()
+        expecting.currentAuthor = true
+        #expect(await failure { _ = try await reader.open(third, expecting: expecting) } == .noAccess)
+        expecting = Expectations()
+        expecting.author = anna.identity.user
+        #expect(await failure { _ = try await reader.open(third, expecting: expecting) } == .altered)
+        #expect(await failure { _ = try await reader.reseal(file) } == .noAccess)
+    }
+
+    @Test func A95_whatARemovedWriterBackdatesIsNeverCurrent() async throws {
+        let state = try await writer.client.state(of: tresor)
+        let keys = try await writer.keys(of: 1, in: state)
+        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
+        let now = try await anna.client.state(of: tresor)
+        func seal(at state: State) throws -> SealedFile {
+            try SealedFile.seal(
+                [1], type: .empty, record: .empty, keys: keys, state: state, author: writer.identity, time: 1)
+        }
+        #expect(await failure { _ = try await anna.open(seal(at: now)) } == .noAccess)
+        let backdated = try seal(at: state)
+        #expect(try await anna.open(backdated).author.standing == .former(.init(cause: .removed, time: now.headTime)))
+        var expecting = Expectations()
+        expecting.currentAuthor = true
+        #expect(await failure { _ = try await anna.open(backdated, expecting: expecting) } == .noAccess)
+    }
+
+    @Test func standingNamesWhatHappened() async throws {
+        let file = try await writer.seal("x", in: tresor)
+        #expect(try await anna.open(file).author.standing == .current)
+        try await writer.perform(.leave, on: tresor)
+        let left = try await anna.client.state(of: tresor).headTime
+        #expect(try await anna.open(file).author.standing == .former(.init(cause: .left, time: left)))
+        try await anna.share(tresor, with: [writer], as: .reader)
+        #expect(try await anna.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        try await anna.share(tresor, with: [writer], as: .writer)
+        #expect(try await anna.open(file).author.standing == .current)
+    }
+
+    enum Edit: CaseIterable, Sendable {
+        case signature, author, generation, time, head, epoch, tresor, content, record, reader
+    }
+
+    @Test(arguments: Edit.allCases) func A94_anOriginIsCheckedLikeAFilesOwnAuthor(edit: Edit) async throws {
+        let first = try await writer.client.state(of: tresor)
+        let keys = try await writer.keys(of: 1, in: first)
+        let author = edit == .reader ? reader.identity : writer.identity
+        var header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
+        if edit == .tresor { header = FileHeader(tresor: TresorID(try anyDigest()), epoch: 1, head: first.head) }
+        if edit == .epoch { header = FileHeader(tresor: tresor, epoch: 2, head: first.head) }
+        if edit == .head {
+            header = FileHeader(tresor: tresor, epoch: 1, head: Head(sequence: 1, hash: try anyDigest()))
+        }
+        var origin = Authorship(header: header, author: author.user, generation: 0, time: 5)
+        let content = edit == .content ? [9] : [1, 2, 3] as [UInt8]
+        let record = edit == .record ? try Name(typed: "x") : .empty
+        origin.signature = try author.sign(
+            .fileSignature,
+            FilePayload.message(
+                origin, type: .empty, record: record, origin: nil, contentHash: ContentHash.hash(content.span)))
+        origin = Authorship(
+            header: origin.header, author: edit == .author ? anna.identity.user : origin.author,
+            generation: edit == .generation ? 1 : 0, time: edit == .time ? 6 : 5,
+            signature: edit == .signature ? flipped(origin.signature, 77) : origin.signature)
+        let file = try SealedFile.seal(
+            [1, 2, 3], type: .empty, record: .empty, origin: origin, keys: keys, state: first, author: anna.identity,
+            time: 9)
+        let expected: TresorError =
+            switch edit {
+            case .generation, .reader: .noAccess
+            case .head: .forked
+            default: .altered
+            }
+        #expect(await failure { _ = try await reader.open(file) } == expected)
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// New keys for oneself, and what others make of them.
+@Suite struct RenewalTests {
+    let world: World
+    let anna: Session
+    let house: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: MemoryStore())
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        try world.introduce(anna, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], as: .writer)
+    }
+
+    private func renewed(_ person: Session) async throws -> Session {
+        let kit: RecoveryKit? = try RecoveryKit()
+        return try await person.renew(password: password("new"), cost: .floor, kit: kit)
+    }
+
+    @Test func A37_A51_afterARenewalContactsCompareAgain() async throws {
+        let old = try await anna.seal("old", in: tresor)
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let me = try await renewed(anna)
+        #expect(me.identity.generation == 1)
+        #expect(try await me.renewalIsUnfinished())
+        #expect(me.home[.deviceHalf] == nil)
+        let renewals = try await me.finishRenewal()
+        #expect(renewals.allSatisfy { $0.error == nil && $0.isRotated })
+        #expect(try await !me.renewalIsUnfinished())
+        let count = try await log(tresor, in: world.store).count
+        _ = try await me.finishRenewal()
+        #expect(try await log(tresor, in: world.store).count == count)
+        let new = try await me.seal("new", in: tresor)
+        #expect(try await me.open(old).content == Array("old".utf8))
+        #expect(try await house.open(old).content == Array("old".utf8))
+        #expect(await failure { _ = try await house.open(new) } == .unverified)
+        #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
+        #expect(await failure { try await house.perform(.leave, on: tresor) } == .unverified)
+        #expect(try house.client.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
+        try house.client.pin(me.identity.chain)
+        #expect(try await house.open(new).content == Array("new".utf8))
+        #expect(try await house.open(old).author.standing != .current)
+    }
+
+    @Test func A72_theOldGenerationDoesNothingMore() async throws {
+        let me = try await renewed(anna)
+        _ = try await me.finishRenewal()
+        let count = try await log(tresor, in: world.store).count
+        #expect(await failure { try await anna.perform(.rotate, on: tresor) } == .noAccess)
+        #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .noAccess)
+        #expect(try await log(tresor, in: world.store).count == count)
+        let state = try await me.client.state(of: tresor)
+        let keys = try await me.keys(of: state.epoch, in: state)
+        let file = try SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
+        #expect(await failure { _ = try await me.open(file) } == .noAccess)
+    }
+
+    @Test func A72_nothingIsWrittenBetweenRenewalAndRotation() async throws {
+        let me = try await renewed(house)
+        let renewals = try await me.finishRenewal()
+        #expect(renewals.map(\.isRotated) == [false])
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.rotateFirst)
+        let file = try await anna.seal("x", in: tresor)
+        #expect(file.header.epoch == 2)
+        #expect(try await me.open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await world.session(of: house, home: MemoryHome()).open(file) } != nil)
+    }
+
+    @Test func A72_aLogBelowThePinnedGenerationIsNotEncryptedTo() async throws {
+        let me = try await renewed(anna)
+        try house.client.pin(me.identity.chain)
+        #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
+        _ = try await me.finishRenewal()
+        #expect(try await house.seal("x", in: tresor).header.epoch == 2)
+    }
+
+    @Test func A38_theNewFileOpensWithTheNewWaysAlone() async throws {
+        let first = try await anna.makeKit()
+        let words = try RecoveryKit().words()
+        let kit = try RecoveryKit(typed: words)
+        let given: RecoveryKit? = try RecoveryKit(typed: words)
+        let me = try await anna.renew(password: password("new"), cost: .floor, kit: given)
+        let file = try me.client.identityFile()
+        #expect(error { _ = try file.open(kit: first) } == .wrongPassword)
+        #expect(try file.open(kit: kit).generation == 1)
+        #expect(try file.open(password: password("new")).chain == me.identity.chain)
+        #expect(try await world.store.kitCopy(locator: first.locator()) == nil)
+        #expect(file.devices.isEmpty)
+    }
+}

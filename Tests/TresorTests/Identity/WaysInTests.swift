@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Slots, devices and kits.
+@Suite struct WaysInTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let until: UInt64
+
+    init() async throws {
+        world = World(store: evil)
+        until = world.clock.now + 1000
+        anna = try await world.quick("anna")
+    }
+
+    private func file(_ session: Session) throws -> IdentityFile { try session.client.identityFile() }
+
+    @Test func A34_onlyTheRightHalfOpens() async throws {
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        let user = anna.identity.user
+        #expect(try await anna.client.unlockWithDevice().identity.user == user)
+        let home = anna.home
+        let halves: [[UInt8]] = [
+            [UInt8](repeating: 0, count: 32), try randomBytes(32), [], try randomBytes(31), try randomBytes(33),
+        ]
+        for half in halves {
+            evil.showHalf { _ in half }
+            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+        }
+        for bit in 0..<256 {
+            evil.showHalf { $0.map { flipped($0, bit) } }
+            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+        }
+        #expect(anna.home == home)
+        evil.behave()
+        #expect(try await anna.client.unlockWithDevice().identity.user == user)
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        #expect(try file(anna).devices.count == 2)
+    }
+
+    @Test func A32_afterRevokingTheDiskOpensNothing() async throws {
+        let device = try await anna.rememberDevice(name: try Name(typed: "phone"), until: until)
+        let disk = try #require(anna.client.home as? MemoryHome).copy()
+        try await anna.revokeDevices([device.id])
+        #expect(try file(anna).devices.isEmpty)
+        #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
+        #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
+    }
+
+    @Test func A32_aDeviceExpiresByTheLaterOfClockAndOwnEntries() async throws {
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        world.clock.now = until
+        _ = try await anna.client.unlockWithDevice()
+        world.clock.now = until + 1
+        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+        try await anna.perform(.rotate, on: tresor)
+        world.clock.now = until - 500
+        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+    }
+
+    @Test func A32_forgettingDestroysBothHalves() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: until)
+        try await anna.client.forgetDevice()
+        #expect(anna.home[.deviceHalf] == nil)
+        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
+    }
+
+    @Test func A25_slotsDoNotMove() async throws {
+        let kit = try await anna.makeKit()
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        let other = try await world.quick("other")
+        let otherKit = try await other.makeKit()
+        let (mine, theirs) = (try file(anna), try file(other))
+        for slot in mine.slots {
+            let key = try kit.slotKey()
+            let opened = error { _ = try slot.open(with: key, user: anna.identity.user, generation: 0) }
+            let isKit = if case .kit = slot.kind { true } else { false }
+            #expect(opened == (isKit ? nil : .altered))
+            let stranger = error { _ = try slot.open(with: key, user: other.identity.user, generation: 0) }
+            #expect(stranger == .altered)
+            #expect(error { _ = try slot.open(with: key, user: anna.identity.user, generation: 1) } == .altered)
+        }
+        let spliced = try IdentityFile(of: anna.identity, previous: [], slots: theirs.slots)
+        #expect(error { _ = try spliced.open(kit: otherKit) } == .wrongPassword)
+        #expect(error { _ = try mine.open(kit: otherKit) } == .wrongPassword)
+        #expect(throws: Never.self) { try mine.open(kit: kit) }
+    }
+
+    @Test func A26_anOldSlotOrAnEditedFieldBreaksTheTag() async throws {
+        let kit = try await anna.makeKit()
+        let old = try file(anna)
+        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: until)
+        let now = try file(anna)
+        let tag = Array(now.bytes.suffix(32))
+        let spliced = Array(old.bytes.dropLast(32)) + tag
+        #expect(error { _ = try IdentityFile(spliced).open(kit: kit) } == .altered)
+        var bytes = now.bytes
+        let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
+        bytes[name] = 0x78
+        #expect(error { _ = try IdentityFile(bytes).open(kit: kit) } == .altered)
+        let end = name + 5
+        var longer = now.bytes
+        longer.replaceSubrange(end..<(end + 8), with: bigEndianBytes(Format.latestTime))
+        #expect(error { _ = try IdentityFile(longer).open(kit: kit) } == .altered)
+    }
+
+    @Test func A27_A31_anOldKitOpensNothingNew() async throws {
+        let first = try await anna.makeKit()
+        let before = try file(anna)
+        let second = try await anna.makeKit()
+        #expect(error { _ = try file(anna).open(kit: first) } == .wrongPassword)
+        #expect(throws: Never.self) { try file(anna).open(kit: second) }
+        #expect(try await evil.truth.kitCopy(locator: first.locator()) == nil)
+        #expect(try await evil.truth.kitCopy(locator: second.locator()) != nil)
+        #expect(throws: Never.self) { try before.open(kit: first) }
+        #expect(try file(anna).slots.count == 1)
+    }
+
+    @Test func A31_somebodyElsesCopyIsAWrongKit() async throws {
+        let kit = try await anna.makeKit()
+        let other = try await world.quick("other")
+        let otherKit = try await other.makeKit()
+        let theirs = try await evil.truth.kitCopy(locator: otherKit.locator())
+        evil.showKitCopy { _ in theirs }
+        let home = MemoryHome()
+        let client = world.client(home)
+        let secret = try password("new")
+        #expect(
+            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+                == .wrongPassword)
+        evil.showKitCopy { _ in nil }
+        #expect(
+            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+                == .wrongPassword)
+        evil.showKitCopy { $0.map { Array($0.dropLast()) } }
+        #expect(await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) } == .altered)
+        #expect(home.contents.isEmpty)
+    }
+
+    @Test func A36_recoveryIntoAnEmptyHomeEndsAllDevices() async throws {
+        let kit = try await anna.makeKit()
+        let device = try await anna.rememberDevice(name: .empty, until: until)
+        let disk = try #require(anna.client.home as? MemoryHome).copy()
+        let home = MemoryHome()
+        let recovered = try await world.client(home).recover(kit: kit, newPassword: password("anna"), cost: .floor)
+        #expect(recovered.fromStore)
+        #expect(recovered.session.identity.user == anna.identity.user)
+        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
+        #expect(try world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
+        #expect(error { _ = try world.client(home).unlock(password: password("anne")) } == .wrongPassword)
+    }
+
+    @Test func A23_A24_costsOutsideTheBoundsAreRefusedBeforeAnyWork() throws {
+        for memory: UInt32 in [0, 8, 64_512, 65_535, 4_194_305, .max] {
+            #expect(error { _ = try Argon2id.Cost(memoryKiB: memory, passes: 3) } == .altered)
+        }
+        for passes: UInt32 in [0, 1, 2, 17, .max] {
+            #expect(error { _ = try Argon2id.Cost(memoryKiB: 65_536, passes: passes) } == .altered)
+        }
+    }
+
+    @Test func A12_aForeignCardNeverSigns() async throws {
+        let kit = try await anna.makeKit()
+        let own = try file(anna)
+        let other = try identity("anna").chain
+        let prefix = 14 + own.chain.bytes.count
+        let bytes =
+            Array(own.bytes[..<10]) + bigEndianBytes(UInt32(other.bytes.count)) + other.bytes + own.bytes[prefix...]
+        #expect(error { _ = try IdentityFile(bytes).open(kit: kit) } == .wrongPassword)
+        let key = try kit.slotKey()
+        let slot = try #require(own.slots.first)
+        let user = anna.identity.user
+        let refused = error {
+            _ = try Identity(chain: other, seed: try slot.open(with: key, user: user, generation: 0), previous: [])
+        }
+        #expect(refused == .altered)
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// The chain of entries, and acts that make no sense.
+@Suite struct ChainTests {
+    /// Twenty entries of all bodies.
+    private func twenty() throws -> Chronicle {
+        let anna = try identity("anna")
+        var log = try Chronicle(founder: anna)
+        let people = try (0..<6).map { try identity("person-\($0)") }
+        for person in people { try log.admit(person, as: .writer) }
+        try log.add(.role(user: people[0].user, role: .reader, notAfter: nil), by: anna)
+        try log.add(.remove(users: [people[1].user], epoch: log.nextEpoch()), by: anna)
+        try log.add(.leave, by: people[2])
+        try log.add(.epoch(log.nextEpoch()), by: people[3])
+        try log.add(.renew(people[4].renewed(time: 5).identity.chain.newest), by: people[4])
+        for _ in log.entries.count..<20 { try log.add(.rename(Chronicle.anyName()), by: anna) }
+        return log
+    }
+
+    private func failure(_ entries: [[UInt8]], _ log: Chronicle) -> TresorError? {
+        error { _ = try Fold.state(of: entries, tresor: log.tresor) }
+    }
+
+    @Test func A56_noEntryIsDroppedRepeatedMovedOrInserted() throws {
+        let log = try twenty()
+        let entries = log.entries
+        #expect(entries.count == 20)
+        #expect(failure(entries, log) == nil)
+        let last = entries.indices.last ?? 0
+        for index in entries.indices {
+            if index != last {
+                #expect(failure(entries.indices.filter { $0 != index }.map { entries[$0] }, log) == .altered)
+            }
+            for place in entries.indices where place > index {
+                var swapped = entries
+                swapped.swapAt(index, place)
+                #expect(failure(swapped, log) == .altered)
+            }
+            for place in 0...entries.count where place != index {
+                var doubled = entries
+                doubled.insert(entries[index], at: place)
+                #expect(failure(doubled, log) == .altered)
+            }
+        }
+        #expect(failure([], log) == .altered)
+    }
+
+    @Test func A56_entriesOfOtherLogsDoNotFit() throws {
+        let anna = try identity("anna")
+        var log = try Chronicle(founder: anna)
+        var other = try Chronicle(founder: anna)
+        for _ in 0..<4 {
+            try log.add(.rename(Chronicle.anyName()), by: anna)
+            try other.add(.rename(Chronicle.anyName()), by: anna)
+        }
+        for index in log.entries.indices {
+            var spliced = log.entries
+            spliced[index] = other.entries[index]
+            #expect(failure(spliced, log) == .altered)
+            #expect(failure(Array(log.entries[..<index]) + other.entries[index...], log) == .altered)
+        }
+    }
+
+    @Test func A70_whatThisReleaseDoesNotKnowIsNeverSkipped() throws {
+        let anna = try identity("anna")
+        let bob = try identity("bob")
+        let log = try Chronicle(founder: anna)
+        let leave = try log.entry(.leave, by: anna).signed
+        let head = Array(leave.dropLast(6))
+        for code: UInt16 in [0, 3, 4, 11, 12, 13, 255, 65535] {
+            for body in [[], [UInt8](repeating: 1, count: 40)] {
+                let signed = head + bigEndianBytes(code) + bigEndianBytes(UInt32(body.count)) + body
+                #expect(log.verdict(try anna.entry(signed)) == .broken(.r1))
+            }
+        }
+        let bodies: [EntryBody] = [
+            try Chronicle.grant([bob.chain], .reader), .remove(users: [bob.user], epoch: try log.nextEpoch()),
+            .role(user: bob.user, role: .reader, notAfter: nil),
+        ]
+        for body in bodies {
+            var signed = try log.entry(body, by: anna).signed
+            let place = if case .role = body { head.count + 6 } else { head.count + 8 }
+            #expect(signed[place] == 1)
+            for kind: UInt8 in [0, 2, 255] {
+                signed[place] = kind
+                #expect(log.verdict(try anna.entry(signed)) == .broken(.r1))
+            }
+        }
+    }
+
+    @Test func A71_timesDecideNothing() throws {
+        let anna = try identity("anna")
+        let bob = try identity("bob")
+        let eve = try identity("eve")
+        let schedules: [[UInt64]] = [
+            [5, 5, 5, 5], [Format.latestTime, 0, Format.latestTime, 0], [9, 8, 7, 6], [0, 0, 0, 0],
+        ]
+        for times in schedules {
+            var log = try Chronicle(founder: anna)
+            log.time = times[0]
+            try log.admit(bob, as: .reader)
+            log.time = times[1]
+            try log.admit(eve, as: .writer)
+            log.time = times[2]
+            try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+            log.time = times[3]
+            try log.add(.leave, by: eve)
+            #expect(log.state.members.keys.sorted() == [anna.user])
+            #expect(log.state.epoch == 2)
+            #expect(log.state.rotateFirst)
+        }
+    }
+
+    @Test func A73_aLogOfThousandsFoldsEntryByEntry() throws {
+        let anna = try identity("anna")
+        var log = try Chronicle(founder: anna)
+        for _ in 0..<3000 { try log.add(.epoch(log.nextEpoch()), by: anna) }
+        let state = try Fold.state(of: log.entries, tresor: log.tresor)
+        #expect(state.head == log.state.head)
+        #expect(state.epoch == 3001)
+        #expect(state.epoch(at: 1500) == 1501)
+    }
+
+    @Test func A73_anEntryOverOneMiBIsAltered() throws {
+        let anna = try identity("anna")
+        let log = try Chronicle(founder: anna)
+        let body = [UInt8](repeating: 0, count: Entry.maximumByteCount)
+        let head = Array(try log.entry(.leave, by: anna).signed.dropLast(4))
+        let signed = head + bigEndianBytes(UInt32(body.count)) + body
+        #expect(log.verdict(try anna.entry(signed)) == .broken(.r2))
+    }
+}

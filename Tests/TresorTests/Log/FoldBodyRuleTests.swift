@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// The rules of single bodies, each broken alone.
+@Suite struct FoldBodyRuleTests {
+    let anna: Identity
+    let bob: Identity
+    let eve: Identity
+    let log: Chronicle
+
+    init() throws {
+        anna = try identity("anna")
+        bob = try identity("bob")
+        eve = try identity("eve")
+        var log = try Chronicle(founder: anna)
+        try log.admit(bob, as: .owner)
+        self.log = log
+    }
+
+    @Test func R21_theFounderComesBackWithoutADate() throws {
+        var log = log
+        try log.add(.leave, by: anna)
+        #expect(try log.verdict(Chronicle.grant([anna.chain], .writer, notAfter: 9), by: bob) == .broken(.r21))
+        #expect(try log.verdict(Chronicle.grant([anna.chain], .writer), by: bob) == .valid)
+    }
+
+    @Test(arguments: [0, 1, 3, UInt64.max]) func A84_R23_epochsHaveNoGaps(number: UInt64) throws {
+        let epoch = try Chronicle.epoch(number, links: 1)
+        #expect(try log.verdict(.epoch(epoch), by: anna) == .broken(.r23))
+        #expect(try log.verdict(.remove(users: [bob.user], epoch: epoch), by: anna) == .broken(.r23))
+        #expect(try log.verdict(Chronicle.grant([eve.chain], .reader, fromNow: number), by: anna) == .broken(.r23))
+    }
+
+    @Test func A77_R23_anEpochHasABackLink() throws {
+        #expect(try log.verdict(.epoch(Chronicle.epoch(2, links: 0)), by: anna) == .broken(.r23))
+        #expect(
+            try log.verdict(.remove(users: [bob.user], epoch: Chronicle.epoch(2, links: 0)), by: anna) == .broken(.r23))
+    }
+
+    @Test func A69_R24_aStrangerIsNotRemoved() throws {
+        #expect(try log.verdict(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna) == .broken(.r24))
+        let both = [bob.user, eve.user].sorted()
+        #expect(try log.verdict(.remove(users: both, epoch: log.nextEpoch()), by: anna) == .broken(.r24))
+    }
+
+    @Test func A64_R25_nobodyRemovesTheFounderOrThemselves() throws {
+        #expect(try log.verdict(.remove(users: [anna.user], epoch: log.nextEpoch()), by: bob) == .broken(.r25))
+        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: bob) == .broken(.r25))
+        #expect(try log.verdict(.remove(users: [anna.user], epoch: log.nextEpoch()), by: anna) == .broken(.r25))
+    }
+
+    @Test func A69_R26_theLastOwnerStays() throws {
+        var log = log
+        try log.add(.leave, by: anna)
+        #expect(try log.verdict(.leave, by: bob) == .broken(.r26))
+    }
+
+    @Test func A72_R27_aRenewalIsTheAuthorsNextCard() throws {
+        let next = try bob.renewed(time: 5).identity
+        let afterNext = try next.renewed(time: 6).identity
+        let another = try eve.renewed(time: 5).identity
+        for card in [bob.chain.newest, afterNext.chain.newest, another.chain.newest, eve.chain.newest] {
+            #expect(try log.verdict(.renew(card), by: bob) == .broken(.r27))
+        }
+        #expect(try log.verdict(.renew(next.chain.newest), by: anna) == .broken(.r27))
+        var log = log
+        try log.add(.renew(next.chain.newest), by: bob)
+        #expect(try log.verdict(.renew(next.chain.newest), by: next) == .broken(.r27))
+        #expect(try log.verdict(.renew(bob.renewed(time: 7).identity.chain.newest), by: next) == .broken(.r27))
+        #expect(try log.verdict(.renew(afterNext.chain.newest), by: next) == .valid)
+    }
+
+    @Test func A69_R28_aStrangerHasNoRole() throws {
+        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: anna) == .broken(.r28))
+    }
+
+    @Test func R29_theFoundersRoleDoesNotChange() throws {
+        #expect(try log.verdict(.role(user: anna.user, role: .reader, notAfter: nil), by: bob) == .broken(.r29))
+        #expect(try log.verdict(.role(user: anna.user, role: .owner, notAfter: 9), by: anna) == .broken(.r29))
+    }
+
+    @Test func A69_R30_aChangeChangesSomething() throws {
+        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: nil), by: anna) == .broken(.r30))
+        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9_000_000_000), by: anna) == .valid)
+    }
+
+    @Test func A69_R31_withoutFullHistoryNobodyOwns() throws {
+        var log = log
+        try log.admit(eve, as: .writer, fromNow: true)
+        #expect(try log.verdict(.role(user: eve.user, role: .owner, notAfter: nil), by: anna) == .broken(.r31))
+        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: anna) == .valid)
+    }
+
+    @Test func A69_R32_anOwnerRemains() throws {
+        var log = log
+        try log.add(.leave, by: anna)
+        #expect(try log.verdict(.role(user: bob.user, role: .writer, notAfter: nil), by: bob) == .broken(.r32))
+    }
+
+    @Test func A73_R22_atMostTenThousandAreIn() throws {
+        var state = log.state
+        let member = try #require(state.members[bob.user])
+        for _ in state.members.count..<State.maximumMemberCount { state.members[UserID(try anyDigest())] = member }
+        let entry = try log.entry(Chronicle.grant([eve.chain], .reader), by: anna)
+        var fold = Fold(state: state)
+        #expect(throws: TresorError.altered) { try fold.apply(entry) }
+        #expect(fold.brokenRule == .r22)
+        state.members[state.members.keys.first { $0 != anna.user && $0 != bob.user } ?? bob.user] = nil
+        var roomier = Fold(state: state)
+        #expect(throws: Never.self) { try roomier.apply(entry) }
+    }
+
+    @Test func A69_everyRuleHasAnErrorOfTheVocabulary() {
+        for rule in Rule.allCases {
+            #expect([.altered, .noAccess, .unsupported].contains(rule.error))
+        }
+        #expect(Rule.allCases.count == 32)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// Who may say what: every kind of author with every body.
+@Suite struct RoleMatrixTests {
+    enum Author: CaseIterable, Sendable {
+        case founder, owner, writer, newWriter, reader, removed, outsider
+    }
+
+    enum Body: CaseIterable, Sendable {
+        case grant, grantFromNow, remove, leave, renew, epoch, role, rename
+    }
+
+    /// The table of the design: who may, by the letter of it.
+    private func isAllowed(_ author: Author, _ body: Body, rotateFirst: Bool) -> Bool {
+        switch (author, body) {
+        case (.removed, _), (.outsider, _): false
+        case (_, .leave), (_, .renew): true
+        case (.founder, _), (.owner, _): true
+        case (.writer, .epoch): rotateFirst
+        default: false
+        }
+    }
+
+    @Test(arguments: [false, true]) func A57_rolesAreJudgedInTheLog(rotateFirst: Bool) throws {
+        let anna = try identity("anna")
+        let target = try identity("target")
+        let stranger = try identity("stranger")
+        var people: [Author: Identity] = [.founder: anna]
+        var log = try Chronicle(founder: anna)
+        for (author, role) in [(Author.owner, Role.owner), (.writer, .writer), (.reader, .reader), (.removed, .owner)] {
+            let person = try identity("\(author)")
+            people[author] = person
+            try log.admit(person, as: role)
+        }
+        let late = try identity("late")
+        people[.newWriter] = late
+        try log.admit(late, as: .writer, fromNow: true)
+        people[.outsider] = try identity("outsider")
+        try log.admit(target, as: .writer)
+        let removed = try #require(people[.removed])
+        try log.add(.remove(users: [removed.user], epoch: log.nextEpoch()), by: anna)
+        if rotateFirst {
+            let leaver = try identity("leaver")
+            try log.admit(leaver, as: .reader)
+            try log.add(.leave, by: leaver)
+        }
+        #expect(log.state.rotateFirst == rotateFirst)
+        for author in Author.allCases {
+            let person = try #require(people[author])
+            for body in Body.allCases {
+                let verdict = try log.verdict(entryBody(body, in: log, by: person, target, stranger), by: person)
+                if isAllowed(author, body, rotateFirst: rotateFirst) {
+                    #expect(verdict == .valid, "\(author) \(body)")
+                } else {
+                    #expect(verdict.error == .noAccess, "\(author) \(body)")
+                    #expect(verdict.isUnchanged)
+                }
+            }
+        }
+    }
+
+    private func entryBody(
+        _ body: Body, in log: Chronicle, by author: Identity, _ target: Identity, _ stranger: Identity
+    ) throws -> EntryBody {
+        switch body {
+        case .grant: try Chronicle.grant([stranger.chain], .reader)
+        case .grantFromNow: try Chronicle.grant([stranger.chain], .reader, fromNow: log.state.epoch + 1)
+        case .remove: .remove(users: [target.user], epoch: try log.nextEpoch())
+        case .leave: .leave
+        case .renew: .renew(try author.renewed(time: 9).identity.chain.newest)
+        case .epoch: .epoch(try log.nextEpoch())
+        case .role: .role(user: target.user, role: .reader, notAfter: nil)
+        case .rename: .rename(try Chronicle.anyName())
+        }
+    }
+
+    @Test func A57_ownAttemptsAreRefusedBeforeAnythingIsSent() async throws {
+        let evil = EvilStore()
+        let world = World(store: evil)
+        let anna = try await world.quick("anna")
+        let writer = try await world.quick("writer")
+        let reader = try await world.quick("reader")
+        let outsider = try await world.quick("outsider")
+        try world.introduce(anna, writer, reader, outsider)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [writer], as: .writer)
+        try await anna.share(tresor, with: [reader])
+        let stranger = outsider.identity.chain
+        let acts: [Act] = [
+            .share(with: [stranger], role: .reader, fromNow: false, notAfter: nil), .revoke([reader.identity.user]),
+            .rotate, .rename(try Name(typed: "mine")),
+        ]
+        for person in [writer, reader, outsider] {
+            _ = await failure { _ = try await person.client.state(of: tresor) }
+            let (home, writes) = (person.home, evil.writeCount)
+            for act in acts {
+                #expect(await failure { try await person.perform(act, on: tresor) } == .noAccess)
+            }
+            #expect(person.home == home)
+            #expect(evil.writeCount == writes)
+        }
+        #expect(await failure { try await outsider.perform(.leave, on: tresor) } == .noAccess)
+    }
+}

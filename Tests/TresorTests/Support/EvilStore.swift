@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorStore
+
+/// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one honest store
+/// show each person something else.
+final class EvilStore: Store {
+    /// What it says of a write, against what it does.
+    enum Lie: Sendable, CaseIterable {
+        case storesNothing, saysConflict, storesEntryAlone, storesTwice
+    }
+
+    typealias Log = [[UInt8]]
+
+    private struct Script: Sendable {
+        var log: @Sendable (Log) -> Log = { $0 }
+        var isOnce = false
+        var floods = false
+        var wraps: @Sendable (Log, UserID, UInt64?) -> Log = { wraps, _, _ in wraps }
+        var cardReads: [[UInt8]?] = []
+        var strangers: Log = []
+        var half: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
+        var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
+        var lie: Lie?
+        var keeps = false
+        var writeCount = 0
+        var kept: [StoredWrap] = []
+        var keptHalves: [DeviceID: [UInt8]] = [:]
+    }
+
+    private let honest: any Store
+    /// What lies behind it.
+    var truth: any Store { honest }
+    private let script = Mutex(Script())
+
+    init(_ honest: any Store = MemoryStore()) { self.honest = honest }
+
+    /// How many writes it was asked for.
+    var writeCount: Int { script.withLock { $0.writeCount } }
+    /// Every wrap it was ever given.
+    var everyWrap: [StoredWrap] { script.withLock { $0.kept } }
+
+    /// Honest again, though it remembers.
+    func behave() {
+        script.withLock {
+            let (count, kept, halves) = ($0.writeCount, $0.kept, $0.keptHalves)
+            $0 = Script()
+            ($0.writeCount, $0.kept, $0.keptHalves) = (count, kept, halves)
+        }
+    }
+
+    /// Shows what `transform` makes of every log.
+    func show(once: Bool = false, _ transform: @escaping @Sendable (Log) -> Log) {
+        script.withLock { ($0.log, $0.isOnce) = (transform, once) }
+    }
+
+    func older(_ count: Int) { show(once: true) { Array($0.prefix(count)) } }
+    func frozen(_ count: Int) { show { Array($0.prefix(count)) } }
+    func fork(_ count: Int, _ entries: Log) { show { Array($0.prefix(count)) + entries } }
+    func append(_ entry: [UInt8]) { show { $0 + [entry] } }
+    func drop(_ index: Int) { show { log in log.indices.filter { $0 != index }.map { log[$0] } } }
+
+    func `repeat`(_ index: Int) {
+        show { log in log.indices.flatMap { $0 == index ? [log[$0], log[$0]] : [log[$0]] } }
+    }
+
+    func swap(_ left: Int, _ right: Int) {
+        show { log in
+            var log = log
+            if log.indices.contains(left), log.indices.contains(right) { log.swapAt(left, right) }
+            return log
+        }
+    }
+
+    func flip(entry: Int, bit: Int) {
+        show { log in
+            var log = log
+            if log.indices.contains(entry) { log[entry] = flipped(log[entry], bit) }
+            return log
+        }
+    }
+
+    func cut(entry: Int, to count: Int) {
+        show { log in
+            var log = log
+            if log.indices.contains(entry) { log[entry] = Array(log[entry].prefix(count)) }
+            return log
+        }
+    }
+
+    /// Answers every question for wraps with what `transform` makes of the honest answer.
+    func showWraps(_ transform: @escaping @Sendable (Log, UserID, UInt64?) -> Log) {
+        script.withLock { $0.wraps = transform }
+    }
+
+    /// Invents cards that stand beside the honest ones under any handle.
+    func invent(_ cards: [UInt8]...) { script.withLock { $0.strangers = cards } }
+
+    /// Answers the next questions for a card one after another; then honestly.
+    func late(_ answers: [UInt8]?...) { script.withLock { $0.cardReads = answers } }
+
+    func showHalf(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) { script.withLock { $0.half = transform } }
+
+    func showKitCopy(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) {
+        script.withLock { $0.kitCopy = transform }
+    }
+
+    func lie(_ lie: Lie?) { script.withLock { $0.lie = lie } }
+
+    /// Answers more entries than it was asked for.
+    func flood() {
+        script.withLock {
+            ($0.floods, $0.log) = (true, { log in log.isEmpty ? log : (0..<300).map { log[$0 % log.count] } })
+        }
+    }
+
+    /// Keeps wraps and halves that it is told to delete.
+    func keep() { script.withLock { $0.keeps = true } }
+}
+
+extension EvilStore {
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> Log {
+        let log = try await honest.entries(of: tresor, from: 0, limit: .max)
+        let transform = script.withLock { script in
+            defer { if script.isOnce { (script.log, script.isOnce) = ({ $0 }, false) } }
+            return script.log
+        }
+        let shown = transform(log).dropFirst(Int(first))
+        return script.withLock { $0.floods } ? Array(shown) : Array(shown.prefix(limit))
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let (lie, keeps) = script.withLock { script in
+            script.writeCount += 1
+            script.kept += change.putting
+            return (script.lie, script.keeps)
+        }
+        let change = LogChange(
+            tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
+            putting: lie == .storesEntryAlone ? [] : change.putting,
+            removingWrapsOf: keeps || lie == .storesEntryAlone ? [] : change.removingWrapsOf)
+        switch lie {
+        case .storesNothing: return .done
+        case .saysConflict:
+            _ = try await honest.append(change)
+            return .conflict
+        case .storesTwice:
+            let outcome = try await honest.append(change)
+            let again = LogChange(
+                tresor: change.tresor, sequence: change.sequence + 1, previous: change.entry, entry: change.entry)
+            _ = try await honest.append(again)
+            return outcome
+        case .storesEntryAlone, nil: return try await honest.append(change)
+        }
+    }
+
+    func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        let lie = script.withLock { script in
+            script.writeCount += 1
+            return script.lie
+        }
+        if lie == .storesNothing { return .done }
+        let outcome = try await honest.putCard(chain, user: user, handle: handle, replacing: replacing)
+        return lie == .saysConflict ? .conflict : outcome
+    }
+
+    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+        let scripted = script.withLock { $0.cardReads.isEmpty ? nil : Optional($0.cardReads.removeFirst()) }
+        if let scripted { return scripted }
+        return try await honest.card(of: user)
+    }
+
+    func cards(handle: [UInt8]) async throws(TresorError) -> Log {
+        let (scripted, strangers) = script.withLock { script in
+            (script.cardReads.isEmpty ? nil : Optional(script.cardReads.removeFirst()), script.strangers)
+        }
+        if let scripted { return scripted.map { [$0] } ?? [] }
+        return try await honest.cards(handle: handle) + strangers
+    }
+
+    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        try await honest.users(prefix: prefix, limit: limit)
+    }
+
+    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> Log {
+        let transform = script.withLock { $0.wraps }
+        return transform(try await honest.wraps(of: user, in: tresor, epoch: epoch), user, epoch)
+    }
+
+    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        let lie = script.withLock { script in
+            script.writeCount += 1
+            script.kept += wraps
+            return script.lie
+        }
+        if lie != .storesNothing { try await honest.putWraps(wraps, in: tresor) }
+    }
+
+    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { try await honest.tresors(of: user) }
+
+    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        let lie = script.withLock { script in
+            script.writeCount += 1
+            script.keptHalves[device] = half
+            return script.lie
+        }
+        if lie != .storesNothing { try await honest.putHalf(half, user: user, device: device) }
+    }
+
+    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        let (transform, kept) = script.withLock { ($0.half, $0.keeps ? $0.keptHalves[device] : nil) }
+        if let kept { return transform(kept) }
+        return transform(try await honest.half(user: user, device: device))
+    }
+
+    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        script.withLock { $0.writeCount += 1 }
+        try await honest.deleteHalves(user: user, devices: devices)
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+        let lie = script.withLock { script in
+            script.writeCount += 1
+            return script.lie
+        }
+        if lie != .storesNothing { try await honest.putKitCopy(copy, locator: locator) }
+    }
+
+    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
+        let transform = script.withLock { $0.kitCopy }
+        return transform(try await honest.kitCopy(locator: locator))
+    }
+
+    func deleteKitCopy(locator: Digest) async throws(TresorError) {
+        script.withLock { $0.writeCount += 1 }
+        try await honest.deleteKitCopy(locator: locator)
+    }
+}
+
+/// The bytes with one bit changed.
+func flipped(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
+    var bytes = bytes
+    bytes[bit / 8] ^= 0x80 >> UInt8(bit % 8)
+    return bytes
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import Tresor
+
+/// A new identity outside any home.
+func identity(_ handle: String) throws -> Identity {
+    try Identity.make(handle: try Name(typed: handle), time: 1_777_730_400)
+}
+
+/// Any 32 bytes.
+func anyDigest() throws -> Digest {
+    guard let digest = Digest(try randomBytes(32)) else { throw TresorError.failed(.other) }
+    return digest
+}
+
+extension World {
+    /// A person whose identity file has a kit for its only way in: made in milliseconds, without Argon2id.
+    func quick(
+        _ handle: String, home: MemoryHome = MemoryHome(), seeing view: (any Store)? = nil
+    ) async throws -> Session {
+        let identity = try Identity.make(handle: try Name(typed: handle), time: clock.now)
+        return try await settle(identity, home: home, seeing: view)
+    }
+
+    /// A home for an identity, published.
+    func settle(
+        _ identity: Identity, previous: [[UInt8]] = [], home: MemoryHome = MemoryHome(), seeing view: (any Store)? = nil
+    ) async throws -> Session {
+        let kit = try RecoveryKit()
+        let slot = try identity.seal(
+            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()),
+            since: clock.now)
+        home.replace(.identity, with: try IdentityFile(of: identity, previous: previous, slots: [slot]).bytes)
+        let session = Session(client: client(home, seeing: view), identity: identity)
+        try await session.client.publishCard()
+        return session
+    }
+
+    func client(_ home: any Home, seeing view: (any Store)?) -> Client {
+        Client(home: home, store: view ?? store, clock: { [clock] in clock.now })
+    }
+
+    /// The same person and home on another view of the store, with no keys in memory.
+    func session(of other: Session, home: (any Home)? = nil, seeing view: (any Store)? = nil) -> Session {
+        Session(client: client(home ?? other.client.home, seeing: view ?? other.client.store), identity: other.identity)
+    }
+}
+
+extension Session {
+    /// All of the home but the evidence, to show that nothing changed.
+    nonisolated var home: [HomeObject: [UInt8]] {
+        ((client.home as? MemoryHome)?.contents ?? [:]).filter { if case .evidence = $0.key { false } else { true } }
+    }
+
+    /// How much evidence the home holds.
+    nonisolated var evidenceCount: Int {
+        ((client.home as? MemoryHome)?.contents ?? [:]).keys.count { if case .evidence = $0 { true } else { false } }
+    }
+
+    func share(
+        _ tresor: TresorID, with people: [Session], as role: Role = .reader, fromNow: Bool = false,
+        notAfter: UInt64? = nil
+    ) async throws {
+        let chains = people.map(\.identity.chain)
+        try await perform(.share(with: chains, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
+    }
+
+    func seal(_ text: String, in tresor: TresorID, record: String? = nil) async throws -> SealedFile {
+        let record = try record.map { name throws in try Name(typed: name) } ?? .empty
+        return try await seal(Array(text.utf8), record: record, type: Name(typed: "text/plain"), in: tresor)
+    }
+}
+
+/// The log of a tresor as an honest store holds it.
+func log(_ tresor: TresorID, in store: any Store) async throws -> [[UInt8]] {
+    try await store.entries(of: tresor, from: 0, limit: .max)
+}
