@@ -33,13 +33,13 @@ struct Selftest {
     private let directory: String?
     private let external: String?
 
-    init(vectors: String?, external: String?) throws(CommandFailure) {
-        directory = try vectors ?? Self.found()
+    init(vectors: String?, external: String?) {
+        directory = vectors ?? Self.found()
         self.external = external
     }
 
     /// `vectors/` beside the program, or in the current directory.
-    private static func found() throws(CommandFailure) -> String? {
+    private static func found() -> String? {
         let beside = CommandLine.arguments.first.map { program in
             program.contains("/") ? program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/vectors" : "vectors"
         }

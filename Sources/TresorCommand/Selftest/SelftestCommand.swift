@@ -23,7 +23,7 @@ struct SelftestCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let runner = try Selftest(vectors: vectors, external: external)
+        let runner = Selftest(vectors: vectors, external: external)
         let report = try await runner.run { line in try Channel.output.write(line + "\n") }
         guard report.isSuccess else { throw Exit(code: 1) }
     }

@@ -10,7 +10,7 @@ struct RootCommand: ParsableCommand {
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, LogCommand.self,
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self,
-        CompletionCommand.self,
+        SelftestCommand.self, CompletionCommand.self,
         HelpCommand.self,
     ]
 
