@@ -13,11 +13,34 @@ enum Operation {
         case "checkKEMKey": VectorFields(["pk": try XWing.PublicKey(input.bytes("pk")).bytes])
         case "openWrap": try openWrap(input)
         case "openFile": try openFile(input)
+        case "readChain": try readChain(input)
+        case "compareNumber": try compareNumber(input)
+        case "trust": try trust(input)
+        case "readIdentityFile": try readIdentityFile(input)
+        case "prepare": try prepare(input)
+        case "openWithPassword": try openWithPassword(input)
+        case "openWithKit": try openWithKit(input)
+        case "openWithDevice": try openWithDevice(input)
+        case "checkKeys": try checkKeys(input)
+        case "openBackLink": try openBackLink(input)
+        case "openName": try openName(input)
+        case "reencode": try reencode(input)
+        case "evidence": try evidence(input)
+        case "dearmour": try dearmour(input)
+        case "id": try id(input)
+        case "namedBy": try namedBy(input)
+        case "readName": VectorFields(["name": try Name(input.bytes("name")).bytes])
+        case "typeName": try typeName(input)
+        case "typeNumber": try typeNumber(input)
+        case "readKit": try readKit(input)
+        case "hash": try hash(input)
+        case "label": try registered(input)
+        case "verifyLabel": try verifyLabel(input)
         default: throw VectorProblem("unknown operation \(operation)")
         }
     }
 
-    private enum VectorUse: SealingUse {}
+    enum VectorUse: SealingUse {}
 
     private static func derive(_ input: VectorFields) throws -> VectorFields {
         let key = try SecretKey<VectorUse>(input.secret("K"))
@@ -26,7 +49,7 @@ enum Operation {
         return VectorFields(["key": derived.span.array])
     }
 
-    private static func label(_ input: VectorFields) throws -> Label {
+    static func label(_ input: VectorFields) throws -> Label {
         let name = String(decoding: try input.bytes("label"), as: UTF8.self)
         if let known = Label.registry.first(where: { $0.label.text == name }) { return known.label }
         return try Label(application: name)

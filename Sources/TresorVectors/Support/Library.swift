@@ -8,7 +8,9 @@ struct Library {
 
     static func make() -> Library {
         var library = Library()
-        let files: [VectorFile] = [.tc1(), .log(), .wrap(), .file()]
+        let files: [VectorFile] = [
+            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .labels(),
+        ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
         library.contents["index.json"] = ascii(library.index(files).text() + "\n")
         library.contents["README.md"] = ascii(Readme.text(files))

@@ -5,7 +5,7 @@ struct Person {
     let handle: Bytes
     private(set) var generations: [Generation]
     /// The sealed earlier seeds, newest first.
-    private(set) var previous: [Bytes] = []
+    fileprivate(set) var previous: [Bytes] = []
 
     struct Generation {
         let seed: Bytes
@@ -90,3 +90,11 @@ struct Person {
 }
 
 func cardHash(_ card: Bytes) -> Bytes { hash("tresor/v1/card-hash", card) }
+
+extension Person {
+    func replacingPrevious(_ previous: [Bytes]) -> Person {
+        var person = self
+        person.previous = previous
+        return person
+    }
+}

@@ -6,7 +6,7 @@ import Foundation
 import TresorCrypto
 
 /// The generator runs on its own inputs: what fails here is a mistake in the generator.
-func must<Value>(_ body: @autoclosure () throws -> Value) -> Value {
+func must<Value: ~Copyable>(_ body: @autoclosure () throws -> Value) -> Value {
     do {
         return try body()
     } catch {
