@@ -142,6 +142,7 @@ extension DirectoryHome {
     private func place(of object: HomeObject) -> (directory: Directory, name: String) {
         switch object {
         case .identity: (.data, "identity")
+        case .names: (.data, "names")
         case .pins: (.data, "pins")
         case .heads: (.data, "heads")
         case .deviceHalf: (.state, "device-half")

@@ -9,7 +9,7 @@ import Tresor
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .pins, .heads, .deviceHalf, .log(tresor(1)), .log(tresor(2)), .evidence(digest(3)),
+        .identity, .names, .pins, .heads, .deviceHalf, .log(tresor(1)), .log(tresor(2)), .evidence(digest(3)),
     ]
 
     let scratch: Scratch
@@ -23,6 +23,7 @@ import Tresor
     static func path(_ object: HomeObject) -> String {
         switch object {
         case .identity: "deep/data/identity"
+        case .names: "deep/data/names"
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
         case .deviceHalf: "state/device-half"

@@ -116,7 +116,9 @@ public actor Session {
     func nameAndKind(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
         let record = state.name
         let keys = try await keys(of: record.epoch, in: state)
-        return try record.sealed.open(
+        let opened = try record.sealed.open(
             with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence)
+        if try client.heads()[state.tresor] != nil { remember(opened.name, of: state.tresor) }
+        return opened
     }
 }

@@ -79,6 +79,12 @@ public final class Identity: Sendable {
         return try generations[0].seed.derive(.identityFile, context: context.span)
     }
 
+    /// The key of what the home keeps sealed for this identity alone.
+    func homeKey() throws(TresorError) -> SecretKey<HomeUse> {
+        let context: [UInt8] = []
+        return try generations[0].seed.derive(.homeKey, context: context.span)
+    }
+
     /// Seals the newest seed for a way in.
     func seal(
         under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Slot.Kind, since: UInt64

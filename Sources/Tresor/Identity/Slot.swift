@@ -6,6 +6,8 @@ package enum SeedUse: KeyUse {}
 package enum SlotUse: SealingUse {}
 /// The use of the key under which the previous generation's seed is sealed.
 package enum PreviousUse: SealingUse {}
+/// The use of the key under which the home keeps what is this identity's alone.
+package enum HomeUse: SealingUse {}
 /// The use of the key of the identity file's tag.
 package enum TagUse: KeyUse {}
 

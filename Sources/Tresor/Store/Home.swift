@@ -29,6 +29,8 @@ public protocol Home: Sendable {
 public enum HomeObject: Hashable, Sendable {
     /// The identity file (SPEC §8).
     case identity
+    /// What tresors were called when they could last be opened, sealed (SPEC §8.5).
+    case names
     /// Whom this person has verified (SPEC §7.5).
     case pins
     /// The highest head seen of each tresor (SPEC §9.8).

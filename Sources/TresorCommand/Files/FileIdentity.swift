@@ -29,6 +29,25 @@ struct FileIdentity: Hashable, Sendable {
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
+
+    /// Whether a file lies in a directory or below it, links followed.
+    static func isInside(_ path: String, directory: String) -> Bool {
+        guard let file = resolved(path), let directory = resolved(directory) else { return false }
+        return file.hasPrefix(directory + "/")
+    }
+
+    /// Whether both are on one file system.
+    static func isOnSameDevice(_ left: String, _ right: String) -> Bool {
+        var first = stat()
+        var second = stat()
+        return stat(left, &first) == 0 && stat(right, &second) == 0 && first.st_dev == second.st_dev
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(validatingCString: real)
+    }
 }
 
 extension stat {

@@ -6,11 +6,18 @@ import ArgumentParser
 /// command itself, so that the parser's own messages never replace ours.
 struct RootCommand: ParsableCommand {
     static let commands: [any SurfaceCommand.Type] = [
-        KeygenCommand.self, CardCommand.self, VerifyCommand.self,
+        KeygenCommand.self, CardCommand.self, VerifyCommand.self, RememberCommand.self, ForgetCommand.self,
+        DeviceCommand.self, PasswdCommand.self, RecoverCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, LogCommand.self,
+<<<<<<< HEAD
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self,
         SelftestCommand.self, CompletionCommand.self,
+=======
+        EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
+        CheckCommand.self,
+        CompletionCommand.self,
+>>>>>>> origin/main
         HelpCommand.self,
     ]
 

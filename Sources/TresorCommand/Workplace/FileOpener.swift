@@ -14,10 +14,23 @@ struct FileOpener {
     func sealedFile(_ input: InputFile) throws -> SealedFile {
         let bytes = try input.readAll(
             limit: Self.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        return try sealedFile(bytes, input)
+    }
+
+    func sealedFile(_ bytes: [UInt8], _ input: InputFile) throws -> SealedFile {
         do {
             return try SealedFile(bytes)
         } catch {
             throw failure(error, input)
+        }
+    }
+
+    /// Seals it again under the current key; `nil` for a file that is current.
+    func reseal(_ file: SealedFile, as session: Session, from input: InputFile) async throws -> SealedFile? {
+        do throws(TresorError) {
+            return try await session.reseal(file)
+        } catch {
+            throw await failure(error, file, input, session)
         }
     }
 
@@ -60,10 +73,12 @@ struct FileOpener {
         }
         let handle = Shown.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
-            let name = await title(state, id: String(id))
+            let name = session.knownName(of: file.header.tresor)
             return CommandFailure(
-                error, "\(input.shownName) is in \(name) of \(handle), which you can no longer read",
-                hints: ["ask \(handle) to run: tresor share -t \(name) \(me)"], file: input.path)
+                error,
+                "\(input.shownName) is in \(name.map { Shown.name($0.bytes) } ?? String(id)) of \(handle), which you can no longer read",
+                hints: ["ask \(handle) to run: tresor share -t \(name.map { Shell.word($0.text) } ?? String(id)) \(me)"],
+                file: input.path)
         }
         return CommandFailure(
             error, "\(input.shownName) is not yours to read, or its author was not allowed to write it", file: input.path)
@@ -83,8 +98,6 @@ struct FileOpener {
     private var me: String {
         (try? workplace.client.identityFile().chain).map { Shell.word($0.handle.text) } ?? "YOU"
     }
-
-    private func title(_ state: State, id: String) async -> String { id }
 
     /// The line on standard error, or the object: whose it is, when, where, under which key.
     func report(

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct CheckCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "check", group: .proof, abstract: "Prove that this home, the logs and files are in order.",
+            usage: """
+                tresor check [-t T]… [--head SEQ:HASH] [FILE…] [--deep]
+                tresor check --put-back -t T
+                """,
+            discussion: """
+                One finding a line: ok, warn or bad. --head compares with a head that somebody read out. --deep opens the identity, keys and \
+                files. --put-back gives the store the entries it lost, where its log is a true beginning of the one verified here.
+                """,
+            classes: [.store], further: [.wrongPassword, .noAccess, .busy],
+            examples: ["tresor check", "tresor check --deep plan.tresor"])
+    }
+
+    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("Only this tresor.", valueName: "T"))
+    var tresors: [String] = []
+
+    @Option(help: ArgumentHelp("A head that somebody read out.", valueName: "SEQ:HASH"))
+    var head: String?
+
+    @Flag(help: "Open the identity, its tresors' keys and the FILEs.")
+    var deep = false
+
+    @Flag(help: "Give the store back what it lost of T.")
+    var putBack = false
+
+    @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
+    var files: [String] = []
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await Workplace.open(options)
+        let session = deep || putBack ? try await workplace.unlock(to: "prove that all is in order") : nil
+        var ids: [TresorID] = []
+        for text in tresors { ids.append(try await id(text, session, workplace)) }
+        guard !putBack else { return try await putBack(ids, session, workplace) }
+        var report = FindingReport(workplace: workplace)
+        for finding in try await workplace.client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        if let session {
+            for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        }
+        if let head { try await check(head, ids, workplace, &report) }
+        for path in files { try await check(file: path, session, workplace, &report) }
+        try report.finish()
+    }
+
+    private func id(_ text: String, _ session: Session?, _ workplace: Workplace) async throws -> TresorID {
+        if let id = try workplace.tresor(id: text) { return id }
+        if let session { return try await workplace.tresor(text, for: session).tresor }
+        let opened = try await workplace.unlock(to: "find a tresor")
+        return try await workplace.tresor(text, for: opened).tresor
+    }
+
+    private func putBack(_ ids: [TresorID], _ session: Session?, _ workplace: Workplace) async throws {
+        guard ids.count == 1, let session else { throw CommandFailure.usage("--put-back takes one -t T") }
+        let count: Int
+        do throws(TresorError) {
+            count = try await workplace.client.putBack(ids[0])
+            try await session.putBackWraps(ids[0])
+        } catch {
+            throw workplace.logFailure(error, ids[0])
+        }
+        workplace.output.say(count == 1 ? "1 entry was given back" : "\(count) entries were given back")
+        guard options.json else { return }
+        try workplace.output.object([
+            "type": "finding", "level": "ok", "subject": .string(ids[0].description), "put_back": .unsigned(UInt64(count)),
+        ])
+    }
+
+    /// Whether a head that somebody else has seen lies on the log verified here.
+    private func check(
+        _ text: String, _ ids: [TresorID], _ workplace: Workplace, _ report: inout FindingReport
+    ) async throws {
+        let parts = text.split(separator: ":")
+        guard parts.count == 2, let sequence = UInt64(parts[0]), parts[1].utf8.count == 52,
+            let bytes = Base32.prefixBytes(String(parts[1])), let hash = Digest(bytes)
+        else { throw CommandFailure.usage("--head takes SEQ:HASH, as tresor log --head prints it") }
+        let known = try workplace.client.knownTresors()
+        let head = Head(sequence: sequence, hash: hash)
+        for id in ids.isEmpty ? known : ids {
+            guard let state = try? await workplace.client.state(of: id) else { continue }
+            if state.contains(head) {
+                return try report.add("ok", String(id.description.prefix(10)), "the head \(sequence) lies on this log", nil)
+            }
+            if !ids.isEmpty {
+                let isNewer = sequence > state.head.sequence
+                return try report.add(
+                    "bad", String(id.description.prefix(10)),
+                    isNewer ? "the head \(sequence) is newer than what the store shows here" : "the head \(sequence) is of another history",
+                    .forked)
+            }
+        }
+        try report.add("bad", "head", "no log known here has this head", .forked)
+    }
+
+    private func check(
+        file path: String, _ session: Session?, _ workplace: Workplace, _ report: inout FindingReport
+    ) async throws {
+        let subject = Shown.quoted(path)
+        do {
+            let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+            let opener = FileOpener(workplace: workplace, acceptUnverified: false)
+            let file = try opener.sealedFile(input)
+            guard let session else {
+                let head = file.header.head
+                let state = try await workplace.state(of: file.header.tresor)
+                let isOn = state.contains(head)
+                return try report.add(
+                    isOn ? "ok" : "bad", subject, isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
+                    isOn ? nil : .forked)
+            }
+            let opened = try await session.open(file)
+            let author = Shown.name(opened.author.handle.bytes)
+            if case .former(let former) = opened.author.standing {
+                return try report.add("warn", subject, "opens; from \(author) (\(FileOpener.words(former)))", nil)
+            }
+            try report.add("ok", subject, "opens; from \(author)", nil)
+        } catch {
+            let failure = CommandFailure(error)
+            try report.add("bad", subject, failure.message, failure.error)
+        }
+    }
+}

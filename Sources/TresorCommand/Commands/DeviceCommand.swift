@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct DeviceCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "device", group: .you, abstract: "List remembered devices, or end them.",
+            usage: """
+                tresor device [list]
+                tresor device revoke ID… [--yes]
+                """,
+            discussion: """
+                This device is marked *. A store that keeps what it was told to delete still opens the identity together with the \
+                stolen disk: whoever fears both runs tresor rotate --identity.
+                """,
+            classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
+    }
+
+    @Argument(help: ArgumentHelp("list, or revoke and ids of at least 6 characters.", valueName: "ACTION"))
+    var words: [String] = []
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        switch words.first {
+        case nil, "list":
+            guard words.count <= 1 else { throw CommandFailure.usage("device list takes no ID") }
+            try await list()
+        case "revoke":
+            guard words.count > 1 else { throw CommandFailure.usage("name the devices to end", hints: ["tresor device list"]) }
+            try await revoke(Array(words.dropFirst()))
+        case "add": throw CommandFailure(.unsupported, "\"device add\" is a word of a later stage")
+        default: throw CommandFailure.usage("device takes list or revoke", hints: ["tresor help device"])
+        }
+    }
+
+    private func list() async throws {
+        let workplace = try await Workplace.open(options)
+        _ = try await workplace.unlock(to: "list devices")
+        let this = try workplace.client.deviceID()
+        var table = Table("ID", "NAME", "SINCE", "UNTIL")
+        for device in try workplace.identityFile().devices {
+            guard !options.json else {
+                try workplace.output.object(Self.object(device, isThis: device.id == this))
+                continue
+            }
+            let mark = device.id == this ? "*" : ""
+            table.add(
+                "\(device.id.description.prefix(10))\(mark)", Shown.name(device.name.bytes),
+                Timestamp(seconds: device.since).date, Timestamp(seconds: device.until).date)
+        }
+        if !options.json { try workplace.output.table(table) }
+    }
+
+    private func revoke(_ ids: [String]) async throws {
+        let workplace = try await Workplace.open(options)
+        let devices = try workplace.identityFile().devices
+        var chosen: [DeviceID] = []
+        for id in ids {
+            let found = devices.filter { Base32.matches(id, $0.id.bytes) }
+            guard let first = found.first else {
+                throw CommandFailure(.notFound, "there is no device \(Shown.name(id))", hints: ["tresor device list"])
+            }
+            guard found.count == 1 else { throw CommandFailure.usage("\(Shown.name(id)) can mean several devices") }
+            if !chosen.contains(first.id) { chosen.append(first.id) }
+        }
+        let session = try await workplace.unlock(to: "end devices", acceptingDevice: false)
+        workplace.output.explain(
+            "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
+        workplace.output.explain("if you fear both: tresor rotate --identity")
+        try workplace.confirm("end \(chosen.count == 1 ? "this device" : "\(chosen.count) devices")?", yes: yes)
+        try await Interrupts.atomically { try await session.revokeDevices(chosen) }
+        for id in chosen {
+            workplace.output.say("\(id.description.prefix(10)) opens nothing any more")
+            guard options.json, let device = devices.first(where: { $0.id == id }) else { continue }
+            var object = Self.object(device, isThis: false)
+            object["revoked"] = true
+            try workplace.output.object(object)
+        }
+    }
+
+    static func object(_ device: IdentityFile.Device, isThis: Bool) -> JSONObject {
+        [
+            "type": "device", "id": .string(device.id.description), "name": .text(device.name.bytes),
+            "since": .time(device.since), "until": .time(device.until), "this": .bool(isThis),
+        ]
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct PasswdCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "passwd", group: .you, abstract: "Change the password.",
+            usage: "tresor passwd [--revoke-devices] [--argon2id MIB,PASSES]",
+            discussion: """
+                Asks for the old one, whatever this device remembers. Devices and kit stay unless --revoke-devices. A leaked password and \
+                a stolen identity file together need tresor rotate --identity.
+                """,
+            classes: [.identity], further: [.busy, .store(.other)],
+            examples: ["tresor passwd", "tresor passwd --password-file OLD --new-password-file NEW"])
+    }
+
+    @Flag(help: "End all remembered devices too.")
+    var revokeDevices = false
+
+    @Option(help: ArgumentHelp("What the password costs a guesser; as before if left out.", valueName: "MIB,PASSES"))
+    var argon2id: Argon2idArgument?
+
+    @OptionGroup var new: NewPasswordOptions
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = revokeDevices ? try await Workplace.open(options) : try Workplace.local(options)
+        let given = try argon2id?.cost()
+        let session = try await workplace.unlock(to: "change the password", acceptingDevice: false)
+        let file = try workplace.identityFile()
+        let handle = file.chain.handle
+        let typed = try workplace.invocation.passwords.new(
+            for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
+        let password = try Workplace.prepared(typed)
+        let cost = given ?? file.passwordCost ?? .standard
+        try session.changePassword(to: password, cost: cost)
+        if revokeDevices { try await session.revokeDevices(file.devices.map(\.id)) }
+        workplace.output.say("the password of \(Shown.name(handle.bytes)) is changed")
+        workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
+        guard options.json else { return }
+        try workplace.output.object([
+            "type": "identity", "handle": .text(handle.bytes), "user": .string(file.chain.user.description),
+            "changed": "password",
+        ])
+    }
+}

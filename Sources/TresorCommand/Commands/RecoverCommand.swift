@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct RecoverCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "recover", group: .you, abstract: "Get back in with the 24 words, or make a new kit.",
+            usage: """
+                tresor recover [--kit FILE] [--argon2id MIB,PASSES]
+                tresor recover --new-kit [--kit FILE]
+                """,
+            discussion: """
+                In an empty home the identity comes from the store, where every kit leaves a copy that only the kit opens; verified people \
+                and seen histories then start anew. --new-kit makes new words, and the old ones die.
+                """,
+            classes: [.identity, .store, .write],
+            examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
+    }
+
+    @Option(help: ArgumentHelp("Read the words from FILE, or with --new-kit write them to it.", valueName: "FILE"))
+    var kit: String?
+
+    @Flag(help: "Make a new kit.")
+    var newKit = false
+
+    @Option(help: ArgumentHelp("What the new password costs a guesser.", valueName: "MIB,PASSES"))
+    var argon2id: Argon2idArgument?
+
+    @OptionGroup var new: NewPasswordOptions
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await Workplace.open(options)
+        if newKit { try await makeKit(workplace) } else { try await recover(workplace) }
+    }
+
+    private func makeKit(_ workplace: Workplace) async throws {
+        guard argon2id == nil else { throw CommandFailure.usage("--argon2id goes with a new password") }
+        var place = KitOptions()
+        place.kit = kit
+        place.noKit = false
+        try place.check(batch: options.batch)
+        let session = try await workplace.unlock(to: "make a new recovery kit")
+        let recoveryKit = try RecoveryKit()
+        try place.keep(recoveryKit, workplace)
+        try await session.setKit(recoveryKit)
+        workplace.output.say("the new kit counts; the old one opens nothing any more")
+        try report(session, "kit", workplace)
+    }
+
+    private func recover(_ workplace: Workplace) async throws {
+        let cost = try argon2id?.cost() ?? .standard
+        let typed = try words(workplace)
+        let recoveryKit = try Self.kit(typed)
+        let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
+        let password = try Workplace.prepared(
+            try workplace.invocation.passwords.new(for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
+        let session: Session
+        let fromStore: Bool
+        do {
+            (session, fromStore) = try await workplace.client.recover(kit: recoveryKit, newPassword: password, cost: cost)
+        } catch {
+            guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
+            throw CommandFailure(error, "the kit opens nothing here", hints: ["tresor … --store FILE", "tresor … --home DIR"])
+        }
+        if fromStore {
+            if let path = options.store { try workplace.invocation.places.noteStore(path) }
+            workplace.output.say("verified people and seen histories start anew in this home: compare numbers again")
+            workplace.output.say("remembered devices are forgotten")
+        }
+        let chain = session.identity.chain
+        workplace.output.say("\(Shown.name(chain.handle.bytes)) is back, generation \(chain.newest.generation)")
+        if !options.json { try workplace.output.line(try chain.number().grouped) }
+        try report(session, "password", workplace)
+    }
+
+    private func report(_ session: Session, _ changed: String, _ workplace: Workplace) throws {
+        guard options.json else { return }
+        let chain = session.identity.chain
+        try workplace.output.object([
+            "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
+            "changed": .string(changed),
+        ])
+    }
+
+    private func words(_ workplace: Workplace) throws -> SecretBytes {
+        if let kit {
+            let file = try SecretFile(path: kit)
+            return try file.read(limit: RecoveryKit.maximumByteCount)
+        }
+        let terminal = try workplace.invocation.person(
+            or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
+        return try terminal.secret("the 24 words of the kit: ")
+    }
+
+    /// A bad word is named by its position and never repeated.
+    private static func kit(_ typed: borrowing SecretBytes) throws -> RecoveryKit {
+        do {
+            return try RecoveryKit(typed: typed)
+        } catch {
+            guard error == .wrongPassword else { throw CommandFailure(error) }
+            if let position = RecoveryKit.firstUnknownWord(in: typed) {
+                throw CommandFailure(error, "word \(position) is not a word of the list")
+            }
+            throw CommandFailure(error, "these are not the 24 words of a kit")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// One finding a line, and in the end the worst one's exit code.
+struct FindingReport {
+    let workplace: Workplace
+    private var errors: [TresorError] = []
+
+    init(workplace: Workplace) { self.workplace = workplace }
+
+    mutating func add(_ finding: Finding) throws {
+        let error: TresorError? = if case .failed(let error) = finding.remark { error } else { nil }
+        try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
+    }
+
+    /// - Parameter error: what a bad finding ends the command with.
+    mutating func add(_ level: String, _ subject: String, _ text: String, _ error: TresorError?) throws {
+        if let error { errors.append(error) }
+        guard workplace.output.isJSON else {
+            return try workplace.output.line("\(level)\(String(repeating: " ", count: 5 - level.count))\(subject)  \(text)")
+        }
+        var object: JSONObject = [
+            "type": "finding", "level": .string(level), "subject": .string(subject), "text": .string(text),
+        ]
+        if let error { object["error"] = .string(error.name) }
+        try workplace.output.object(object)
+    }
+
+    func finish() throws(Exit) {
+        if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
+    }
+
+    private func subject(_ subject: Finding.Subject) -> String {
+        switch subject {
+        case .identity: "identity"
+        case .device(let id): "device \(id.description.prefix(10))"
+        case .person(let user): "person \(name(user))"
+        case .tresor(let tresor): "tresor \(tresor.description.prefix(10))"
+        case .member(let user, let tresor): "member \(name(user)) of \(tresor.description.prefix(10))"
+        }
+    }
+
+    private func name(_ user: UserID) -> String {
+        let mine = try? workplace.client.identityFile().chain
+        if let mine, mine.user == user { return Shown.name(mine.handle.bytes) }
+        let pinned = (try? workplace.client.pinnedPeople())?.first { $0.chain.user == user }
+        return pinned.map { Shown.name($0.chain.handle.bytes) } ?? Workplace.short(user)
+    }
+
+    private func words(_ remark: Finding.Remark) -> String {
+        switch remark {
+        case .fine: "in order"
+        case .missing: "there is none"
+        case .failed(let error): CommandFailure(error).message
+        case .expired: "opens no longer: its last day has passed"
+        case .ended: "their date has passed; the owner's next act puts them out"
+        case .rotateFirst: "the key is changed before the next writing"
+        case .ownerNotVerified: "its owner is not verified"
+        case .renewed: "has new keys; compare numbers again"
+        case .clockBehind: "its newest entry is dated later than this machine's clock"
+        case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"
+        }
+    }
+
+    private static func days(_ seconds: UInt64) -> String {
+        let days = seconds / Timestamp.secondsPerDay
+        return days == 1 ? "1 day" : "\(days) days"
+    }
+}
