@@ -56,6 +56,14 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "tresor-vectors",
+            dependencies: [
+                "Clibsodium", "TresorCrypto", "Tresor", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Sources/TresorVectors",
+            swiftSettings: settings
+        ),
         .testTarget(name: "TresorCryptoTests", dependencies: ["TresorCrypto"], swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parts that a client puts together, one by one, for the vectors (SPEC §17): reading, opening and judging. Nothing here seals, signs or draws.
+package enum Conformance {
+    /// Reads an object whole and writes it again.
+    package static func reencode(_ magic: Magic, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+        switch magic {
+        case .card: return try CardChain(bytes).bytes
+        case .identity: return try IdentityFile(bytes).bytes
+        case .entry: return try Entry(bytes).bytes
+        case .wrap: return try Wrap(bytes).bytes
+        case .file: return try SealedFile(bytes).bytes
+        case .pins: return try Pins(bytes).bytes
+        case .heads: return try Heads(bytes).bytes
+        case .log: return try CachedLog(bytes).bytes
+        case .device:
+            let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
+            return encoded.span.array
+        case .evidence: throw .unsupported
+        }
+    }
+
+    /// Evidence and its name in the home.
+    package static func evidence(
+        of tresor: TresorID, head: Head, verified: [UInt8], shown: [UInt8]
+    ) throws(TresorError) -> (bytes: [UInt8], name: Digest) {
+        let bytes = Evidence(tresor: tresor, head: head, verified: verified, shown: shown).bytes
+        return (bytes, try BLAKE2b.hash(.evidenceHash, bytes))
+    }
+
+    /// An identity from its newest seed and the sealed earlier ones.
+    package static func identity(
+        chain: [UInt8], seed: [UInt8], previous: [[UInt8]]
+    ) throws(TresorError) -> Identity {
+        try Identity(
+            chain: try CardChain(chain), seed: try SecretKey(SecretBytes(copying: seed.span)), previous: previous)
+    }
+
+    /// Opens the slot that `key` is for.
+    package static func openSlot(
+        _ file: IdentityFile, slot: Int, key: [UInt8]
+    ) throws(TresorError) -> Identity {
+        guard file.slots.indices.contains(slot) else { throw .usage }
+        return try file.open(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
+    }
+
+    /// Opens the file with both halves of a device.
+    package static func open(
+        _ file: IdentityFile, deviceHalf: [UInt8], storeHalf: [UInt8], now: UInt64
+    ) throws(TresorError) -> Identity {
+        let device = try DeviceHalf(try SecretBytes(copying: deviceHalf.span))
+        guard storeHalf.count == 32 else { throw .altered }
+        return try file.open(device: device, storeHalf: try SecretBytes(copying: storeHalf.span), now: now)
+    }
+
+    /// The statement of an epoch, read whole.
+    private static func epoch(_ bytes: [UInt8]) throws(TresorError) -> Epoch {
+        var decoder = ByteDecoder(bytes)
+        let epoch = try Epoch(from: &decoder)
+        try decoder.end()
+        return epoch
+    }
+
+    /// `checkKeys` of SPEC §9.5: keys of `epoch` against its statement, and against the keys of other epochs.
+    package static func checkKeys(
+        _ keys: [UInt8], of epoch: [UInt8], in tresor: TresorID, known: [(epoch: UInt64, keys: [UInt8])]
+    ) throws(TresorError) {
+        let statement = try self.epoch(epoch)
+        let keys = try EpochKeys(epoch: statement.number, unwrapped: keys.span)
+        try keys.check(against: statement, of: tresor)
+        for other in known where other.epoch != statement.number {
+            guard try !keys.shares(keysWith: EpochKeys(epoch: other.epoch, unwrapped: other.keys.span)) else {
+                throw .altered
+            }
+        }
+    }
+
+    /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on, the last of them the one whose keys are given.
+    package static func openBackLink(
+        _ keys: [UInt8], of tresor: TresorID, epochs: [[UInt8]]
+    ) throws(TresorError) -> [(epoch: UInt64, keys: [UInt8])] {
+        var statements: [Epoch] = []
+        for bytes in epochs { statements.append(try epoch(bytes)) }
+        guard let last = statements.last else { throw .altered }
+        let own = try EpochKeys(epoch: last.number, unwrapped: keys.span)
+        var known = [own]
+        var links: [(epoch: UInt64, keys: [UInt8])] = []
+        for link in try own.openBackLink(last, of: tresor) {
+            guard let statement = statements.first(where: { $0.number == link.epoch }),
+                (try? link.check(against: statement, of: tresor)) != nil,
+                !known.contains(where: { $0.shares(keysWith: link) })
+            else {
+                guard !links.isEmpty else { throw .altered }
+                break
+            }
+            known.append(link)
+            let bytes = try link.wrapped(withHistory: true)
+            links.append((link.epoch, bytes.span.array))
+        }
+        return links
+    }
+
+    /// Opens a sealed name.
+    package static func openName(
+        _ sealed: [UInt8], contentKey: [UInt8], tresor: TresorID, epoch: UInt64, sequence: UInt64
+    ) throws(TresorError) -> (name: Name, kind: Name) {
+        var decoder = ByteDecoder(sealed)
+        let name = try SealedName(from: &decoder)
+        try decoder.end()
+        let key = try SecretKey<ContentUse>(SecretBytes(copying: contentKey.span))
+        return try name.open(with: key, tresor: tresor, epoch: epoch, sequence: sequence)
+    }
+
+    /// `openWrap` of SPEC §9.6.
+    ///
+    /// - Parameters:
+    ///   - chain: the log's chain of the member.
+    ///   - history: 0 for all, else the epoch from which the member may read.
+    /// - Returns: TK, or TK ‖ HK.
+    package static func openWrap(
+        _ bytes: [UInt8], tresor: TresorID, epoch: [UInt8], chain: CardChain, history: UInt64, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        let wrap = try Wrap(bytes)
+        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
+        let keys = try wrap.open(
+            as: identity, of: tresor, statement: try self.epoch(epoch), card: card,
+            history: history == 0 ? .all : .from(epoch: history))
+        let unwrapped = try keys.wrapped(withHistory: history == 0)
+        return unwrapped.span.array
+    }
+
+    /// `openFile` of SPEC §10.5 behind the checks of the owner and the way to the key.
+    package static func openFile(
+        _ bytes: [UInt8], contentKey: [UInt8], in state: State
+    ) throws(TresorError) -> OpenedFile {
+        let file = try SealedFile(bytes)
+        guard file.header.tresor == state.tresor, (1...max(1, state.epoch)).contains(file.header.epoch) else {
+            throw .noAccess
+        }
+        return try file.open(with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
+    }
+
+    /// A session of an identity that is open already.
+    package static func session(_ client: Client, identity: Identity) -> Session {
+        Session(client: client, identity: identity)
+    }
+
+    /// `keysOf` of SPEC §9.6, without the keys.
+    package static func checkKeys(of epoch: UInt64, in state: State, for session: Session) async throws(TresorError) {
+        _ = try await session.keys(of: epoch, in: state)
+    }
+}

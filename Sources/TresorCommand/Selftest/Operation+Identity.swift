@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorStore
+
+/// Cards, identity files and passwords.
+extension Operation {
+    static func readChain(_ input: VectorFields) throws -> VectorFields {
+        let chain = try CardChain(input.bytes("chain"))
+        return VectorFields([
+            "user": chain.user.digest.bytes, "handle": chain.handle.bytes,
+            "generation": bigEndianBytes(chain.newest.generation), "card hash": chain.newest.hash.bytes,
+            "number": Array(try chain.number().digits.utf8),
+        ])
+    }
+
+    static func compareNumber(_ input: VectorFields) throws -> VectorFields {
+        let number = try CardChain(input.bytes("chain")).number()
+        let typed = try Number(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
+        guard typed == number else { throw TresorError.unverified }
+        return VectorFields(["number": Array(number.digits.utf8)])
+    }
+
+    static func trust(_ input: VectorFields) throws -> VectorFields {
+        let client = Client(home: SelftestHome([.pins: try input.bytes("pins")]), store: MemoryStore(), clock: { 0 })
+        switch try client.trust(in: CardChain(input.bytes("chain"))) {
+        case .verified: return VectorFields(["trust": Array("verified".utf8)])
+        case .me: return VectorFields(["trust": Array("me".utf8)])
+        case .renewed, .changed, .unverified: throw TresorError.unverified
+        }
+    }
+
+    static func readIdentityFile(_ input: VectorFields) throws -> VectorFields {
+        VectorFields(["file": try IdentityFile(input.bytes("file")).bytes])
+    }
+
+    static func prepare(_ input: VectorFields) throws -> VectorFields {
+        let password = try Password(typed: input.secret("typed"))
+        return VectorFields(["prepared": password.bytes.span.array])
+    }
+
+    static func openWithPassword(_ input: VectorFields) throws -> VectorFields {
+        let file = try IdentityFile(input.bytes("file"))
+        return opened(try file.open(password: try Password(typed: input.secret("typed"))))
+    }
+
+    static func openWithKit(_ input: VectorFields) throws -> VectorFields {
+        let file = try IdentityFile(input.bytes("file"))
+        return opened(try file.open(kit: try RecoveryKit(typed: input.secret("words"))))
+    }
+
+    static func openWithDevice(_ input: VectorFields) throws -> VectorFields {
+        let file = try IdentityFile(input.bytes("file"))
+        return opened(
+            try Conformance.open(
+                file, deviceHalf: input.bytes("device half"), storeHalf: input.bytes("store half"), now: input.integer("now")))
+    }
+
+    private static func opened(_ identity: Identity) -> VectorFields {
+        VectorFields(["user": identity.user.digest.bytes, "generation": bigEndianBytes(identity.generation)])
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+
+struct SelftestCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "selftest", group: .proof, abstract: "Run the test vectors of the specification.",
+            usage: "tresor selftest [--vectors DIR] [--external DIR]",
+            discussion: """
+                Looks for vectors/ beside the program, then in the current directory. Without any, runs the published answers that \
+                are compiled in, and says so.
+                """, examples: ["tresor selftest", "tresor selftest --external ../shared/vectors"])
+    }
+
+    @Option(help: ArgumentHelp("Where the vectors lie.", valueName: "DIR"))
+    var vectors: String?
+
+    @Option(help: ArgumentHelp("Where published vectors of others lie.", valueName: "DIR"))
+    var external: String?
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let runner = Selftest(vectors: vectors, external: external)
+        let report = try await runner.run { line in try Channel.output.write(line + "\n") }
+        guard report.isSuccess else { throw Exit(code: 1) }
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+
+/// The home of a person of the vectors, for as long as a test runs.
+final class SelftestHome: Home {
+    private let objects: Mutex<[HomeObject: [UInt8]]>
+
+    init(_ objects: [HomeObject: [UInt8]] = [:]) { self.objects = Mutex(objects) }
+
+    func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
+
+    func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
+
+    func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
+
+    func logs() -> [TresorID] {
+        objects.withLock { objects in
+            objects.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } }
+        }
+    }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+}

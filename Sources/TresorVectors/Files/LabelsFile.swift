@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TresorCrypto
+
+extension VectorFile {
+    /// The registry of SPEC §16.1, and each label used.
+    static func labels() -> VectorFile {
+        let file = VectorFile("labels", section: "16.1", purpose: "the registry of labels; each used for what it is for")
+        file.addRegistry()
+        file.addHashes()
+        file.addDerivedKeys()
+        file.addSealings()
+        file.addSignatures()
+        return file
+    }
+
+    private func labels(_ use: Label.Use) -> [String] { Label.registry.filter { $0.use == use }.map(\.label.text) }
+
+    private func addRegistry() {
+        group("label")
+        for (label, use) in Label.registry {
+            let base = valid(label.text, in: ["label": ascii(label.text), "use": ascii(use.rawValue)], out: ["label": ascii(label.text)])
+            let other = use == .hash ? "seal" : "hash"
+            invalid("\(label.text) for another use", "WrongLabel", "usage", base: base, in: ["use": ascii(other)])
+        }
+        for name in ["", "tresor/v1/", "tresor/v2/seal", "tresor/v1/seal ", "Tresor/v1/seal", "tresor/v1/sea", "tresor/v1/opaque"] {
+            invalid("\"\(name)\"", "WrongLabel", "usage", base: 1, in: ["label": ascii(name)])
+        }
+    }
+
+    private func addHashes() {
+        group("hash")
+        for label in labels(.hash) {
+            let x = draw()("x", 97)
+            valid(
+                label, in: ["label": ascii(label), "x": x], mid: ["input": prefixed(ascii(label)) + x],
+                out: ["hash": hash(label, x)])
+        }
+    }
+
+    private func addDerivedKeys() {
+        group("derive")
+        for label in labels(.derive) where !["tresor/v1/seal", "tresor/v1/derive"].contains(label) {
+            let draw = draw()
+            let (key, context) = (draw("K", 32), draw("context", 32))
+            valid(label, in: ["K": key, "label": ascii(label), "context": context], out: ["key": derive(key, label, context)])
+        }
+    }
+
+    private func addSealings() {
+        group("open")
+        for label in labels(.seal) {
+            let draw = draw()
+            let (key, context, plaintext) = (draw("K", 32), draw("context", 40), draw("plaintext", 32))
+            let sealing = Sealing(key, label, context, plaintext, salt: draw("salt", 24))
+            let base = valid(
+                label, in: ["K": key, "label": ascii(label), "context": context, "sealed": sealing.bytes],
+                mid: ["okm": sealing.okm], out: ["plaintext": plaintext])
+            for other in labels(.seal) where other != label {
+                invalid("\(label) opened as \(other)", "WrongLabel", "altered", base: base, in: ["label": ascii(other)])
+            }
+        }
+    }
+
+    private func addSignatures() {
+        group("verifyLabel")
+        for label in labels(.sign) {
+            let draw = draw()
+            let (pair, x) = (SigningPair(seed: draw("seed", 32)), draw("x", 100))
+            let signature = pair.sign(label, x)
+            let base = valid(
+                label, in: ["A": pair.publicKey, "label": ascii(label), "x": x, "sig": signature],
+                mid: ["input": prefixed(ascii(label)) + x], out: ["A": pair.publicKey])
+            for other in labels(.sign) where other != label {
+                invalid("\(label) taken for \(other)", "CrossTypeSignature", "altered", base: base, in: ["label": ascii(other)])
+            }
+            invalid("S + L", "NonCanonicalS", "altered", base: base, in: ["sig": EdgeSignature.addingOrder(signature)])
+            invalid("63 bytes", "Truncated", "altered", base: base, in: ["sig": Bytes(signature.dropLast())])
+            invalid("65 bytes", "TrailingData", "altered", base: base, in: ["sig": signature + [0]])
+            invalid("another key", "WrongSigner", "altered", base: base, in: ["A": Cast.anna.newest.signing.publicKey])
+        }
+    }
+}

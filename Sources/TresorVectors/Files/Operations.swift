@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a program does with the tests of an operation, in the words of vectors/README.md.
+enum Operations {
+    static let table: [(name: String, file: String, input: String, output: String)] = [
+        (
+            "reencode", "encoding", "`magic` (which object is wanted), `object`",
+            """
+            the `object`, decoded and encoded again. `tresorC1` is a chain, `tresorF1` a sealed file in binary, of which the header and the possible size are read; nothing \
+            is opened, no entry's signature is verified
+            """
+        ),
+        ("evidence", "encoding", "`tresor`, `sequence`, `hash` (the pinned head), `verified`, `shown`", "`evidence` and `evidence hash`, SPEC §9.8"),
+        ("dearmour", "encoding", "`kind` (the words behind BEGIN), `text`", "`bytes`, SPEC §4.2"),
+        ("id", "encoding", "`id`", "`text`, SPEC §4.3"),
+        ("namedBy", "encoding", "`typed`, `id`", "`id`, if the typed characters stand for it, else `not_found`; SPEC §4.3"),
+        ("readName", "text", "`name`", "`name`, SPEC §4.4, rule of readers"),
+        ("typeName", "text", "`typed`", "`name`, SPEC §4.4, rule of writers"),
+        ("typeNumber", "text", "`typed`", "`digits` and `number-shown`, SPEC §4.5"),
+        ("readKit", "text", "`words`", "`K`, and its `words` written again; SPEC §8.2"),
+        ("readChain", "identity", "`chain`", "`user`, `handle`, `generation` (u32), `card hash` and `number` (30 digits) of the newest card; SPEC §7.3"),
+        ("compareNumber", "identity", "`chain`, `typed`", "`number`, SPEC §7.5"),
+        (
+            "trust", "identity", "`pins`, `chain`",
+            "`trust` in a home that has the pins and no identity; results other than *me* and *verified* are `unverified`; SPEC §7.5"
+        ),
+        ("readIdentityFile", "slots", "`file`", "the `file`, decoded and encoded again; SPEC §8"),
+        ("openWithKit", "slots", "`file`, `words`", "`user` and `generation` of the identity: readKit, then openSlot with the kit slot, none being `wrong_password`"),
+        ("openWithDevice", "slots", "`file`, `device half`, `store half`, `now`", "`user` and `generation`: SPEC §8.3, with the store's half and the time given"),
+        ("prepare", "password", "`typed`", "`prepared`, SPEC §8.1"),
+        ("openWithPassword", "password", "`file`, `typed`", "`user` and `generation`, SPEC §8.1"),
+        (
+            "checkKeys", "epoch", "`tresor`, `epoch` (its statement), `keys` (TK or TK ‖ HK), `known` (Links of epochs whose keys are known)",
+            "`epoch`, its number; SPEC §9.5. Another size of `keys` is `altered`"
+        ),
+        (
+            "openBackLink", "epoch", "`tresor`, `keys` (TK ‖ HK), `epochs` (statements from 1 on; the last is the one the keys are of)",
+            "`links`, SPEC §9.5"
+        ),
+        ("openName", "epoch", "`sealed name`, `TK`, `tresor`, `epoch`, `sequence`", "`name`, `kind`, SPEC §9.2"),
+        ("label", "labels", "`label`, `use`", "`label`, if it is registered with this use (SPEC §16.1), else `usage`"),
+        ("hash", "labels", "`label`, `x`", "`hash` = H(label, x)"),
+        ("verifyLabel", "labels", "`A`, `label`, `x`, `sig`", "verifyLabel(A, label, x, sig), SPEC §5.2"),
+        ("derive", "tc1", "`K`, `label`, `context`", "`key` = derive(K, label, context), SPEC §6.1"),
+        ("open", "tc1", "`K`, `label`, `context`, `sealed`", "`plaintext` = open(…), SPEC §6.4"),
+        (
+            "fold", "log",
+            "`tresor`, `log` (entries, in order, all valid), `entry`",
+            """
+            fold(tresor, log ‖ entry), SPEC §9.4: `head` = u64 sequence ‖ hash; `head time`, `epoch` u64; `rotate first` 00 or 01; `members`, by rising user id, \
+            each user ‖ role ‖ u64 history (0: all, else the epoch it begins with) ‖ u64 not-after (0: none) ‖ u64 since ‖ u64 since time ‖ admitted by
+            """
+        ),
+        ("checkKEMKey", "wrap", "`pk`", "checkKEMKey(pk), SPEC §5.4"),
+        (
+            "openWrap", "wrap",
+            """
+            `wrap`; of the state: `tresor`, `epoch` (the Epoch of that number, as the log states it), `chain` (the log's chain of me), `history` (u64, 0: all, else \
+            from); of my identity: `own chain`, `S` (newest seed), `previous` (sealed earlier seeds, newest first)
+            """, "`keys` = TK or TK ‖ HK, SPEC §9.6"
+        ),
+        (
+            "openFile", "file",
+            """
+            `tresor`, `log` (folds to the newest state), `file`, `TK` (of the header's epoch); optional: `expected tresor`, `expected record`, `expected author`, `current author` \
+            (01: wanted)
+            """,
+            """
+            openFile of SPEC §10.5 for a reader who is in, trusts the founder, and has TK: steps 1, 2, 4 (epoch), 7 to 16; epoch 0 is `no_access`. `content hash` = BLAKE2b-256(content), \
+            `content size` u64
+            """
+        ),
+    ]
+}

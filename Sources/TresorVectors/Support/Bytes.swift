@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TresorCrypto
+
+typealias Bytes = [UInt8]
+
+func u8(_ value: UInt8) -> Bytes { [value] }
+func u16(_ value: Int) -> Bytes { bigEndianBytes(UInt16(truncatingIfNeeded: value)) }
+func u32(_ value: Int) -> Bytes { bigEndianBytes(UInt32(truncatingIfNeeded: value)) }
+func u64(_ value: UInt64) -> Bytes { bigEndianBytes(value) }
+
+/// `LP(x)` of SPEC §2.
+func prefixed(_ bytes: Bytes) -> Bytes { u32(bytes.count) + bytes }
+
+func ascii(_ text: String) -> Bytes { Bytes(text.utf8) }
+
+func zeros(_ count: Int) -> Bytes { Bytes(repeating: 0, count: count) }
+
+/// Magic, version 1, suite 1.
+func preamble(_ magic: String) -> Bytes { ascii(magic) + [1, 1] }
+
+extension Bytes {
+    /// The same bytes with one bit of one byte turned.
+    func flipped(at index: Int, bit: UInt8 = 1) -> Bytes {
+        replacing(at: index, with: [self[index] ^ bit])
+    }
+
+    /// The same bytes with those from `index` on replaced.
+    func replacing(at index: Int, with other: Bytes) -> Bytes {
+        join(Bytes(self[..<index]), other, Bytes(self[(index + other.count)...]))
+    }
+
+    func at(_ offset: Int, _ count: Int) -> Bytes { Bytes(self[offset..<(offset + count)]) }
+}
+
+/// The random values of the vectors: each is named, and adding one moves no other.
+struct Draw: Sendable {
+    let file: String
+    let id: Int
+
+    func callAsFunction(_ name: String, _ count: Int) -> Bytes {
+        var drawn: Bytes = []
+        var index = 0
+        while drawn.count < count {
+            drawn += blake2b(
+                64,
+                join(prefixed(ascii("tresor vectors v1")), prefixed(ascii(file)), u32(id), prefixed(ascii(name)), u32(index)))
+            index += 1
+        }
+        return Bytes(drawn.prefix(count))
+    }
+}
+
+/// One behind another.
+func join(_ parts: Bytes...) -> Bytes { join(parts) }
+
+func join(_ parts: [Bytes]) -> Bytes { parts.reduce(into: []) { $0 += $1 } }
