@@ -30,8 +30,8 @@ struct FileOpener {
         } catch {
             guard error == .unverified else { throw await failure(error, file, input, session) }
             let state = try await workplace.client.state(of: file.header.tresor, remembering: .no)
-            let again = input.path.map { "tresor decrypt --accept-unverified \(Shell.path($0))" } ?? ""
-            try await workplace.verifyFounder(of: state, accept: acceptUnverified, hint: again)
+            try await workplace.verifyFounder(
+                of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
         do throws(TresorError) {
             return try await session.open(file, expecting: expectations)
@@ -60,10 +60,12 @@ struct FileOpener {
         }
         let handle = Shown.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
-            let name = await title(state, id: String(id))
+            let name = workplace.knownNames.names[file.header.tresor]
+            let title = name.map { Shown.name($0.bytes) } ?? String(id)
+            let word = name.map { Shell.word($0.text) } ?? String(id)
             return CommandFailure(
-                error, "\(input.shownName) is in \(name) of \(handle), which you can no longer read",
-                hints: ["ask \(handle) to run: tresor share -t \(name) \(me)"], file: input.path)
+                error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
+                hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return CommandFailure(
             error, "\(input.shownName) is not yours to read, or its author was not allowed to write it", file: input.path)
@@ -84,14 +86,17 @@ struct FileOpener {
         (try? workplace.client.identityFile().chain).map { Shell.word($0.handle.text) } ?? "YOU"
     }
 
-    private func title(_ state: State, id: String) async -> String { id }
-
     /// The line on standard error, or the object: whose it is, when, where, under which key.
     func report(
         _ opened: OpenedFile, input: InputFile, output: OutputFile?, as session: Session, json: Bool
     ) async throws {
         let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
-        let name = (try? await session.name(in: state)).map { Shown.name($0.bytes) }
+        let sealedName = try? await session.name(in: state)
+        if let sealedName, !acceptUnverified {
+            var known = workplace.knownNames
+            known.keep([opened.tresor: sealedName])
+        }
+        let name = sealedName.map { Shown.name($0.bytes) }
         let author = opened.author
         let verified = try verification(of: author.user, in: state)
         if json { return try workplace.output.object(object(opened, input, output, verified)) }
