@@ -10,14 +10,8 @@ struct RootCommand: ParsableCommand {
         DeviceCommand.self, PasswdCommand.self, RecoverCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, LogCommand.self,
-<<<<<<< HEAD
-        EncryptCommand.self, DecryptCommand.self, InspectCommand.self,
-        SelftestCommand.self, CompletionCommand.self,
-=======
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
-        CheckCommand.self,
-        CompletionCommand.self,
->>>>>>> origin/main
+        CheckCommand.self, SelftestCommand.self, CompletionCommand.self,
         HelpCommand.self,
     ]
 
