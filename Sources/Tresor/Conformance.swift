@@ -140,6 +140,11 @@ package enum Conformance {
         return try file.open(with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
     }
 
+    /// Folds a log as a home keeps it.
+    package static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> State {
+        try Fold.state(of: try CachedLog(bytes).entries, tresor: tresor)
+    }
+
     /// A session of an identity that is open already.
     package static func session(_ client: Client, identity: Identity) -> Session {
         Session(client: client, identity: identity)

@@ -10,6 +10,7 @@ enum Operation {
         case "derive": try derive(input)
         case "open": try open(input)
         case "fold": try fold(input)
+        case "foldCrowd": try foldCrowd(input)
         case "checkKEMKey": VectorFields(["pk": try XWing.PublicKey(input.bytes("pk")).bytes])
         case "openWrap": try openWrap(input)
         case "openFile": try openFile(input)

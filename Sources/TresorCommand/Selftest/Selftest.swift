@@ -58,11 +58,15 @@ struct Selftest {
         }
         let index = try Self.index(try read(directory + "/index.json"))
         var total = Report()
+        var kits = Report()
         for file in index {
-            let report = try await run(file, in: directory, line)
+            let isKit = file.name.hasPrefix("testkit/")
+            let report = try await run(file, in: directory, isKit ? { if $0.hasPrefix("  ") { try line($0) } } : line)
             total.add(report)
+            if isKit { kits.add(report) }
             if report.passed + report.failed != file.count { total.isComplete = false }
         }
+        if kits.passed + kits.failed > 0 { try line(Self.row("10.5", "testkit", kits)) }
         return try finish(total, line)
     }
 
@@ -115,9 +119,13 @@ struct Selftest {
             problems.append(error.text)
         }
         let stem = file.name.hasSuffix(".json") ? String(file.name.dropLast(5)) : file.name
-        try line("SPEC \(Self.padded(file.section, 5)) \(Self.padded(stem, 24)) \(report.passed) passed, \(report.failed) failed")
+        try line(Self.row(file.section, stem, report))
         for problem in problems.prefix(20) { try line("  \(stem): \(problem)") }
         return report
+    }
+
+    private static func row(_ section: String, _ name: String, _ report: Report) -> String {
+        "SPEC \(padded(section, 5)) \(padded(name, 26)) \(report.passed) passed, \(report.failed) failed"
     }
 
     private static func padded(_ text: String, _ count: Int) -> String {
@@ -129,6 +137,9 @@ struct Selftest {
 enum VectorFile {
     /// For each test `nil`, or what went wrong.
     static func results(_ name: String, _ bytes: [UInt8]) async throws(VectorProblem) -> [String?] {
-        try VectorSuite(bytes).cases.map { $0.run() }
+        guard !name.hasPrefix("testkit/") else { return [try TestkitFile(bytes).run(name)] }
+        guard name.hasPrefix("scenario/") else { return try VectorSuite(bytes).cases.map { $0.run() } }
+        guard let scenario = try? ScenarioRun(bytes) else { throw VectorProblem("not a scenario") }
+        return await scenario.results()
     }
 }

@@ -17,6 +17,7 @@ extension VectorFile {
         file.addEpochFaults()
         file.addPersonFaults()
         file.addFounderFaults()
+        file.addCrowd()
         return file
     }
 

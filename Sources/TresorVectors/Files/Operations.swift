@@ -51,6 +51,14 @@ enum Operations {
             each user ‖ role ‖ u64 history (0: all, else the epoch it begins with) ‖ u64 not-after (0: none) ‖ u64 since ‖ u64 since time ‖ admitted by
             """
         ),
+        (
+            "foldCrowd", "log",
+            """
+            `tresor`, `genesis`, `author` (its user id, generation 0), `founder` (Ed25519 seed), `crowd` (Ed25519 seed), `kem_key`, `handle`, `time`, `people in a grant`, `count`. \
+            Make `count` cards of generation 0, equal but for their time, `time` + 0, + 1, …, signed with `crowd`; order them by user id; behind the genesis let the founder grant them, \
+            `people in a grant` at once, the last fewer: role reader, full history, no not-after, each entry at `time`; fold
+            """, "`head`, and the number of `members` (u64)"
+        ),
         ("checkKEMKey", "wrap", "`pk`", "checkKEMKey(pk), SPEC §5.4"),
         (
             "openWrap", "wrap",

@@ -2,7 +2,7 @@
 
 /// vectors/README.md, the tables of which are generated.
 enum Readme {
-    static func text(_ files: [VectorFile]) -> String {
+    static func text(_ files: [VectorFile], _ scenarios: [Scenario], _ kitCount: Int) -> String {
         var text = """
             # Test vectors
 
@@ -30,10 +30,46 @@ enum Readme {
             text +=
                 "| `\(file.name).json` | \(file.section) | \(file.tests.count) | \(file.negativeCount) | \(file.purpose) |\n"
         }
+        for scenario in scenarios {
+            text +=
+                "| `scenario/\(scenario.name).json` | 9.8 | \(scenario.steps.count) | \(scenario.negativeCount) | \(scenario.purpose) |\n"
+        }
+        text += "| `testkit/…` | 10.5 | \(kitCount) | | whole sealed files |\n" + scenarioText + testkitText
         text += "\n## Operations\n\n| operation | file | `in` | `out` |\n|---|---|---|---|\n"
         for row in Operations.table { text += "| `\(row.name)` | `\(row.file)` | \(row.input) | \(row.output) |\n" }
         return text + rules(files)
     }
+
+    private static let scenarioText = """
+
+        ## Scenarios
+
+        `people` have a `name`, `chain`, `S`, `previous` and `identity file` (as in `openWrap`; any slot), and `pins` (a Pins object); each has a home of their own with these \
+        and nothing else. The store is empty. Each step is a test: it is done, its own `expect` must hold, and then each person's view must be the one in `views`, in \
+        the order given. `do` is
+
+        * `append`: append of SPEC §11 with `entry` (sequence and previous entry: those the entry names), `wraps` to put and `removes`, the users whose wraps go; `expect.outcome` is \
+          `done` or `conflict`,
+        * `show`: from now on the store's log is `log`; wraps stay,
+        * `wrap`: the store has `wrap` under (`user`, `epoch`), or none if there is no `wrap`,
+        * `open`: `by` opens `file` (SPEC §10.5, with step 16 if `current author`); `expect` has the BLAKE2b-256 `content hash`, or the `error`,
+        * `identity`: the home of `name` has the `identity file` and keys given,
+        * `pin`: `by` pins `chain` (SPEC §7.5).
+
+        A view is readLog (SPEC §9.8) of the `tresor`, in that person's home: an `error`; or `head` (u64 sequence ‖ hash), `epoch` (u64), `rotate first`, `role` (none: not a member), the number \
+        of `members`, `keys` (the result of keysOf of the current epoch: `ok` or the error; keys found earlier are not remembered), and `founder`, the result of founderTrust.
+
+        """
+
+    private static let testkitText = """
+
+        ## Test kit
+
+        A file of `testkit/` is text lines `name: value`, an empty line, and a sealed file, binary or armoured. `expect` is `ok` or the error; `content` the BLAKE2b-256 of what is released, \
+        or `none`; `key` TK of the header's epoch; `log` a KeptLog (SPEC §9.8); `tresor` its id; `record` and `from`, if there, what the reader expects (SPEC §10.5 step 15). \
+        It is `openFile` otherwise. Each is one test.
+
+        """
 
     private static func rules(_ files: [VectorFile]) -> String {
         var text = "\n## Rules and the tests that break them\n\n| rule | tests |\n|---|---|\n"

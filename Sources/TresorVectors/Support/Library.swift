@@ -12,22 +12,30 @@ struct Library {
             .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .labels(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
-        library.contents["index.json"] = ascii(library.index(files).text() + "\n")
-        library.contents["README.md"] = ascii(Readme.text(files))
+        let scenarios = Scenarios.all()
+        for scenario in scenarios { library.contents["scenario/\(scenario.name).json"] = ascii(scenario.json.text() + "\n") }
+        let kits = Testkit.all()
+        for kit in kits { library.contents["testkit/\(kit.name)"] = kit.bytes }
+        library.contents["index.json"] = ascii(library.index(files, scenarios, kits.map { ($0.name, $0.isNegative) }).text() + "\n")
+        library.contents["README.md"] = ascii(Readme.text(files, scenarios, kits.count))
         return library
     }
 
-    private func index(_ files: [VectorFile]) -> JSONText {
-        let rows = files.map { file in
+    private func index(_ files: [VectorFile], _ scenarios: [Scenario], _ kits: [(String, Bool)]) -> JSONText {
+        func row(_ path: String, _ section: String, _ count: Int, _ negatives: Int) -> (String, JSONText) {
             (
-                "\(file.name).json",
-                JSONText.object([
-                    ("sha256", .hex(sha256(contents["\(file.name).json"] ?? []))), ("spec", .string(file.section)),
-                    ("positives", .number(file.tests.count - file.negativeCount)), ("negatives", .number(file.negativeCount)),
+                path,
+                .object([
+                    ("sha256", .hex(sha256(contents[path] ?? []))), ("spec", .string(section)),
+                    ("positives", .number(count - negatives)), ("negatives", .number(negatives)),
                 ])
             )
         }
-        let total = files.reduce(0) { $0 + $1.tests.count }
+        let rows =
+            files.map { row("\($0.name).json", $0.section, $0.tests.count, $0.negativeCount) }
+            + scenarios.map { row("scenario/\($0.name).json", "9.8", $0.steps.count, $0.negativeCount) }
+            + kits.map { row("testkit/\($0.0)", "10.5", 1, $0.1 ? 1 : 0) }
+        let total = files.reduce(0) { $0 + $1.tests.count } + scenarios.reduce(0) { $0 + $1.steps.count } + kits.count
         return .object([("version", .number(1)), ("numberOfTests", .number(total)), ("files", .object(rows))])
     }
 

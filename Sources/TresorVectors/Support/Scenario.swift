@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCrypto
+
+/// A history, step by step, with the view that each person must have after every step.
+///
+/// What a person must see is worked out here from the entries that the store shows and the highest head each has verified; the exceptions are given by
+/// whoever writes the history.
+final class Scenario {
+    let name: String
+    let purpose: String
+    let tresor: Bytes
+    private(set) var steps: [JSONText] = []
+    private(set) var negativeCount = 0
+    private var people: [(name: String, person: Person)]
+    private let pins: [String: [Person]]
+    private var shown: [Bytes] = []
+    private var wraps: Set<[Bytes]> = []
+    private var verified: [String: (UInt64, Bytes)] = [:]
+    private let draw: Draw
+
+    /// What the view of somebody has that the entries do not say.
+    struct Exception {
+        var keys: String?
+        var founder: String?
+    }
+
+    init(
+        _ name: String, _ purpose: String, tresor: Bytes, people: [(String, Person)], pins: [String: [Person]]? = nil
+    ) {
+        self.name = name
+        self.purpose = purpose
+        self.tresor = tresor
+        self.people = people
+        self.pins = pins ?? Dictionary(uniqueKeysWithValues: people.map { ($0.0, people.map(\.1)) })
+        draw = Draw(file: "scenario/\(name)", id: 0)
+        start = people
+    }
+
+    private let start: [(name: String, person: Person)]
+
+    private func identityFile(_ person: Person) -> Bytes {
+        var writer = IdentityFileWriter(person, draw)
+        writer.slots = [writer.kitSlot(draw("K", 32))]
+        return writer.bytes
+    }
+
+    private func identity(_ name: String, _ person: Person) -> [(String, JSONText)] {
+        [
+            ("name", .string(name)), ("chain", .hex(person.chain)), ("S", .hex(person.newest.seed)),
+            ("previous", .array(person.previous.map { .hex($0) })), ("identity file", .hex(identityFile(person))),
+        ]
+    }
+
+    /// The store appends if its log ends where the entry says.
+    func append(
+        _ comment: String, _ entry: Bytes, wraps: [(Person, EpochSecret, history: Bool)] = [], removing: [Person] = [],
+        except: [String: Exception] = [:]
+    ) {
+        let previous = entry.at(50, 32)
+        let fits = (shown.last.map { hash("tresor/v1/entry-hash", $0) } ?? zeros(32)) == previous
+        let made = wraps.map { person, epoch, history in
+            (
+                person.user, epoch.number,
+                Wrapping(epoch, tresor: tresor, for: person, history: history, eseed: draw("eseed \(steps.count) \(hexText(person.user)) \(epoch.number)", 64)).bytes
+            )
+        }
+        if fits {
+            shown.append(entry)
+            for person in removing { self.wraps = self.wraps.filter { $0[0] != person.user } }
+            for wrap in made { self.wraps.insert([wrap.0, u64(wrap.1)]) }
+        }
+        add(
+            "append", comment,
+            [
+                ("entry", .hex(entry)),
+                ("wraps", .array(made.map { .object([("user", .hex($0.0)), ("epoch", .hex(u64($0.1))), ("wrap", .hex($0.2))]) })),
+                ("removes", .array(removing.map { .hex($0.user) })), ("expect", .object([("outcome", .string(fits ? "done" : "conflict"))])),
+            ], except: except, isNegative: !fits)
+    }
+
+    /// The store shows another log.
+    func show(_ comment: String, _ entries: [Bytes], except: [String: Exception] = [:]) {
+        shown = entries
+        add("show", comment, [("log", .array(entries.map { .hex($0) }))], except: except)
+    }
+
+    /// A wrap is put under somebody's name.
+    func putWrap(_ comment: String, user: Person, epoch: UInt64, _ wrap: Bytes, except: [String: Exception] = [:]) {
+        wraps.insert([user.user, u64(epoch)])
+        add(
+            "wrap", comment, [("user", .hex(user.user)), ("epoch", .hex(u64(epoch))), ("wrap", .hex(wrap))], except: except)
+    }
+
+    func deleteWrap(_ comment: String, user: Person, epoch: UInt64, except: [String: Exception] = [:]) {
+        wraps.remove([user.user, u64(epoch)])
+        add("wrap", comment, [("user", .hex(user.user)), ("epoch", .hex(u64(epoch)))], except: except)
+    }
+
+    /// Somebody opens a file.
+    func open(
+        _ comment: String, by name: String, _ file: FileSealing, content: Bytes? = nil, error: String? = nil, current: Bool = false,
+        except: [String: Exception] = [:]
+    ) {
+        var expect: [(String, JSONText)] = []
+        if let content { expect.append(("content hash", .hex(blake2b(32, content)))) }
+        if let error { expect.append(("error", .string(error))) }
+        add(
+            "open", comment,
+            [("by", .string(name)), ("file", .hex(file.bytes)), ("current author", .bool(current)), ("expect", .object(expect))], except: except,
+            isNegative: error != nil)
+    }
+
+    /// Somebody has new keys in their home.
+    func renewIdentity(_ comment: String, _ name: String, _ person: Person, except: [String: Exception] = [:]) {
+        people = people.map { $0.name == name ? (name, person) : $0 }
+        add("identity", comment, identity(name, person), except: except)
+    }
+
+    /// Somebody compares a number.
+    func pin(_ comment: String, by name: String, _ person: Person, except: [String: Exception] = [:]) {
+        add("pin", comment, [("by", .string(name)), ("chain", .hex(person.chain))], except: except)
+    }
+
+    private func add(
+        _ action: String, _ comment: String, _ members: [(String, JSONText)], except: [String: Exception] = [:], isNegative: Bool = false
+    ) {
+        var isNegative = isNegative
+        let views = people.map { name, person -> (String, JSONText) in
+            let view = view(name, person, except[name] ?? Exception())
+            if view.contains(where: { $0.0 == "error" }) || exception(except[name]) { isNegative = true }
+            return (name, .object(view))
+        }
+        if isNegative { negativeCount += 1 }
+        steps.append(
+            .object([("do", .string(action)), ("comment", .string(comment))] + members + [("views", .object(views))]))
+    }
+
+    private func exception(_ exception: Exception?) -> Bool { exception?.keys != nil }
+
+    private func view(_ name: String, _ person: Person, _ exception: Exception) -> [(String, JSONText)] {
+        guard !shown.isEmpty || verified[name] != nil else { return [("error", .string("not_found"))] }
+        var fold = Fold(tresor: TresorID(must(try required(Digest(tresor)))))
+        do throws(TresorError) {
+            for entry in shown { try fold.apply(entry) }
+        } catch {
+            return [("error", .string(error.name))]
+        }
+        if let seen = verified[name] {
+            let hashes = shown.map { hash("tresor/v1/entry-hash", $0) }
+            guard Int(seen.0) < hashes.count, hashes[Int(seen.0)] == seen.1 else { return [("error", .string("forked"))] }
+        }
+        guard let state = fold.state else { return [("error", .string("not_found"))] }
+        verified[name] = (state.head.sequence, state.head.hash.bytes)
+        let member = state.members[UserID(must(try required(Digest(person.user))))]
+        let hasWrap = wraps.contains([person.user, u64(state.epoch)])
+        let keys = member == nil || !hasWrap ? "no_access" : exception.keys ?? "ok"
+        let founder = state.founder.digest.bytes == person.user ? "me" : "verified"
+        return [
+            ("head", .hex(u64(state.head.sequence) + state.head.hash.bytes)), ("epoch", .hex(u64(state.epoch))),
+            ("rotate first", .bool(state.rotateFirst)), ("role", .string(member?.role.description ?? "none")),
+            ("members", .number(state.members.count)), ("keys", .string(keys)), ("founder", .string(exception.founder ?? founder)),
+        ]
+    }
+
+    var json: JSONText {
+        let list = start.map { name, person in
+            let pinned = (pins[name] ?? []).filter { $0.user != person.user }
+            let object = preamble("tresorP1") + join(pinned.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
+            return JSONText.object(identity(name, person) + [("pins", .hex(object))])
+        }
+        return .object([
+            ("file", .string("scenario/\(name)")), ("version", .number(1)), ("spec", .string("SPEC.md#9.8")),
+            ("schema", .string("schema/scenario.schema.json")), ("numberOfTests", .number(steps.count)), ("purpose", .string(purpose)),
+            ("tresor", .hex(tresor)), ("people", .array(list)), ("steps", .array(steps)),
+        ])
+    }
+}
