@@ -134,6 +134,9 @@ struct Judge {
 
     /// The table of SPEC §9.2: who may say what.
     private static func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
+        #if TRESOR_TESTING
+            if Weakness.allows(.role) { return true }
+        #endif
         switch body {
         case .leave, .renew: true
         case .epoch where author.role == .writer: rotateFirst && author.history == .all
