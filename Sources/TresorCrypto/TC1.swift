@@ -187,7 +187,7 @@ extension TC1 {
             #if TRESOR_TESTING
                 if Weakness.allows(.keyCommitment) { return true }
             #endif
-            unsafe sealed.extracting(saltByteCount..<prefixByteCount).withUnsafeBufferPointer { carried in
+            return unsafe sealed.extracting(saltByteCount..<prefixByteCount).withUnsafeBufferPointer { carried in
                 guard let base = carried.baseAddress else { return false }
                 return unsafe sodium_memcmp(commitment, base, commitmentByteCount) == 0
             }

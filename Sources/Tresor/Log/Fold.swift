@@ -138,9 +138,9 @@ struct Judge {
             if Weakness.allows(.role) { return true }
         #endif
         switch body {
-        case .leave, .renew: true
-        case .epoch where author.role == .writer: rotateFirst && author.history == .all
-        case .genesis, .grant, .remove, .epoch, .role, .rename: author.role == .owner
+        case .leave, .renew: return true
+        case .epoch where author.role == .writer: return rotateFirst && author.history == .all
+        case .genesis, .grant, .remove, .epoch, .role, .rename: return author.role == .owner
         }
     }
 
