@@ -42,9 +42,10 @@ final class EpochKeys: Sendable {
     /// TK, or TK ‖ HK, to be wrapped.
     func wrapped(withHistory: Bool) throws(TresorError) -> SecretBytes {
         guard !withHistory || opensHistory else { throw .noAccess }
-        return try SecretBytes(count: withHistory ? 64 : 32) { (output) throws(TresorError) in
-            copy(into: &output, at: 0, withHistory: withHistory)
-        }
+        var secret = try SecretBytes(count: withHistory ? 64 : 32)
+        var output = secret.mutableSpan
+        copy(into: &output, at: 0, withHistory: withHistory)
+        return secret
     }
 
     private func copy(into output: inout MutableSpan<UInt8>, at offset: Int, withHistory: Bool) {
