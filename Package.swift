@@ -75,6 +75,13 @@ let package = Package(
             exclude: ["scripts"],
             swiftSettings: settings
         ),
+        .target(name: "CProbe", path: "Tests/CProbe"),
+        .testTarget(
+            name: "AttackTests",
+            dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore"],
+            exclude: ["attacks.txt", "uncovered.txt"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
