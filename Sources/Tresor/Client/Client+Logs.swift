@@ -81,7 +81,16 @@ extension Client {
 
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
     private func fork(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> TresorError {
-        guard let pinned = try heads()[tresor] else { return .forked }
+        guard let divergence = try await divergence(of: tresor, verified: verified) else { return .forked }
+        try home.replace(.evidence(try divergence.name()), with: divergence.evidence.bytes)
+        return .forked
+    }
+
+    /// What this home has seen of a tresor beside what the store shows; `nil` when it has seen nothing.
+    ///
+    /// - Throws: ``TresorError/altered`` when what the store shows is no valid log.
+    func divergence(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> Divergence? {
+        guard let pinned = try heads()[tresor] else { return nil }
         var fold = Fold(tresor: tresor)
         var shown: [UInt8] = []
         var next: UInt64 = 0
@@ -95,9 +104,9 @@ extension Client {
             if page.count != Self.pageCount { break }
         }
         let known = Int(exactly: pinned.sequence).flatMap { verified.indices.contains($0) ? verified[$0] : nil }
-        let evidence = Evidence(tresor: tresor, head: pinned, verified: known ?? [], shown: shown).bytes
-        try home.replace(.evidence(try BLAKE2b.hash(.evidenceHash, evidence)), with: evidence)
-        return .forked
+        return Divergence(
+            shown: fold.state?.head,
+            evidence: Evidence(tresor: tresor, head: pinned, verified: known ?? [], shown: shown))
     }
 
     /// What the home knows of the person from whom a tresor is proved.

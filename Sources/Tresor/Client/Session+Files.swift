@@ -114,6 +114,20 @@ extension Session {
             author: identity, time: client.clock())
     }
 
+    /// Under which epoch ``reseal(_:expecting:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    ///
+    /// - Throws: what opening and sealing throw.
+    public func resealingEpoch(
+        of file: SealedFile, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> UInt64? {
+        let opened = try await open(file, expecting: expecting)
+        let state = try await client.state(of: opened.tresor)
+        try checkMayWrite(in: state)
+        guard state.rotateFirst else { return opened.epoch == state.epoch ? nil : state.epoch }
+        guard let effect = try effect(of: .rotate, in: state).epoch else { throw .noAccess }
+        return effect
+    }
+
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
     private func checkFounder(
         of file: SealedFile, in state: State, _ expecting: Expectations
