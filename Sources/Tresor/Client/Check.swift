@@ -57,6 +57,10 @@ public struct Finding: Hashable, Sendable {
         case renewed
         /// The newest entry is dated later than this machine's clock says.
         case clockBehind
+        /// A member has no wrap for an epoch they may read; `check --put-back` by who reads everything puts it again.
+        case missingWrap
+        /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
+        case surplusWrap
         /// The head of a verified log, and how old its newest entry is in seconds.
         case head(Head, age: UInt64)
     }
@@ -70,14 +74,17 @@ public struct Finding: Hashable, Sendable {
     public var level: Level {
         switch remark {
         case .fine, .head: .ok
-        case .missing, .expired, .ended, .rotateFirst, .ownerNotVerified, .renewed, .clockBehind: .warn
+        case .missing, .expired, .ended, .rotateFirst, .ownerNotVerified, .renewed, .clockBehind, .missingWrap,
+            .surplusWrap:
+            .warn
         case .failed: .bad
         }
     }
 }
 
 extension Client {
-    /// Proves what can be proved without a secret: the identity file's form, the logs of all known tresors or of some, their heads, people and dates.
+    /// Proves what can be proved without a secret: the identity file's form, the logs of all known tresors or of some, their heads, people,
+    /// dates and wraps.
     ///
     /// - Parameter tresors: `nil` for all that this home knows.
     public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
@@ -121,52 +128,30 @@ extension Client {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
             let state = try await state(of: tresor)
-            let now = clock()
-            let age = now > state.headTime ? now - state.headTime : 0
-            var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
-            if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
-            if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
-            switch try founderTrust(in: state) {
-            case .me, .verified: break
-            case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
-            case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
-            case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
-            }
-            let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
-            findings += ended.keys.sorted().map {
-                Finding(subject: .member($0, of: tresor), remark: .ended)
-            }
-            return findings
+            return try check(state) + (await checkWraps(in: state))
         } catch {
             return [Finding(subject: subject, remark: .failed(error))]
         }
     }
 
-    /// Gives a store back the entries it lost, where its log is a true beginning of the log verified here (cli: `check --put-back`).
-    ///
-    /// - Returns: how many entries were given back.
-    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know.
-    public func putBack(_ tresor: TresorID) async throws(TresorError) -> Int {
-        guard let known = try verifiedLog(of: tresor) else { throw .notFound }
-        var count = 0
-        while true {
-            let page = try await store.entries(of: tresor, from: UInt64(count), limit: 256)
-            guard count + page.count <= known.entries.count,
-                known.entries[count..<(count + page.count)].elementsEqual(page)
-            else { throw .forked }
-            count += page.count
-            if page.isEmpty { break }
+    private func check(_ state: State) throws(TresorError) -> [Finding] {
+        let subject = Finding.Subject.tresor(state.tresor)
+        let now = clock()
+        let age = now > state.headTime ? now - state.headTime : 0
+        var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
+        if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
+        if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
+        switch try founderTrust(in: state) {
+        case .me, .verified: break
+        case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
+        case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
+        case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
         }
-        let missing = known.entries.count - count
-        while count < known.entries.count {
-            let outcome = try await store.append(
-                LogChange(
-                    tresor: tresor, sequence: UInt64(count), previous: count == 0 ? nil : known.entries[count - 1],
-                    entry: known.entries[count]))
-            guard outcome == .done else { throw .busy }
-            count += 1
+        let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
+        findings += ended.keys.sorted().map {
+            Finding(subject: .member($0, of: state.tresor), remark: .ended)
         }
-        return missing
+        return findings
     }
 }
 
@@ -188,13 +173,5 @@ extension Session {
             }
         }
         return findings
-    }
-
-    /// Puts back the wraps of the current epoch for everybody who is in.
-    public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
-        let state = try await client.state(of: tresor)
-        let keys = try await keys(of: state.epoch, in: state)
-        try await client.store.putWraps(
-            try wraps(keys, for: state.members, in: state), in: tresor)
     }
 }

@@ -64,12 +64,12 @@ extension Session {
         let device = try DeviceHalf(user: identity.user)
         let id = device.id
         let storeHalf = try SecretKey<DeviceUse>()
-        try await client.store.putHalf(storeHalf.span.array, user: identity.user, device: id)
+        try await client.store.putHalf(storeHalf.span.publicBytes, user: identity.user, device: id)
         guard let kept = try await client.store.half(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(SecretBytes(copying: storeHalf.span))
         else { throw .store(.notStored) }
         let encoded = try device.encoded()
-        try client.home.replace(.deviceHalf, with: encoded.span.array)
+        try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
         let since = client.clock()
         try rewrite { (file) throws(TresorError) in
             try file.adding(
