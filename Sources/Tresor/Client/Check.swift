@@ -73,6 +73,10 @@ public struct Finding: Hashable, Sendable {
         case renewed
         /// The newest entry is dated later than this machine's clock says.
         case clockBehind
+        /// A member has no wrap for an epoch they may read; `check --put-back` by who reads everything puts it again.
+        case missingWrap
+        /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
+        case surplusWrap
         /// The head of a verified log, and how old its newest entry is in seconds.
         case head(Head, age: UInt64)
     }
@@ -97,7 +101,7 @@ extension Client {
     /// dates. What cannot be read is a finding, not an error.
     ///
     /// - Parameter tresors: `nil` for all that this home knows.
-    public func check(_ tresors: [TresorID]? = nil) async -> [Finding] {
+    public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()
         var known: [TresorID] = []
         do throws(TresorError) {
@@ -185,7 +189,8 @@ extension Client {
     private func check(_ tresor: TresorID) async -> [Finding] {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
-            return try check(try await state(of: tresor), subject)
+            let state = try await state(of: tresor)
+            return try check(state, subject) + (await checkWraps(in: state))
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {
                 return [Finding(subject: subject, remark: fork)]

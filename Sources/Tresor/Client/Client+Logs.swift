@@ -5,7 +5,7 @@ extension Client {
 
     /// Whether to keep what a log says.
     public enum Remembering: Sendable {
-        /// The head is pinned and the log cached.
+        /// The head is pinned and the log cached; a log that is new here only when its owner's number was compared, be it before a renewal.
         case yes
         /// Nothing in the home changes.
         case no
@@ -18,6 +18,13 @@ extension Client {
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> State {
+        try await log(of: tresor, remembering: remembering).state
+    }
+
+    /// The entries with the state.
+    func log(
+        of tresor: TresorID, remembering: Remembering = .yes
+    ) async throws(TresorError) -> (state: State, entries: [[UInt8]]) {
         let known = try verifiedLog(of: tresor)
         let pinned = try heads()[tresor]
         var fold = known.map { Fold(state: $0.state) } ?? Fold(tresor: tresor)
@@ -45,19 +52,30 @@ extension Client {
         if let pinned, !state.contains(pinned) {
             throw try await fork(of: tresor, verified: [])
         }
-        if remembering == .yes, pinned != state.head || known?.entries.count != entries.count {
+        if remembering == .yes, pinned != nil || isFromSomebodyKnown(state),
+            pinned != state.head || known?.entries.count != entries.count
+        {
             try remember(state, entries: entries)
         }
-        return state
+        return (state, entries)
     }
 
-    /// The log that this home has verified, folded anew; `nil` when there is none, or the cache does not lead to the pinned head.
+    private func isFromSomebodyKnown(_ state: State) -> Bool {
+        switch try? founderTrust(in: state) {
+        case .me, .verified, .renewed: true
+        case .changed, .unverified, nil: false
+        }
+    }
+
+    /// The log that this home has verified; `nil` when there is none, or the cache does not lead to the pinned head.
     func verifiedLog(of tresor: TresorID) throws(TresorError) -> (state: State, entries: [[UInt8]])? {
         guard let pinned = try heads()[tresor], let bytes = try home.read(.log(tresor)) else { return nil }
         guard let cached = try? CachedLog(bytes), let last = Int(exactly: pinned.sequence), last < cached.entries.count
         else { return nil }
         let entries = Array(cached.entries[...last])
+        if let state = folded.state(of: tresor, at: pinned, bytes: bytes) { return (state, entries) }
         guard let state = try? Fold.state(of: entries, tresor: tresor), state.head == pinned else { return nil }
+        folded.keep(state, bytes: bytes)
         return (state, entries)
     }
 
@@ -74,8 +92,10 @@ extension Client {
                 return
             }
             try heads.raise(to: state)
-            try home.replace(.log(state.tresor), with: CachedLog(entries: entries).bytes)
+            let bytes = CachedLog(entries: entries).bytes
+            try home.replace(.log(state.tresor), with: bytes)
             try home.replace(.heads, with: heads.bytes)
+            folded.keep(state, bytes: bytes)
         }
     }
 
@@ -120,10 +140,38 @@ extension Client {
             return .renewed(since: mine)
         }
         let pins = try pins()
-        if let pin = pins[state.founder], !pin.isReplaced, pin.chain.extends(chain), pin.chain.newest != chain.newest {
-            return .unverified
+        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+    }
+
+    /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
+    func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
+        guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
+        return isBehind(chain, try pins())
+    }
+
+    private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
+        guard let pin = pins[chain.user], !pin.isReplaced else { return false }
+        return pin.chain.extends(chain) && pin.chain.newest != chain.newest
+    }
+
+    /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
+    /// by the log.
+    ///
+    /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
+    ///   another card of a generation that this home knows.
+    func check(_ author: FileAuthor, in state: State, acceptingUnverified: Bool) throws(TresorError) {
+        guard let chain = state.chain(of: author.user) else { throw .altered }
+        let compared: CardChain
+        if let mine = try? identityFile().chain, mine.user == author.user {
+            compared = mine
+        } else if let pin = try pins()[author.user] {
+            compared = pin.chain
+        } else {
+            guard try pins()[handle: chain.handle] == nil else { throw .unverified }
+            return
         }
-        return try trust(in: chain, pins: pins)
+        guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
+        guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
     }
 }
 

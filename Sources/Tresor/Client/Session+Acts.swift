@@ -96,7 +96,8 @@ extension Session {
     }
 
     private func share(
-        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State, _ effect: inout Effect
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State,
+        _ effect: inout Effect
     ) throws(TresorError) {
         guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
         if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage } }
@@ -190,7 +191,8 @@ extension Session {
     public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
         let state = try await client.state(of: tresor)
         guard state.members[identity.user]?.role == .owner,
-            state.chain(of: identity.user)?.newest == identity.chain.newest, try client.founderTrust(in: state).isVerified
+            state.chain(of: identity.user)?.newest == identity.chain.newest,
+            try client.founderTrust(in: state).isVerified
         else { return state }
         let now = now(in: state)
         let ended = state.members.filter { user, member in
@@ -217,7 +219,13 @@ extension Session {
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
-                putting: draft.wraps, removingWrapsOf: effect.dismissed))
+                putting: draft.wraps, removingWrapsOf: departed(effect, in: state)))
         return try await confirm(entry, outcome, wraps: draft.wraps)
+    }
+
+    /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
+    private func departed(_ effect: Effect, in state: State) -> [UserID] {
+        guard effect.epoch != nil else { return effect.dismissed }
+        return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
     }
 }

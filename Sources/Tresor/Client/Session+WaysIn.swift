@@ -114,7 +114,7 @@ extension Session {
         try await put(storeHalf, of: id)
         try addSlot()
         let encoded = try device.encoded()
-        try client.home.replace(.deviceHalf, with: encoded.span.array)
+        try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
         // Whoever settled between the steps took this device for one that was interrupted.
         try await put(storeHalf, of: id)
         try addSlot()
@@ -130,7 +130,7 @@ extension Session {
         {
             return
         }
-        try await client.store.putHalf(half.span.array, user: identity.user, device: id)
+        try await client.store.putHalf(half.span.publicBytes, user: identity.user, device: id)
         guard let kept = try await client.store.half(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(half)
         else { throw .store(.notStored) }

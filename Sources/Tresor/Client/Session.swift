@@ -76,7 +76,7 @@ public actor Session {
         return links
     }
 
-    private func unwrap(
+    func unwrap(
         _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
         if let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all { return known }

@@ -111,7 +111,9 @@ struct Judge {
             chains: [entry.author: founder], name: State.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
             hashes: [hash], changes: [entry.author: [record(.admitted(.owner))]],
             generations: [
-                entry.author: [State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)]
+                entry.author: [
+                    State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
+                ]
             ], lastTimes: [entry.author: entry.time])
     }
 

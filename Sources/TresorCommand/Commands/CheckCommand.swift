@@ -54,7 +54,7 @@ struct CheckCommand: SurfaceCommand {
         var ids: [TresorID] = []
         for text in tresors { ids.append(try await id(text, session, workplace)) }
         guard !putBack else { return try await putBack(ids, session, workplace) }
-        for finding in await workplace.client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        for finding in try await workplace.client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
         }

@@ -171,7 +171,7 @@ import TresorStore
     @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
         let head = try await house.client.state(of: tresor).head
         evil.frozen(Int(head.sequence) + 1)
-        let findings = await house.client.check([tresor])
+        let findings = try await house.client.check([tresor])
         #expect(
             findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
         let honest = world.session(of: anna, seeing: evil.truth)
