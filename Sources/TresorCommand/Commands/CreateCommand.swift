@@ -27,6 +27,8 @@ struct CreateCommand: SurfaceCommand {
             guard error == .usage else { throw CommandFailure(error) }
             throw CommandFailure.usage("a tresor of yours is called \(Shown.name(name)) already", hints: ["tresor list"])
         }
+        var known = workplace.knownNames
+        known.keep([state.tresor: tresorName])
         guard options.json else {
             try workplace.output.line(state.tresor.description)
             workplace.output.say("\(Shown.name(name)) is made")

@@ -18,7 +18,9 @@ struct ListCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "list tresors")
         var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
         var errors: [TresorError] = []
-        for summary in try await session.tresors() {
+        let summaries = try await session.tresors()
+        workplace.remember(summaries)
+        for summary in summaries {
             let row = Row(summary, me: session.identity.user, workplace)
             if let error = row.error { errors.append(error) }
             if options.json {
@@ -44,7 +46,7 @@ struct ListCommand: SurfaceCommand {
         init(_ summary: TresorSummary, me: UserID, _ workplace: Workplace) {
             name = workplace.title(of: summary)
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
-            if let known = summary.name { object["name"] = .text(known.bytes) }
+            if let known = workplace.name(of: summary) { object["name"] = .text(known.bytes) }
             error = summary.error
             if let known = summary.state { describe(known, me, workplace) }
             if let trust = summary.founderTrust, !trust.isVerified, error == nil {

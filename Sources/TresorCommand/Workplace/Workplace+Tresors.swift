@@ -7,10 +7,12 @@ extension Workplace {
     ///
     /// - Throws: 10 for none, 64 for several, with the list.
     func tresor(_ text: String, for session: Session) async throws -> TresorSummary {
-        let found = try await session.tresors(named: text)
+        var found = try await session.tresors(named: text)
+        remember(found)
+        if found.isEmpty { found = try await session.tresors().filter { isCalled(text, $0) } }
         guard let first = found.first else {
-            let names = try await session.tresors().compactMap { $0.name?.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            let names = try await session.tresors().compactMap { name(of: $0)?.text }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
             throw CommandFailure(
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
@@ -18,7 +20,7 @@ extension Workplace {
             let list = found.map { "\(title(of: $0)) \($0.tresor.description.prefix(10))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
-                hints: found.map { "tresor … -t \($0.tresor.description.prefix(10))" })
+                hints: found.map { Again.replacing(text, with: String($0.tresor.description.prefix(10))) })
         }
         if first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
         return first
@@ -36,7 +38,27 @@ extension Workplace {
 
     /// `interventions`, or the beginning of the id where the name is not known.
     func title(of summary: TresorSummary) -> String {
-        summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+        name(of: summary).map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+    }
+
+    /// The name that can be opened, else the one this home has opened before.
+    func name(of summary: TresorSummary) -> Name? {
+        summary.name ?? knownNames.names[summary.tresor]
+    }
+
+    /// Whether a tresor that cannot be opened had the name when it could.
+    private func isCalled(_ text: String, _ summary: TresorSummary) -> Bool {
+        guard summary.name == nil, let known = name(of: summary), let typed = try? Name(typed: text) else { return false }
+        if known == typed { return true }
+        guard let state = summary.state, let owner = state.chain(of: state.founder)?.handle else { return false }
+        return typed.bytes == owner.bytes + [UInt8(ascii: "/")] + known.bytes
+    }
+
+    /// The line somebody who is out sends to the owner.
+    func askToShare(_ summary: TresorSummary, with session: Session) -> String {
+        let owner = summary.state.map { handle(of: $0.founder, in: $0) } ?? "its owner"
+        let word = name(of: summary).map { Shell.word($0.text) } ?? String(summary.tresor.description.prefix(10))
+        return "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle.text))"
     }
 
     func handle(of user: UserID, in state: State) -> String {
@@ -75,13 +97,13 @@ extension Workplace {
         let found = named.isEmpty ? everybody.filter { Base32.matches(text, $0.digest.bytes) } : named
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
             throw CommandFailure(.notFound, "\(Shown.name(text)) is not and never was in this tresor", hints: hints)
         }
         guard found.count == 1 else {
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several people here",
-                hints: found.map { "use the id \(Self.short($0))" })
+                hints: found.map { Again.replacing(text, with: Self.short($0)) })
         }
         return first
     }
