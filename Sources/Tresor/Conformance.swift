@@ -15,7 +15,8 @@ package enum Conformance {
         case .log: return try CachedLog(bytes).bytes
         case .device:
             let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
-            return encoded.span.array
+            return encoded.span.publicBytes
+        case .leftovers: return try Leftovers(bytes).bytes
         case .evidence: throw .unsupported
         }
     }
@@ -94,8 +95,8 @@ package enum Conformance {
                 break
             }
             known.append(link)
-            let bytes = try link.wrapped(withHistory: true)
-            links.append((link.epoch, bytes.span.array))
+            let bytes = try link.secret()
+            links.append((link.epoch, bytes.span.publicBytes))
         }
         return links
     }
@@ -125,8 +126,8 @@ package enum Conformance {
         let keys = try wrap.open(
             as: identity, of: tresor, statement: try self.epoch(epoch), card: card,
             history: history == 0 ? .all : .from(epoch: history))
-        let unwrapped = try keys.wrapped(withHistory: history == 0)
-        return unwrapped.span.array
+        let unwrapped = try keys.secret()
+        return unwrapped.span.publicBytes
     }
 
     /// `openFile` of SPEC §10.5 behind the checks of the owner and the way to the key.

@@ -13,6 +13,9 @@ public struct Label: Hashable, Sendable {
         bytes = Array(text.description.utf8)
     }
 
+    /// `LP(label)` of SPEC §2. No label is longer than 255 bytes.
+    package var prefixed: [UInt8] { [0, 0, 0, UInt8(bytes.count)] + bytes }
+
     /// A label of an application that uses ``TC1`` or ``SecretKey/derive(_:context:as:)`` for itself.
     ///
     /// - Parameter name: 1 to 255 printable ASCII characters, not beginning with `tresor/`.

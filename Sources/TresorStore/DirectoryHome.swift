@@ -19,8 +19,8 @@ public final class DirectoryHome: Home {
     private static let largest = 1 << 30
     private static let patience = Duration.seconds(5)
 
-    private let data: String
-    private let state: String
+    let data: String
+    let state: String
     private let swept = Mutex(false)
 
     /// A home in these directories. Nothing is opened or made yet.
@@ -122,7 +122,7 @@ public final class DirectoryHome: Home {
 }
 
 extension DirectoryHome {
-    private enum Directory: CaseIterable {
+    enum Directory: CaseIterable {
         case data, logs, evidence, state
     }
 
@@ -139,13 +139,14 @@ extension DirectoryHome {
         return try FileDescriptor.privateDirectory(data + below, creating: creating)
     }
 
-    private func place(of object: HomeObject) -> (directory: Directory, name: String) {
+    func place(of object: HomeObject) -> (directory: Directory, name: String) {
         switch object {
         case .identity: (.data, "identity")
         case .names: (.data, "names")
         case .pins: (.data, "pins")
         case .heads: (.data, "heads")
         case .deviceHalf: (.state, "device-half")
+        case .leftovers: (.data, "leftovers")
         case .log(let tresor): (.logs, tresor.digest.hexadecimal)
         case .evidence(let hash): (.evidence, hash.hexadecimal)
         }

@@ -32,7 +32,8 @@ struct ScriptTests {
             "! tresor --json lisst\njson code 65": "the value is 64",
             "exists a": "is missing",
             "cmp a b\n-- a --\nx\n-- b --\ny": "differ",
-            "kill 3": "not supported yet",
+            "kill x": "takes a number",
+            "kill 3": "has no run",
             "write a 'b": "not closed",
         ])
     func refusal(_ text: String, _ expected: String) throws {

@@ -28,7 +28,7 @@ import Testing
         var second = try BLAKE2b(outputCount: 64)
         try second.update(abc.span)
         try second.finalize(into: memory)
-        #expect(Hex.text(memory.span.array) == expected)
+        #expect(Hex.text(memory.span.publicBytes) == expected)
     }
 
     /// RFC 7693, appendix E: a hash over the hashes of 24 plain and 24 keyed inputs.
@@ -121,7 +121,11 @@ import Testing
         #expect(bigEndianBytes(UInt32(0x0102_0304)) == [1, 2, 3, 4])
         #expect(bigEndianBytes(UInt8(0xff)) == [0xff])
         #expect(bigEndianBytes(UInt64.max) == [UInt8](repeating: 0xff, count: 8))
-        #expect(lengthPrefixed([9, 8]) == [0, 0, 0, 2, 9, 8])
-        #expect(lengthPrefixed([]) == [0, 0, 0, 0])
+    }
+
+    @Test func labelsArePrefixedWithTheirWholeLength() throws {
+        for (label, _) in Label.registry { #expect(label.prefixed == lengthPrefixed(Array(label.text.utf8))) }
+        let longest = try Label(application: String(repeating: "x", count: 255))
+        #expect(longest.prefixed == [0, 0, 0, 255] + [UInt8](repeating: 0x78, count: 255))
     }
 }

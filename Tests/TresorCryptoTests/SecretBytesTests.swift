@@ -11,16 +11,16 @@ import Testing
         let source = pattern(count)
         let secret = try secret(source)
         #expect(secret.count == count)
-        let bytes = secret.span.array
+        let bytes = secret.span.publicBytes
         #expect(bytes == source)
-        let clone = try secret.clone()
-        let cloned = clone.span.array
+        let clone = try SecretBytes(copying: secret.span)
+        let cloned = clone.span.publicBytes
         #expect(cloned == source)
     }
 
     @Test func startsZeroed() throws {
         let secret = try SecretBytes(count: 5000)
-        let isZero = secret.span.array.allSatisfy { $0 == 0 }
+        let isZero = secret.span.publicBytes.allSatisfy { $0 == 0 }
         #expect(isZero)
     }
 
@@ -34,7 +34,7 @@ import Testing
 
     @Test func fillsInPlace() throws {
         let secret = try SecretBytes(count: 3) { (output) throws(TresorError) in output[1] = 7 }
-        let bytes = secret.span.array
+        let bytes = secret.span.publicBytes
         #expect(bytes == [0, 7, 0])
         let error = thrown { () throws(TresorError) in
             _ = try SecretBytes(count: 3) { (_) throws(TresorError) in throw .interrupted }
@@ -44,17 +44,17 @@ import Testing
 
     @Test func clonesAreIndependent() throws {
         var first = try secret([1, 2, 3])
-        let second = try first.clone()
+        let second = try SecretBytes(copying: first.span)
         var span = first.mutableSpan
         span[0] = 9
-        let bytes = [first.span.array, second.span.array]
+        let bytes = [first.span.publicBytes, second.span.publicBytes]
         #expect(bytes == [[9, 2, 3], [1, 2, 3]])
     }
 
     @Test func comparesEveryBit() throws {
         let source = pattern(33)
         let secret = try secret(source)
-        let same = try secret.clone()
+        let same = try SecretBytes(copying: secret.span)
         let isSame = secret.matches(same)
         #expect(isSame)
         for bit in 0..<(33 * 8) {
@@ -77,7 +77,7 @@ import Testing
 
     @Test func prefixIsCutToItsSize() throws {
         let prefix = try secret([1, 2, 3, 4]).prefix(3)
-        let bytes = prefix.span.array
+        let bytes = prefix.span.publicBytes
         #expect(bytes == [1, 2, 3])
     }
 

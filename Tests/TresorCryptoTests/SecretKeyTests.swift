@@ -12,7 +12,7 @@ import Testing
         let key: SecretKey<TestUse> = try key(keyBytes)
         let context: [UInt8] = [1, 2, 3]
         let derived: SecretKey<OtherUse> = try key.derive(.identitySign, context: context.span)
-        let text = Hex.text(derived.span.array)
+        let text = Hex.text(derived.span.publicBytes)
         #expect(text == "d04e6054f0bea3c7c6a13fb2aae48bc2eed84d89f2e53798d183dbba46504681")
         let nothing: [UInt8] = []
         let digest = try key.deriveDigest(.kitLocator, context: nothing.span)
@@ -27,11 +27,11 @@ import Testing
 
     @Test func A13_everyLabelDerivesItsOwnKey() throws {
         let key = try SecretKey<TestUse>()
-        var seen: Set<[UInt8]> = [key.span.array]
+        var seen: Set<[UInt8]> = [key.span.publicBytes]
         for (label, _) in Label.registry {
             for context in [[], [0], [1]] as [[UInt8]] {
                 let derived: SecretKey<OtherUse> = try key.derive(label, context: context.span)
-                let isNew = seen.insert(derived.span.array).inserted
+                let isNew = seen.insert(derived.span.publicBytes).inserted
                 #expect(isNew, "\(label.text)")
                 let commitment = try key.commitment(label, prefix: context)
                 #expect(seen.insert(commitment.bytes).inserted, "\(label.text)")
@@ -51,7 +51,7 @@ import Testing
         var seen: Set<[UInt8]> = []
         for _ in 0..<1000 {
             let key = try SecretKey<TestUse>()
-            let isNew = seen.insert(key.span.array).inserted
+            let isNew = seen.insert(key.span.publicBytes).inserted
             #expect(isNew)
         }
     }
@@ -67,7 +67,7 @@ import Testing
     @Test func copiesIntoItsPlace() throws {
         let key: SecretKey<TestUse> = try key(keyBytes)
         let whole = try SecretBytes(count: 40) { (output) throws(TresorError) in key.copy(into: &output, at: 8) }
-        let bytes = whole.span.array
+        let bytes = whole.span.publicBytes
         #expect(bytes == [UInt8](repeating: 0, count: 8) + keyBytes)
     }
 }

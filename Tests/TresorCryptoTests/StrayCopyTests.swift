@@ -13,7 +13,7 @@
                 let secret = try random()
                 let before = MemoryScan.strayCopies(of: secret)
                 #expect(before == 0)
-                let copy = secret.span.array
+                let copy = secret.span.publicBytes
                 let after = MemoryScan.strayCopies(of: secret)
                 #expect(after == 1)
                 withExtendedLifetime(copy) {}

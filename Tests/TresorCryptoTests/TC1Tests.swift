@@ -19,7 +19,7 @@ import Testing
         let opened = try TC1.open(sealed.span, with: key, label: .fileSeal, context: context.span)
         #expect(opened == plaintext)
         let secret = try TC1.openSecret(sealed.span, with: key, label: .fileSeal, context: context.span)
-        let secretBytes = secret.span.array
+        let secretBytes = secret.span.publicBytes
         #expect(secretBytes == plaintext)
     }
 
@@ -71,7 +71,7 @@ import Testing
         let key = try SecretKey<TestUse>()
         let sealed = try TC1.seal(context.span, with: key, label: .fileSeal, context: context.span)
         for bit in 0..<256 {
-            var bytes = key.span.array
+            var bytes = key.span.publicBytes
             bytes[bit / 8] ^= 1 << UInt8(bit % 8)
             let other: SecretKey<TestUse> = try TresorCryptoTests.key(bytes)
             let error = openingError(sealed, with: other, context: context)

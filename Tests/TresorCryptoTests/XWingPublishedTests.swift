@@ -71,7 +71,7 @@ import Testing
     @Test func wrapsInTheStandardForm() throws {
         let seed = try SecretKey<KEMUse>()
         let info = pattern(20)
-        let library = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed.span.array, publicKey: nil)
+        let library = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed.span.publicBytes, publicKey: nil)
         let suite = HPKE.Ciphersuite(kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
         let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         var recipient = try HPKE.Recipient(
@@ -83,7 +83,7 @@ import Testing
         let opened = try XWing.unwrap(
             XWing.Wrapped(encapsulated: Array(sender.encapsulatedKey), ciphertext: Array(ciphertext)), seed: seed,
             info: info)
-        let plaintext = opened.span.array
+        let plaintext = opened.span.publicBytes
         #expect(plaintext == pattern(32))
     }
 

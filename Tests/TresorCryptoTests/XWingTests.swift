@@ -21,7 +21,7 @@ import Testing
         #expect(wrapped.encapsulated.count == XWing.encapsulatedByteCount)
         #expect(wrapped.ciphertext.count == count + 16)
         let opened = try XWing.unwrap(wrapped, seed: seed, info: info)
-        let bytes = opened.span.array
+        let bytes = opened.span.publicBytes
         #expect(bytes == plaintext)
     }
 
@@ -62,7 +62,7 @@ import Testing
         let seed = try SecretKey<KEMUse>()
         let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         for bit in stride(from: 0, to: 256, by: 8) {
-            var bytes = seed.span.array
+            var bytes = seed.span.publicBytes
             bytes[bit / 8] ^= 1
             let other: SecretKey<KEMUse> = try key(bytes)
             let error = unwrapError(wrapped, seed: other, info: info)

@@ -27,6 +27,7 @@ import Tresor
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
         case .deviceHalf: "state/device-half"
+        case .leftovers: "deep/data/leftovers"
         case .log(let id): "deep/data/logs/" + id.digest.bytes.map { String(format: "%02x", $0) }.joined()
         case .evidence(let hash): "deep/data/evidence/" + hash.bytes.map { String(format: "%02x", $0) }.joined()
         }

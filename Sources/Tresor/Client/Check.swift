@@ -25,6 +25,8 @@ public struct Finding: Hashable, Sendable {
 
     /// What was looked at.
     public enum Subject: Hashable, Sendable {
+        /// What the home keeps besides the identity.
+        case home
         /// The identity file.
         case identity
         /// A remembered device.
@@ -47,6 +49,20 @@ public struct Finding: Hashable, Sendable {
         case failed(TresorError)
         /// A device opens no longer.
         case expired
+        /// The half of a key that lies here belongs to no slot of the identity file.
+        case withoutSlot
+        /// The store has no half for this device.
+        case withoutStoreHalf
+        /// There is no recovery kit.
+        case withoutKit
+        /// The store has no copy that the recovery kit opens.
+        case withoutKitCopy
+        /// The store does not have this person's newest card.
+        case notPublished
+        /// A change of the ways in was interrupted; repeat it.
+        case interrupted
+        /// The store shows another history of a tresor than was seen here. Both sides are kept as evidence under this hash.
+        case forked(seen: Head, shown: Head?, evidence: Digest)
         /// A member's date has passed; an owner's next act removes them.
         case ended
         /// The key must be changed before the next writing.
@@ -57,6 +73,10 @@ public struct Finding: Hashable, Sendable {
         case renewed
         /// The newest entry is dated later than this machine's clock says.
         case clockBehind
+        /// A member has no wrap for an epoch they may read; `check --put-back` by who reads everything puts it again.
+        case missingWrap
+        /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
+        case surplusWrap
         /// The head of a verified log, and how old its newest entry is in seconds.
         case head(Head, age: UInt64)
     }
@@ -70,43 +90,92 @@ public struct Finding: Hashable, Sendable {
     public var level: Level {
         switch remark {
         case .fine, .head: .ok
-        case .missing, .expired, .ended, .rotateFirst, .ownerNotVerified, .renewed, .clockBehind: .warn
-        case .failed: .bad
+        case .failed, .forked: .bad
+        default: .warn
         }
     }
 }
 
 extension Client {
-    /// Proves what can be proved without a secret: the identity file's form, the logs of all known tresors or of some, their heads, people and dates.
+    /// Proves what can be proved without a secret: the identity file's form, its ways in, the logs of all known tresors or of some, their heads, people and
+    /// dates. What cannot be read is a finding, not an error.
     ///
     /// - Parameter tresors: `nil` for all that this home knows.
     public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
-        var findings = checkIdentity()
-        for pin in try pinnedPeople() where !pin.isReplaced {
-            findings.append(await check(pin))
+        var findings = await checkIdentity()
+        var known: [TresorID] = []
+        do throws(TresorError) {
+            for pin in try pinnedPeople() where !pin.isReplaced { findings.append(await check(pin)) }
+            known = try knownTresors()
+            if try hasLeftovers() { findings.append(Finding(subject: .home, remark: .interrupted)) }
+        } catch {
+            findings.append(Finding(subject: .home, remark: .failed(error)))
         }
-        let known = try knownTresors()
-        for tresor in tresors ?? known {
-            findings += await check(tresor)
-        }
+        for tresor in tresors ?? known { findings += await check(tresor) }
         return findings
     }
 
-    private func checkIdentity() -> [Finding] {
+    private func checkIdentity() async -> [Finding] {
+        let file: IdentityFile
         do throws(TresorError) {
-            let file = try identityFile()
-            let devices = file.devices.map { device in
-                Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
-            }
-            return [Finding(subject: .identity, remark: .fine)] + devices
+            file = try identityFile()
         } catch {
             return [Finding(subject: .identity, remark: error == .notFound ? .missing : .failed(error))]
+        }
+        var findings = [Finding(subject: .identity, remark: .fine)]
+        do throws(TresorError) {
+            findings += try await checkCard(file.chain)
+            findings += try await checkKit(file)
+        } catch {
+            findings.append(Finding(subject: .identity, remark: .failed(error)))
+        }
+        findings += file.devices.map { device in
+            Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
+        }
+        return findings + (await checkDeviceHalf(file))
+    }
+
+    private func checkCard(_ chain: CardChain) async throws(TresorError) -> [Finding] {
+        let present = try await store.card(of: chain.user)
+        guard present != chain.bytes else { return [] }
+        let subject = Finding.Subject.person(chain.user)
+        guard let present, let shown = try? CardChain(present), !chain.extends(shown) else {
+            return [Finding(subject: subject, remark: .notPublished)]
+        }
+        return [Finding(subject: subject, remark: .failed(.forked))]
+    }
+
+    private func checkKit(_ file: IdentityFile) async throws(TresorError) -> [Finding] {
+        guard let locator = file.kitLocator else { return [Finding(subject: .identity, remark: .withoutKit)] }
+        let copy = try await store.kitCopy(locator: locator).flatMap { try? IdentityFile($0) }
+        guard copy?.chain == file.chain, copy?.kitLocator == locator else {
+            return [Finding(subject: .identity, remark: .withoutKitCopy)]
+        }
+        return []
+    }
+
+    private func checkDeviceHalf(_ file: IdentityFile) async -> [Finding] {
+        do throws(TresorError) {
+            guard let half = try deviceHalf() else { return [] }
+            let subject = Finding.Subject.device(half.id)
+            guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
+                return [Finding(subject: subject, remark: .withoutSlot)]
+            }
+            guard try await store.half(user: half.user, device: half.id) != nil else {
+                return [Finding(subject: subject, remark: .withoutStoreHalf)]
+            }
+            return []
+        } catch {
+            return [Finding(subject: .home, remark: .failed(error))]
         }
     }
 
     private func check(_ pin: Pin) async -> Finding {
         let subject = Finding.Subject.person(pin.chain.user)
         do throws(TresorError) {
+            for offered in try await offeredChains(handle: pin.chain.handle) where offered.user != pin.chain.user {
+                return Finding(subject: subject, remark: .failed(.unverified))
+            }
             switch try await person(pin.chain.user).trust {
             case .me, .verified: return Finding(subject: subject, remark: .fine)
             case .renewed: return Finding(subject: subject, remark: .renewed)
@@ -121,52 +190,37 @@ extension Client {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
             let state = try await state(of: tresor)
-            let now = clock()
-            let age = now > state.headTime ? now - state.headTime : 0
-            var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
-            if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
-            if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
-            switch try founderTrust(in: state) {
-            case .me, .verified: break
-            case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
-            case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
-            case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
-            }
-            let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
-            findings += ended.keys.sorted().map {
-                Finding(subject: .member($0, of: tresor), remark: .ended)
-            }
-            return findings
+            return try check(state, subject) + (await checkWraps(in: state))
         } catch {
+            if error == .forked, let fork = try? await fork(of: tresor) {
+                return [Finding(subject: subject, remark: fork)]
+            }
             return [Finding(subject: subject, remark: .failed(error))]
         }
     }
 
-    /// Gives a store back the entries it lost, where its log is a true beginning of the log verified here (cli: `check --put-back`).
-    ///
-    /// - Returns: how many entries were given back.
-    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know.
-    public func putBack(_ tresor: TresorID) async throws(TresorError) -> Int {
-        guard let known = try verifiedLog(of: tresor) else { throw .notFound }
-        var count = 0
-        while true {
-            let page = try await store.entries(of: tresor, from: UInt64(count), limit: 256)
-            guard count + page.count <= known.entries.count,
-                known.entries[count..<(count + page.count)].elementsEqual(page)
-            else { throw .forked }
-            count += page.count
-            if page.isEmpty { break }
+    private func check(_ state: State, _ subject: Finding.Subject) throws(TresorError) -> [Finding] {
+        let now = clock()
+        let age = now > state.headTime ? now - state.headTime : 0
+        var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
+        if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
+        if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
+        switch try founderTrust(in: state) {
+        case .me, .verified: break
+        case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
+        case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
+        case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
         }
-        let missing = known.entries.count - count
-        while count < known.entries.count {
-            let outcome = try await store.append(
-                LogChange(
-                    tresor: tresor, sequence: UInt64(count), previous: count == 0 ? nil : known.entries[count - 1],
-                    entry: known.entries[count]))
-            guard outcome == .done else { throw .busy }
-            count += 1
-        }
-        return missing
+        let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
+        return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
+    }
+
+    /// Both heads, where a store shows another history.
+    private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
+        let entries = try verifiedLog(of: tresor)?.entries ?? []
+        guard let divergence = try await divergence(of: tresor, verified: entries) else { return nil }
+        return .forked(
+            seen: divergence.evidence.head, shown: divergence.shown, evidence: try divergence.name())
     }
 }
 
@@ -188,13 +242,5 @@ extension Session {
             }
         }
         return findings
-    }
-
-    /// Puts back the wraps of the current epoch for everybody who is in.
-    public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
-        let state = try await client.state(of: tresor)
-        let keys = try await keys(of: state.epoch, in: state)
-        try await client.store.putWraps(
-            try wraps(keys, for: state.members, in: state), in: tresor)
     }
 }

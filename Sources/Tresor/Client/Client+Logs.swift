@@ -5,7 +5,7 @@ extension Client {
 
     /// Whether to keep what a log says.
     public enum Remembering: Sendable {
-        /// The head is pinned and the log cached.
+        /// The head is pinned and the log cached; a log that is new here only when its owner's number was compared, be it before a renewal.
         case yes
         /// Nothing in the home changes.
         case no
@@ -18,6 +18,13 @@ extension Client {
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> State {
+        try await log(of: tresor, remembering: remembering).state
+    }
+
+    /// The entries with the state.
+    func log(
+        of tresor: TresorID, remembering: Remembering = .yes
+    ) async throws(TresorError) -> (state: State, entries: [[UInt8]]) {
         #if TRESOR_TESTING
             if Weakness.allows(.head) { try home.delete(.heads) }
         #endif
@@ -48,19 +55,30 @@ extension Client {
         if let pinned, !state.contains(pinned) {
             throw try await fork(of: tresor, verified: [])
         }
-        if remembering == .yes, pinned != state.head || known?.entries.count != entries.count {
+        if remembering == .yes, pinned != nil || isFromSomebodyKnown(state),
+            pinned != state.head || known?.entries.count != entries.count
+        {
             try remember(state, entries: entries)
         }
-        return state
+        return (state, entries)
     }
 
-    /// The log that this home has verified, folded anew; `nil` when there is none, or the cache does not lead to the pinned head.
+    private func isFromSomebodyKnown(_ state: State) -> Bool {
+        switch try? founderTrust(in: state) {
+        case .me, .verified, .renewed: true
+        case .changed, .unverified, nil: false
+        }
+    }
+
+    /// The log that this home has verified; `nil` when there is none, or the cache does not lead to the pinned head.
     func verifiedLog(of tresor: TresorID) throws(TresorError) -> (state: State, entries: [[UInt8]])? {
         guard let pinned = try heads()[tresor], let bytes = try home.read(.log(tresor)) else { return nil }
         guard let cached = try? CachedLog(bytes), let last = Int(exactly: pinned.sequence), last < cached.entries.count
         else { return nil }
         let entries = Array(cached.entries[...last])
+        if let state = folded.state(of: tresor, at: pinned, bytes: bytes) { return (state, entries) }
         guard let state = try? Fold.state(of: entries, tresor: tresor), state.head == pinned else { return nil }
+        folded.keep(state, bytes: bytes)
         return (state, entries)
     }
 
@@ -77,14 +95,25 @@ extension Client {
                 return
             }
             try heads.raise(to: state)
-            try home.replace(.log(state.tresor), with: CachedLog(entries: entries).bytes)
+            let bytes = CachedLog(entries: entries).bytes
+            try home.replace(.log(state.tresor), with: bytes)
             try home.replace(.heads, with: heads.bytes)
+            folded.keep(state, bytes: bytes)
         }
     }
 
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
     private func fork(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> TresorError {
-        guard let pinned = try heads()[tresor] else { return .forked }
+        guard let divergence = try await divergence(of: tresor, verified: verified) else { return .forked }
+        try home.replace(.evidence(try divergence.name()), with: divergence.evidence.bytes)
+        return .forked
+    }
+
+    /// What this home has seen of a tresor beside what the store shows; `nil` when it has seen nothing.
+    ///
+    /// - Throws: ``TresorError/altered`` when what the store shows is no valid log.
+    func divergence(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> Divergence? {
+        guard let pinned = try heads()[tresor] else { return nil }
         var fold = Fold(tresor: tresor)
         var shown: [UInt8] = []
         var next: UInt64 = 0
@@ -98,9 +127,9 @@ extension Client {
             if page.count != Self.pageCount { break }
         }
         let known = Int(exactly: pinned.sequence).flatMap { verified.indices.contains($0) ? verified[$0] : nil }
-        let evidence = Evidence(tresor: tresor, head: pinned, verified: known ?? [], shown: shown).bytes
-        try home.replace(.evidence(try BLAKE2b.hash(.evidenceHash, evidence)), with: evidence)
-        return .forked
+        return Divergence(
+            shown: fold.state?.head,
+            evidence: Evidence(tresor: tresor, head: pinned, verified: known ?? [], shown: shown))
     }
 
     /// What the home knows of the person from whom a tresor is proved.
@@ -114,10 +143,38 @@ extension Client {
             return .renewed(since: mine)
         }
         let pins = try pins()
-        if let pin = pins[state.founder], !pin.isReplaced, pin.chain.extends(chain), pin.chain.newest != chain.newest {
-            return .unverified
+        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+    }
+
+    /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
+    func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
+        guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
+        return isBehind(chain, try pins())
+    }
+
+    private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
+        guard let pin = pins[chain.user], !pin.isReplaced else { return false }
+        return pin.chain.extends(chain) && pin.chain.newest != chain.newest
+    }
+
+    /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
+    /// by the log.
+    ///
+    /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
+    ///   another card of a generation that this home knows.
+    func check(_ author: FileAuthor, in state: State, acceptingUnverified: Bool) throws(TresorError) {
+        guard let chain = state.chain(of: author.user) else { throw .altered }
+        let compared: CardChain
+        if let mine = try? identityFile().chain, mine.user == author.user {
+            compared = mine
+        } else if let pin = try pins()[author.user] {
+            compared = pin.chain
+        } else {
+            guard try pins()[handle: chain.handle] == nil else { throw .unverified }
+            return
         }
-        return try trust(in: chain, pins: pins)
+        guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
+        guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
     }
 }
 

@@ -114,7 +114,7 @@ extension Client {
         }
     }
 
-    private func offeredChains(handle: Name) async throws(TresorError) -> [CardChain] {
+    func offeredChains(handle: Name) async throws(TresorError) -> [CardChain] {
         var chains: [CardChain] = []
         for bytes in try await store.cards(handle: handle.bytes) {
             let chain = try CardChain(bytes)

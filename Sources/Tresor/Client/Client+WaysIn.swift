@@ -26,17 +26,24 @@ extension Client {
         return Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: now))
     }
 
-    /// Destroys this device's half, then the store's. Needs no password and is repeatable: without the half here, nothing is done.
+    /// Destroys this device's half, then the store's. Needs no password and is repeatable.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when the store's half could not be deleted; the half here is gone all the same.
+    /// - Throws: ``TresorError/store(_:)`` when the store's half could not be deleted; the half here is gone all the same, and repeating this
+    ///   deletes the store's.
     public func forgetDevice() async throws(TresorError) {
-        let half = try? deviceHalf()
-        try home.delete(.deviceHalf)
-        guard let half else { return }
-        try await store.deleteHalves(user: half.user, devices: [half.id])
+        try destroyDeviceHalf()
+        try await settleWaysIn()
     }
 
-    private func deviceHalf() throws(TresorError) -> DeviceHalf? {
+    /// Destroys this device's half alone, and notes that the store's has to follow: for when the store cannot be reached.
+    public func destroyDeviceHalf() throws(TresorError) {
+        if let half = try? deviceHalf() {
+            try note(devices: [Leftovers.Device(user: half.user, id: half.id)], slots: [half.id])
+        }
+        try home.delete(.deviceHalf)
+    }
+
+    func deviceHalf() throws(TresorError) -> DeviceHalf? {
         guard let bytes = try home.read(.deviceHalf) else { return nil }
         return try DeviceHalf(try SecretBytes(copying: bytes.span))
     }
@@ -62,19 +69,17 @@ extension Client {
     public func recover(
         kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
-        if let present = try home.read(.identity) {
-            let file = try IdentityFile(present)
-            let identity = try file.open(kit: kit)
-            try replaceIdentity(
-                present,
-                with: try file.settingPassword(newPassword, cost: cost, time: clock(), identity: identity))
-            return (Session(client: self, identity: identity), false)
+        if try home.read(.identity) != nil {
+            let session = Session(client: self, identity: try identityFile().open(kit: kit))
+            try session.changePassword(to: newPassword, cost: cost)
+            return (session, false)
         }
         guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
         let identity = try copy.open(kit: kit)
         try await store.deleteHalves(user: identity.user, devices: nil)
-        let file = try copy.settingPassword(newPassword, cost: cost, time: clock(), identity: identity)
+        let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
+        let file = try copy.settingPassword(slot, identity: identity)
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .busy }
             try home.replace(.identity, with: file.bytes)

@@ -9,6 +9,8 @@ public struct Client: Sendable {
     public let store: any Store
     /// Seconds since 1970.
     public let clock: @Sendable () -> UInt64
+    /// What this process has folded already.
+    let folded = LogCache()
 
     /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
     ///   read as its latest time.

@@ -84,3 +84,15 @@ struct Evidence: Hashable, Sendable {
         return encoder.bytes
     }
 }
+
+/// A store that shows another history than this home has seen.
+struct Divergence: Hashable, Sendable {
+    /// Where the store's log ends; `nil` when it shows none.
+    let shown: Head?
+    let evidence: Evidence
+
+    /// Under what the home keeps the evidence.
+    func name() throws(TresorError) -> Digest {
+        try BLAKE2b.hash(.evidenceHash, evidence.bytes)
+    }
+}

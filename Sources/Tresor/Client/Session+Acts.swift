@@ -219,7 +219,13 @@ extension Session {
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
-                putting: draft.wraps, removingWrapsOf: effect.dismissed))
+                putting: draft.wraps, removingWrapsOf: departed(effect, in: state)))
         return try await confirm(entry, outcome, wraps: draft.wraps)
+    }
+
+    /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
+    private func departed(_ effect: Effect, in state: State) -> [UserID] {
+        guard effect.epoch != nil else { return effect.dismissed }
+        return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
     }
 }

@@ -46,9 +46,7 @@ extension Session {
         guard fromNow else {
             let keys = try await keys(of: state.epoch, in: state)
             let grant = Grant(people: people, role: role, notAfter: notAfter, fromNow: nil)
-            var wraps: [StoredWrap] = []
-            for chain in people { wraps.append(try wrap(keys, for: chain, history: .all, in: state)) }
-            return Draft(body: .grant(grant), wraps: wraps)
+            return Draft(body: .grant(grant), wraps: try wraps(keys, for: people.map { ($0, .all) }, in: state))
         }
         let next = try await nextEpoch(in: state)
         let (name, kind) = try await nameAndKind(in: state)
@@ -56,10 +54,10 @@ extension Session {
         let grant = Grant(
             people: people, role: role, notAfter: notAfter,
             fromNow: Grant.FromNow(epoch: next.statement, sealedName: sealedName))
-        var wraps = try wraps(next.keys, for: state.members, in: state)
-        for chain in people {
-            wraps.append(try wrap(next.keys, for: chain, history: .from(epoch: next.keys.epoch), in: state))
-        }
+        let history = History.from(epoch: next.keys.epoch)
+        let wraps =
+            try self.wraps(next.keys, for: state.members, in: state)
+            + self.wraps(next.keys, for: people.map { ($0, history) }, in: state)
         return Draft(body: .grant(grant), wraps: wraps)
     }
 
@@ -105,18 +103,24 @@ extension Session {
     func wraps(
         _ keys: EpochKeys, for members: [UserID: Member], in state: State
     ) throws(TresorError) -> [StoredWrap] {
-        var wraps: [StoredWrap] = []
+        var people: [(chain: CardChain, history: History)] = []
         for (user, member) in members.sorted(by: { $0.key < $1.key }) {
             guard let chain = state.chain(of: user) else { throw .altered }
-            wraps.append(try wrap(keys, for: chain, history: member.history, in: state))
+            people.append((chain, member.history))
         }
-        return wraps
+        return try wraps(keys, for: people, in: state)
     }
 
-    private func wrap(
-        _ keys: EpochKeys, for chain: CardChain, history: History, in state: State
-    ) throws(TresorError) -> StoredWrap {
-        let wrap = try Wrap(keys, of: state.tresor, for: chain.newest, user: chain.user, history: history)
-        return StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes)
+    private func wraps(
+        _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], in state: State
+    ) throws(TresorError) -> [StoredWrap] {
+        let secret = try keys.secret()
+        var wraps: [StoredWrap] = []
+        for (chain, history) in people {
+            let wrap = try Wrap(
+                secret.span, epoch: keys.epoch, of: state.tresor, for: chain.newest, user: chain.user, history: history)
+            wraps.append(StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes))
+        }
+        return wraps
     }
 }

@@ -36,12 +36,18 @@ extension Session {
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
 
-    /// The state to write at: one in which this person may, rotated before if it is marked so, by whoever is faster.
+    /// The state to write at: one in which this person may, where an owner has put out whose date has passed, rotated before if it is marked so, by
+    /// whoever is faster.
     private func writableState(of tresor: TresorID) async throws(TresorError) -> State {
         for _ in 0..<4 {
-            let state = try await client.state(of: tresor)
-            try checkMayWrite(in: state)
-            guard state.rotateFirst else { return state }
+            do throws(TresorError) {
+                let state = try await settle(tresor)
+                try checkMayWrite(in: state)
+                guard state.rotateFirst else { return state }
+            } catch {
+                guard error == .busy else { throw error }
+                continue
+            }
             do throws(TresorError) {
                 try await perform(.rotate, on: tresor)
             } catch {
@@ -76,6 +82,9 @@ extension Session {
         try checkFounder(of: file, in: state, expecting)
         let keys = try await keys(of: file.header.epoch, in: state)
         let opened = try file.open(with: keys, in: state)
+        for author in [opened.sealer, opened.author] {
+            try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
+        }
         guard expecting.tresor == nil || expecting.tresor == opened.tresor,
             expecting.record == nil || expecting.record == opened.record,
             expecting.author == nil || expecting.author == opened.author.user
@@ -115,6 +124,20 @@ extension Session {
             author: identity, time: client.clock())
     }
 
+    /// Under which epoch ``reseal(_:expecting:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    ///
+    /// - Throws: what opening and sealing throw.
+    public func resealingEpoch(
+        of file: SealedFile, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> UInt64? {
+        let opened = try await open(file, expecting: expecting)
+        let state = try await client.state(of: opened.tresor)
+        try checkMayWrite(in: state)
+        guard state.rotateFirst else { return opened.epoch == state.epoch ? nil : state.epoch }
+        guard let effect = try effect(of: .rotate, in: state).epoch else { throw .noAccess }
+        return effect
+    }
+
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
     private func checkFounder(
         of file: SealedFile, in state: State, _ expecting: Expectations
@@ -122,6 +145,7 @@ extension Session {
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
         case .unverified where expecting.acceptingUnverified: break
+        case .unverified where try client.isKnownFromBefore(state): break
         case .renewed(let pinned):
             let generation = state.generation(of: state.founder, at: file.header.head.sequence)
             guard expecting.acceptingUnverified || (generation ?? .max) <= pinned.newest.generation else {

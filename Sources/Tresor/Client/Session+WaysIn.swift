@@ -1,27 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Changing the ways in (SPEC §8.4). Each change replaces the identity file in one step.
+/// Changing the ways in (SPEC §8.4). Each change replaces the identity file in one step; what it must take away afterwards is noted before.
 extension Session {
-    /// Changes the identity file to what `change` makes of it.
+    /// Changes the identity file, as it is at that moment, to what `change` makes of it. Slots known to be dead go with it.
     private nonisolated func rewrite(
         _ change: (IdentityFile) throws(TresorError) -> IdentityFile
     ) throws(TresorError) {
-        guard let present = try client.home.read(.identity) else { throw .notFound }
-        let file = try IdentityFile(present)
-        guard file.chain == identity.chain else { throw .busy }
-        try client.replaceIdentity(present, with: try change(file))
+        try client.home.exclusively { () throws(TresorError) in
+            let file = try client.identityFile()
+            guard file.chain == identity.chain else { throw .busy }
+            try file.prove(with: identity)
+            let half = try client.deviceHalf()?.id
+            let dead = try client.leftovers().slots.filter { $0 != half }
+            let changed = try change(try file.removing(Array(dead), identity: identity))
+            guard changed.bytes != file.bytes else { return }
+            try client.home.replace(.identity, with: changed.bytes)
+        }
     }
 
     /// Sets another password. Only the password's slot is rewritten. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/busy`` when the identity file changed meanwhile.
+    /// - Throws: ``TresorError/busy`` when the identity was renewed meanwhile; ``TresorError/altered`` when the identity file is not what its owner wrote.
     public nonisolated func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
     ) throws(TresorError) {
         let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
+        try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
+    }
+
+    /// Sets another password and ends all remembered devices, in one step. Blocks for about a second.
+    ///
+    /// - Throws: what ``changePassword(to:cost:)`` throws; ``TresorError/store(_:)`` when the halves could not be deleted: nothing is changed then.
+    public func changePasswordEndingDevices(
+        to password: borrowing Password, cost: Argon2id.Cost
+    ) async throws(TresorError) {
+        let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
+        try await client.store.deleteHalves(user: identity.user, devices: nil)
         try rewrite { (file) throws(TresorError) in
-            try file.replacing(identity: identity, slot) { if case .password = $0 { true } else { false } }
+            try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
         }
+        try await dropDeadHalf()
     }
 
     /// Gives this identity a new kit. The copy is stored before the identity file names it, and the old copy is deleted after.
@@ -34,22 +52,38 @@ extension Session {
         return kit
     }
 
-    /// Sets a kit that the caller has made and kept safe already: whoever shows the words before they count loses nobody's way in.
+    /// Sets a kit that the caller has made and kept safe already: whoever shows the words before they count loses nobody's way in. May be repeated
+    /// with the same kit.
     public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
-        guard let present = try client.home.read(.identity) else { throw .notFound }
-        let file = try IdentityFile(present)
+        let file = try client.identityFile()
         guard file.chain == identity.chain else { throw .busy }
-        let (next, copy) = try file.settingKit(kit, time: client.clock(), identity: identity)
-        try await put(copy, for: kit)
-        try client.replaceIdentity(present, with: next)
-        if let old = file.kitLocator { try await client.store.deleteKitCopy(locator: old) }
+        let locator = try kit.locator()
+        guard file.kitLocator != locator else { return try await client.settleWaysIn() }
+        try note(kits: [locator, file.kitLocator])
+        let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
+        let copy = try file.copy(for: slot, identity: identity)
+        try await put(copy, at: locator)
+        var replaced: Digest?
+        try rewrite { (file) throws(TresorError) in
+            replaced = file.kitLocator
+            return try file.settingKit(slot, identity: identity)
+        }
+        try note(kits: [replaced])
+        try await put(copy, at: locator)
+        try await client.settleWaysIn()
+    }
+
+    private nonisolated func note(kits: [Digest?]) throws(TresorError) {
+        let present = kits.compactMap(\.self).map { Leftovers.Kit(user: identity.user, locator: $0) }
+        try client.note(kits: Set(present))
     }
 
     /// Puts a kit's copy and reads it back: the old kit must not give way to one that opens nothing.
-    private func put(_ copy: IdentityFile, for kit: borrowing RecoveryKit) async throws(TresorError) {
-        let locator = try kit.locator()
-        try await client.store.putKitCopy(copy.bytes, locator: locator)
-        guard try await client.store.kitCopy(locator: locator) == copy.bytes else { throw .store(.notStored) }
+    private func put(_ copy: IdentityFile, at locator: Digest) async throws(TresorError) {
+        let bytes = copy.bytes
+        guard try await client.store.kitCopy(locator: locator) != bytes else { return }
+        try await client.store.putKitCopy(bytes, locator: locator)
+        guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 
     /// Remembers this device: one half of a key here, one in the store. A device that was remembered before is forgotten.
@@ -57,29 +91,52 @@ extension Session {
     /// - Parameters:
     ///   - name: for the list; may be empty.
     ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
-    /// - Throws: ``TresorError/usage`` for a later time; ``TresorError/store(_:)`` when the store does not keep its half.
+    /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the store does not keep its half.
     public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage }
         try await client.forgetDevice()
         let device = try DeviceHalf(user: identity.user)
         let id = device.id
+        var noted = Leftovers()
+        noted.devices = [Leftovers.Device(user: identity.user, id: id)]
+        noted.slots = [id]
         let storeHalf = try SecretKey<DeviceUse>()
-        try await client.store.putHalf(storeHalf.span.array, user: identity.user, device: id)
-        guard let kept = try await client.store.half(user: identity.user, device: id),
-            try SecretBytes(copying: kept.span).matches(SecretBytes(copying: storeHalf.span))
-        else { throw .store(.notStored) }
-        let encoded = try device.encoded()
-        try client.home.replace(.deviceHalf, with: encoded.span.array)
         let since = client.clock()
-        try rewrite { (file) throws(TresorError) in
-            try file.adding(
-                device, storeHalf: try SecretBytes(copying: storeHalf.span), name: name, since: since, until: until,
-                identity: identity)
+        try client.note(devices: noted.devices)
+        func addSlot() throws(TresorError) {
+            try rewrite { (file) throws(TresorError) in
+                guard !file.devices.contains(where: { $0.id == id }) else { return file }
+                return try file.adding(
+                    device, storeHalf: try SecretBytes(copying: storeHalf.span), name: name, since: since, until: until,
+                    identity: identity)
+            }
         }
+        try await put(storeHalf, of: id)
+        try addSlot()
+        let encoded = try device.encoded()
+        try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
+        // Whoever settled between the steps took this device for one that was interrupted.
+        try await put(storeHalf, of: id)
+        try addSlot()
+        try client.unnote(noted)
         return IdentityFile.Device(id: id, name: name, since: since, until: until)
     }
 
-    /// Ends remembered devices: the store's halves first, then the slots.
+    /// Puts the store's half of a device and reads it back.
+    private func put(_ half: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
+        let half = try SecretBytes(copying: half.span)
+        if let kept = try await client.store.half(user: identity.user, device: id),
+            try SecretBytes(copying: kept.span).matches(half)
+        {
+            return
+        }
+        try await client.store.putHalf(half.span.publicBytes, user: identity.user, device: id)
+        guard let kept = try await client.store.half(user: identity.user, device: id),
+            try SecretBytes(copying: kept.span).matches(half)
+        else { throw .store(.notStored) }
+    }
+
+    /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
     ///
     /// - Throws: ``TresorError/notFound`` for a device that is not in the file.
     public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
@@ -87,6 +144,14 @@ extension Session {
         guard known.isSuperset(of: devices) else { throw .notFound }
         try await client.store.deleteHalves(user: identity.user, devices: devices)
         try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
+        try await dropDeadHalf()
+    }
+
+    /// Destroys the half here if its slot is gone, and settles what is noted.
+    private func dropDeadHalf() async throws(TresorError) {
+        let slots = try client.identityFile().devices.map(\.id)
+        if let half = try client.deviceHalf(), !slots.contains(half.id) { try client.home.delete(.deviceHalf) }
+        try await client.settleWaysIn()
     }
 }
 
@@ -102,15 +167,23 @@ extension Session {
         public let error: TresorError?
     }
 
-    /// Whether the store or a log still shows an older generation of this person: a renewal that was interrupted.
+    /// Whether the store or a log still shows an older generation of this person, or a tresor they own still has the key from before: a renewal that was
+    /// interrupted.
     public func renewalIsUnfinished() async throws(TresorError) -> Bool {
         guard let stored = try await client.store.card(of: identity.user) else { return true }
         guard try CardChain(stored) == identity.chain else { return true }
         for summary in try await tresors() {
-            guard let state = summary.state, state.members[identity.user] != nil else { continue }
+            guard let state = summary.state, let me = state.members[identity.user] else { continue }
             if state.chain(of: identity.user)?.newest != identity.chain.newest { return true }
+            if me.role == .owner, state.rotateFirst, isRenewed(in: state) { return true }
         }
         return false
+    }
+
+    /// Whether this person's newest card came into the log under the present key.
+    private func isRenewed(in state: State) -> Bool {
+        guard let renewal = state.generations[identity.user]?.last, let epoch = state.epochs.last else { return false }
+        return renewal.generation == identity.generation && renewal.sequence > epoch.sequence
     }
 
     /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one
@@ -128,24 +201,34 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
+        let ended = file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) }
+        try note(kits: [file.kitLocator])
+        try client.note(devices: Set(ended))
         if let kit {
-            let (withKit, copy) = try renewed.settingKit(kit, time: time, identity: next)
-            try await put(copy, for: kit)
-            renewed = withKit
+            let locator = try kit.locator()
+            let slot = try Slot.kit(of: next, kit: kit, time: time)
+            try note(kits: [locator])
+            try await put(try renewed.copy(for: slot, identity: next), at: locator)
+            renewed = try renewed.settingKit(slot, identity: next)
         }
         try client.replaceIdentity(present, with: renewed)
-        if let old = file.kitLocator { try await client.store.deleteKitCopy(locator: old) }
         try client.home.delete(.deviceHalf)
         try await client.store.deleteHalves(user: identity.user, devices: nil)
+        try await client.settleWaysIn()
         return Session(client: client, identity: next)
     }
 
     /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
     public func finishRenewal() async throws(TresorError) -> [Renewal] {
+        try await client.settleWaysIn()
         try await client.publishCard()
         var renewals: [Renewal] = []
         for summary in try await tresors() {
-            guard let state = summary.state, state.members[identity.user] != nil else { continue }
+            guard let state = summary.state else {
+                renewals.append(Renewal(tresor: summary.tresor, isRotated: false, error: summary.error))
+                continue
+            }
+            guard state.members[identity.user] != nil else { continue }
             do throws(TresorError) {
                 renewals.append(try await renew(in: state))
             } catch {

@@ -132,6 +132,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case log = "tresorL1"
     case evidence = "tresorV1"
     case device = "tresorD1"
+    case leftovers = "tresorO1"
 
     static let byteCount = 8
     static let prefix = Array("tresor".utf8)

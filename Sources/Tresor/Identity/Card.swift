@@ -121,6 +121,6 @@ public struct Card: Hashable, Sendable {
 extension Label {
     /// What is signed: `LP(label) ‖ bytes`.
     package func message(_ bytes: [UInt8]) -> [UInt8] {
-        lengthPrefixed(Array(text.utf8)) + bytes
+        prefixed + bytes
     }
 }

@@ -19,7 +19,7 @@ final class DeviceHalf: Sendable {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     init(_ bytes: borrowing SecretBytes) throws(TresorError) {
         guard bytes.count == Self.byteCount else { throw .altered }
-        var decoder = ByteDecoder(bytes.span.extracting(first: Self.byteCount - 32).array)
+        var decoder = ByteDecoder(bytes.span.extracting(first: Self.byteCount - 32).publicBytes)
         try decoder.preamble(.device)
         let user = UserID(try decoder.digest())
         guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }

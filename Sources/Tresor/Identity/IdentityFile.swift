@@ -102,12 +102,19 @@ public struct IdentityFile: Sendable {
     func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
         let seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
         let identity = try Identity(chain: chain, seed: seed, previous: previous)
+        try prove(with: identity)
+        return identity
+    }
+
+    /// Proves that the file is what its owner wrote: before it is opened, and again before it is written anew.
+    ///
+    /// - Throws: ``TresorError/altered``.
+    func prove(with identity: Identity) throws(TresorError) {
         #if TRESOR_TESTING
-            if Weakness.allows(.tag) { return identity }
+            if Weakness.allows(.tag) { return }
         #endif
         let expected = try Self.tag(
             try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
         guard constantTimeEqual(expected, tag) else { throw .altered }
-        return identity
     }
 }

@@ -33,14 +33,9 @@ extension IdentityFile {
         return try open(slot, with: key)
     }
 
-    /// The same file with another password; every other slot stays as it is, byte for byte.
-    ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
-    public func settingPassword(
-        _ password: borrowing Password, cost: Argon2id.Cost, time: UInt64, identity: Identity
-    ) throws(TresorError) -> IdentityFile {
-        let slot = try Slot.password(of: identity, password: password, cost: cost, time: time)
-        return try replacing(identity: identity, slot) { if case .password = $0 { true } else { false } }
+    /// The same file with another password's slot; every other slot stays as it is, byte for byte.
+    func settingPassword(_ slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
+        try replacing(identity: identity, slot) { if case .password = $0 { true } else { false } }
     }
 
     /// Puts `slot` in the place of the first slot that matches, and drops the others that do.
@@ -82,14 +77,14 @@ extension IdentityFile {
         return nil
     }
 
-    /// The same file with a kit's slot in place of the old kit's, and the copy for the store: an identity file whose only slot it is.
-    func settingKit(
-        _ kit: borrowing RecoveryKit, time: UInt64, identity: Identity
-    ) throws(TresorError) -> (file: IdentityFile, copy: IdentityFile) {
-        let slot = try identity.seal(
-            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: time)
-        let file = try replacing(identity: identity, slot) { if case .kit = $0 { true } else { false } }
-        return (file, try IdentityFile(of: identity, previous: previous, slots: [slot]))
+    /// The same file with a kit's slot in place of the old kit's.
+    func settingKit(_ slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
+        try replacing(identity: identity, slot) { if case .kit = $0 { true } else { false } }
+    }
+
+    /// The copy for the store: an identity file with the kit's slot alone.
+    func copy(for slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
+        try IdentityFile(of: identity, previous: previous, slots: [slot])
     }
 }
 
@@ -155,11 +150,17 @@ extension IdentityFile {
 
     /// The same file without these devices.
     func removing(_ devices: [DeviceID], identity: Identity) throws(TresorError) -> IdentityFile {
-        try IdentityFile(of: identity, previous: previous, slots: slots.filter { !devices.contains($0.id) })
+        guard slots.contains(where: { devices.contains($0.id) }) else { return self }
+        return try IdentityFile(of: identity, previous: previous, slots: slots.filter { !devices.contains($0.id) })
     }
 }
 
 extension Slot {
+    static func kit(of identity: Identity, kit: borrowing RecoveryKit, time: UInt64) throws(TresorError) -> Slot {
+        try identity.seal(
+            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: time)
+    }
+
     static func password(
         of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
     ) throws(TresorError) -> Slot {

@@ -39,12 +39,11 @@ final class EpochKeys: Sendable {
             ? HistoryKey(try SecretKey(SecretBytes(copying: unwrapped.extracting(last: 32)))) : nil
     }
 
-    /// TK, or TK ‖ HK, to be wrapped.
-    func wrapped(withHistory: Bool) throws(TresorError) -> SecretBytes {
-        guard !withHistory || opensHistory else { throw .noAccess }
-        var secret = try SecretBytes(count: withHistory ? 64 : 32)
+    /// TK, or TK ‖ HK where it is held, to be wrapped for any number of members.
+    func secret() throws(TresorError) -> SecretBytes {
+        var secret = try SecretBytes(count: opensHistory ? 64 : 32)
         var output = secret.mutableSpan
-        copy(into: &output, at: 0, withHistory: withHistory)
+        copy(into: &output, at: 0, withHistory: opensHistory)
         return secret
     }
 

@@ -62,10 +62,9 @@ extension Client {
     ///
     /// - Throws: what ``state(of:remembering:)`` throws.
     public func records(of tresor: TresorID) async throws(TresorError) -> (state: State, records: [LogRecord]) {
-        _ = try await state(of: tresor)
-        guard let known = try verifiedLog(of: tresor) else { throw .busy }
+        let log = try await log(of: tresor)
         var records: [LogRecord] = []
-        for entry in known.entries { records.append(try LogRecord(Entry(entry))) }
-        return (known.state, records)
+        for entry in log.entries { records.append(try LogRecord(Entry(entry))) }
+        return (log.state, records)
     }
 }

@@ -26,16 +26,31 @@ struct Wrap: Hashable, Sendable {
         wrapped = XWing.Wrapped(encapsulated: encapsulated, ciphertext: ciphertext)
     }
 
+    /// Whether it claims to hold HK too.
+    var opensHistory: Bool { wrapped.ciphertext.count == Self.ciphertextCounts[1] }
+
     /// Wraps an epoch's keys for a member.
-    init(_ keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History) throws(TresorError) {
+    ///
+    /// - Parameter secret: TK, or TK ‖ HK; one buffer serves many members.
+    /// - Throws: ``TresorError/noAccess`` when HK is to be wrapped and is not there.
+    init(
+        _ secret: Span<UInt8>, epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID, history: History
+    ) throws(TresorError) {
+        let count = history == .all ? 64 : 32
+        guard count <= secret.count else { throw .noAccess }
         self.tresor = tresor
-        self.epoch = keys.epoch
+        self.epoch = epoch
         self.user = user
         self.generation = card.generation
-        let secret = try keys.wrapped(withHistory: history == .all)
         wrapped = try XWing.wrap(
-            secret, for: card.kemKey,
-            info: Self.info(tresor: tresor, epoch: keys.epoch, user: user, card: card))
+            secret.extracting(first: count), for: card.kemKey,
+            info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
+    }
+
+    /// Wraps an epoch's keys for one member.
+    init(_ keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History) throws(TresorError) {
+        let secret = try keys.secret()
+        try self.init(secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
     }
 
     /// Opens the wrap and compares what is inside with the log.

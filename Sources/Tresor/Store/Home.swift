@@ -39,6 +39,8 @@ public enum HomeObject: Hashable, Sendable {
     case log(TresorID)
     /// This device's half of a slot (SPEC §8.3); apart from the rest.
     case deviceHalf
+    /// What an interrupted change of the ways in left to be taken away (SPEC §8.4).
+    case leftovers
     /// What proves that a store showed two histories; named by its hash, never replaced.
     case evidence(Digest)
 }

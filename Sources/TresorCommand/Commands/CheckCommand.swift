@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct CheckCommand: SurfaceCommand {
     static var page: CommandPage {
@@ -37,12 +38,22 @@ struct CheckCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await Workplace.open(options)
+        var modes = FindingReport(workplace: try Workplace.local(options))
+        if !putBack { try addModes(to: &modes) }
+        let workplace: Workplace
+        do {
+            workplace = try await Workplace.open(options)
+        } catch {
+            let failure = CommandFailure(error)
+            guard !putBack else { throw failure }
+            try modes.add("bad", "store", failure.message, failure.error)
+            return try modes.finish()
+        }
+        var report = modes.continued(in: workplace)
         let session = deep || putBack ? try await workplace.unlock(to: "prove that all is in order") : nil
         var ids: [TresorID] = []
         for text in tresors { ids.append(try await id(text, session, workplace)) }
         guard !putBack else { return try await putBack(ids, session, workplace) }
-        var report = FindingReport(workplace: workplace)
         for finding in try await workplace.client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
@@ -50,6 +61,20 @@ struct CheckCommand: SurfaceCommand {
         if let head { try await check(head, ids, workplace, &report) }
         for path in files { try await check(file: path, session, workplace, &report) }
         try report.finish()
+    }
+
+    private func addModes(to report: inout FindingReport) throws {
+        let places = report.workplace.invocation.places
+        for exposure in try DirectoryHome(data: places.data, state: places.state).exposures() {
+            let chmod = "chmod \(String(exposure.mode, radix: 8)) \(Shell.path(exposure.path))"
+            let name = Shown.quoted(exposure.path)
+            switch exposure.flaw {
+            case .open: try report.add("bad", name, "is open to others: \(chmod)", .failed(.permissions))
+            case .readable: try report.add("warn", name, "others can read it: \(chmod)", nil)
+            case .foreign:
+                try report.add("bad", name, "is not this user's own file or directory", .failed(.permissions))
+            }
+        }
     }
 
     private func id(_ text: String, _ session: Session?, _ workplace: Workplace) async throws -> TresorID {
@@ -64,7 +89,9 @@ struct CheckCommand: SurfaceCommand {
         let count: Int
         do throws(TresorError) {
             count = try await workplace.client.putBack(ids[0])
-            try await session.putBackWraps(ids[0])
+            if try await workplace.client.state(of: ids[0]).members[session.identity.user] != nil {
+                try await session.putBackWraps(ids[0])
+            }
         } catch {
             throw workplace.logFailure(error, ids[0])
         }

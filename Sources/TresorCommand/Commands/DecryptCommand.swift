@@ -112,6 +112,7 @@ struct DecryptCommand: SurfaceCommand {
         let opened = try await opener.open(file, as: session, expectations, from: input)
         if expectations.author == nil { try await checkAuthor(opened, input, workplace) }
         if !isOne, record == nil, !anyRecord { try checkName(opened, input) }
+        let report = try await opener.report(opened, input: input, output: output, as: session, json: options.json)
         let content = opened.content
         if let output {
             try output.write(content.span)
@@ -119,7 +120,7 @@ struct DecryptCommand: SurfaceCommand {
         } else {
             try writeToStandardOutput(content, step, workplace)
         }
-        try await opener.report(opened, input: input, output: output, as: session, json: options.json)
+        try report.print(workplace.output)
     }
 
     private func writeToStandardOutput(

@@ -73,7 +73,8 @@ struct DeviceCommand: SurfaceCommand {
         workplace.output.explain(
             "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
         workplace.output.explain("if you fear both: tresor rotate --identity")
-        try workplace.confirm("end \(chosen.count == 1 ? "this device" : "\(chosen.count) devices")?", yes: yes)
+        let names = devices.filter { chosen.contains($0.id) }.map { "\($0.id.description.prefix(10)) \(Shown.quoted($0.name.bytes))" }
+        try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)
         try await Interrupts.atomically { try await session.revokeDevices(chosen) }
         for id in chosen {
             workplace.output.say("\(id.description.prefix(10)) opens nothing any more")

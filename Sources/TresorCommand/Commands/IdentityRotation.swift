@@ -55,9 +55,7 @@ struct IdentityRotation {
         _ session: Session, _ password: borrowing Password, _ cost: Argon2id.Cost
     ) async throws -> Session {
         guard !kit.noKit else { return try await session.renew(password: password, cost: cost, kit: nil) }
-        let recoveryKit = try RecoveryKit()
-        try kit.keep(recoveryKit, workplace)
-        return try await session.renew(password: password, cost: cost, kit: recoveryKit)
+        return try await session.renew(password: password, cost: cost, kit: try kit.make(workplace))
     }
 
     private func finish(_ session: Session) async throws {

@@ -54,13 +54,35 @@ struct KitOptions: ParsableArguments, Sendable {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
             return
         }
-        let recoveryKit = try RecoveryKit()
-        try keep(recoveryKit, workplace)
+        let recoveryKit = try make(workplace)
         try await session.setKit(recoveryKit)
     }
 
+    /// Makes a kit and keeps or shows its words. A kit that an interrupted run has written to the file is taken up again.
+    func make(_ workplace: Workplace) throws -> RecoveryKit {
+        if let kit, FileIdentity(path: kit) != nil {
+            if let begun = Self.begun(kit, workplace) {
+                workplace.output.say("going on with the recovery kit in \(Shown.quoted(kit))")
+                return begun
+            }
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(kit)) exists already", hints: ["tresor … --kit FILE"], file: kit)
+        }
+        let recoveryKit = try RecoveryKit()
+        try workplace.client.prepare(recoveryKit)
+        try keep(recoveryKit, workplace)
+        return recoveryKit
+    }
+
+    private static func begun(_ path: String, _ workplace: Workplace) -> RecoveryKit? {
+        guard let file = try? SecretFile(path: path), let words = try? file.read(limit: RecoveryKit.maximumByteCount),
+            let kit = try? RecoveryKit(typed: words), (try? workplace.client.isPrepared(kit)) == true
+        else { return nil }
+        return kit
+    }
+
     /// Writes the words to the file, or shows them once.
-    func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: Workplace) throws {
+    private func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: Workplace) throws {
         let words = try recoveryKit.words()
         guard let kit else {
             let terminal = try workplace.invocation.person(or: Self.noTerminal)

@@ -35,8 +35,11 @@ struct PasswdCommand: SurfaceCommand {
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try Workplace.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
-        try session.changePassword(to: password, cost: cost)
-        if revokeDevices { try await session.revokeDevices(file.devices.map(\.id)) }
+        if revokeDevices {
+            try await Interrupts.atomically { try await session.changePasswordEndingDevices(to: password, cost: cost) }
+        } else {
+            try Interrupts.atomically { try session.changePassword(to: password, cost: cost) }
+        }
         workplace.output.say("the password of \(Shown.name(handle.bytes)) is changed")
         workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
         guard options.json else { return }

@@ -43,9 +43,8 @@ struct RecoverCommand: SurfaceCommand {
         place.noKit = false
         try place.check(batch: options.batch)
         let session = try await workplace.unlock(to: "make a new recovery kit")
-        let recoveryKit = try RecoveryKit()
-        try place.keep(recoveryKit, workplace)
-        try await session.setKit(recoveryKit)
+        let recoveryKit = try place.make(workplace)
+        try await Interrupts.atomically { try await session.setKit(recoveryKit) }
         workplace.output.say("the new kit counts; the old one opens nothing any more")
         try report(session, "kit", workplace)
     }
@@ -65,8 +64,9 @@ struct RecoverCommand: SurfaceCommand {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(error, "the kit opens nothing here", hints: ["tresor … --store FILE", "tresor … --home DIR"])
         }
+        let places = workplace.invocation.places
+        if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }
         if fromStore {
-            if let path = options.store { try workplace.invocation.places.noteStore(path) }
             workplace.output.say("verified people and seen histories start anew in this home: compare numbers again")
             workplace.output.say("remembered devices are forgotten")
         }

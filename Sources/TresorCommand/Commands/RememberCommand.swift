@@ -60,13 +60,13 @@ struct RememberCommand: SurfaceCommand {
     private func checkDisk(_ workplace: Workplace) throws {
         let places = workplace.invocation.places
         let store = try places.store()
-        if FileIdentity.isInside(store, directory: places.data) {
+        if let directory = [places.data, places.state].first(where: { FileIdentity.isInside(store, directory: $0) }) {
             guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
                     hints: ["tresor remember --accept-same-disk", "tresor … --store FILE"])
             }
-            workplace.output.say("both halves lie in \(Shown.quoted(places.data)): whoever takes this disk opens the identity")
+            workplace.output.say("both halves lie in \(Shown.quoted(directory)): whoever takes this disk opens the identity")
         } else if FileIdentity.isOnSameDevice(store, places.data) {
             workplace.output.hint("the store is on the same file system as the home; a thief of this disk has both halves")
         }
@@ -85,26 +85,24 @@ struct ForgetCommand: SurfaceCommand {
 
     func perform() async throws {
         let local = try Workplace.local(options)
-        let isRemembered = try local.client.isRemembered()
-        let workplace: Workplace
+        let isRemembered = (try? local.client.isRemembered()) ?? true
+        try Interrupts.atomically { try local.client.destroyDeviceHalf() }
+        if try isRemembered || local.client.hasLeftovers() { try await settle() }
+        local.output.say(isRemembered ? "this device is forgotten" : "this device was not remembered")
+        if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
+    }
+
+    /// Lets the store's half follow.
+    private func settle() async throws {
         do {
-            workplace = try await Workplace.open(options)
+            let workplace = try await Workplace.open(options)
+            try await Interrupts.atomically { try await workplace.client.settleWaysIn() }
         } catch {
-            try await local.client.forgetDevice()
             let failure = CommandFailure(error)
-            guard isRemembered else { throw failure }
+            let isMissing = failure.error == .notFound
             throw CommandFailure(
-                .store(.inputOutput), "this device's half is gone, but the store cannot be reached: \(failure.message)",
-                hints: ["tresor device revoke ID"])
+                isMissing ? .store(.inputOutput) : failure.error,
+                "this device's half is gone, but the store's is not: \(failure.message)", hints: ["tresor forget"])
         }
-        do throws(TresorError) {
-            try await workplace.client.forgetDevice()
-        } catch {
-            throw CommandFailure(
-                error, "this device's half is gone, but the store's is not: \(CommandFailure(error).message)",
-                hints: ["tresor device revoke ID"])
-        }
-        workplace.output.say(isRemembered ? "this device is forgotten" : "this device was not remembered")
-        if options.json { try workplace.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 }

@@ -53,31 +53,46 @@ struct ResealCommand: SurfaceCommand {
         let head = try input.readAll(
             limit: FileOpener.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
         let file = try opener.sealedFile(head, input)
-        let resealed = try await opener.reseal(file, as: session, from: input)
-        guard let resealed else {
-            try report(path, file, isChanged: false, workplace)
+        guard !dryRun else { return try await foresee(path, file, input, session, opener) }
+        guard let resealed = try await opener.reseal(file, as: session, from: input) else {
+            try report(path, file, key: file.header.epoch, isChanged: false, workplace)
             return false
         }
-        if !dryRun {
-            let output = OutputFile(path: path, access: .everybody)
-            let bytes = Armour.isArmoured(head) ? resealed.armoured : resealed.bytes
-            try output.write(bytes.span)
-            try output.commit()
-        }
-        try report(path, resealed, isChanged: true, workplace)
+        let output = OutputFile(path: path, access: .asBefore(input.mode))
+        let bytes = Armour.isArmoured(head) ? resealed.armoured : resealed.bytes
+        try output.write(bytes.span)
+        try output.commit()
+        try report(path, resealed, key: resealed.header.epoch, isChanged: true, workplace)
         return true
     }
 
-    private func report(_ path: String, _ file: SealedFile, isChanged: Bool, _ workplace: Workplace) throws {
+    /// What would become of the file. Opens it as the real thing would, and writes nothing.
+    private func foresee(
+        _ path: String, _ file: SealedFile, _ input: InputFile, _ session: Session, _ opener: FileOpener
+    ) async throws -> Bool {
+        _ = try await opener.open(file, as: session, Expectations(), from: input)
+        let epoch: UInt64?
+        do throws(TresorError) {
+            epoch = try await session.resealingEpoch(of: file)
+        } catch {
+            throw CommandFailure(error, file: path)
+        }
+        try report(path, file, key: epoch ?? file.header.epoch, isChanged: epoch != nil, opener.workplace)
+        return epoch != nil
+    }
+
+    private func report(
+        _ path: String, _ file: SealedFile, key: UInt64, isChanged: Bool, _ workplace: Workplace
+    ) throws {
         guard options.json else {
             if isChanged {
-                workplace.output.say("\(Shown.quoted(path)) \(dryRun ? "would use" : "now uses") key \(file.header.epoch)")
+                workplace.output.say("\(Shown.quoted(path)) \(dryRun ? "would use" : "now uses") key \(key)")
             }
             return
         }
         try workplace.output.object([
             "type": "sealed", "file": .string(path), "tresor": .string(file.header.tresor.description),
-            "key": .unsigned(file.header.epoch), "changed": .bool(isChanged), "dry_run": .bool(dryRun),
+            "key": .unsigned(key), "changed": .bool(isChanged), "dry_run": .bool(dryRun),
         ])
     }
 }

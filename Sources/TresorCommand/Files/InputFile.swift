@@ -57,6 +57,12 @@ final class InputFile {
 
     var identity: FileIdentity? { FileIdentity(descriptor: descriptor) }
 
+    /// Who may read and write it; 0600 when that cannot be told.
+    var mode: mode_t {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : 0o600
+    }
+
     /// All of it.
     ///
     /// - Parameters:

@@ -14,6 +14,8 @@ enum FileAccess: Sendable {
     case owner
     /// By umask: sealed files and cards.
     case everybody
+    /// The mode of the file that is replaced.
+    case asBefore(mode_t)
 }
 
 /// A file that is wholly the old one or wholly the new one, never a half.
@@ -71,13 +73,20 @@ final class OutputFile {
     func commit() throws(CommandFailure) {
         let draft = try opened()
         try check()
-        if access == .everybody, fchmod(draft.descriptor, 0o666 & ~Hardening.creationMask) != 0 {
-            throw cannotWrite(errno)
-        }
+        guard mode.map({ fchmod(draft.descriptor, $0) == 0 }) ?? true else { throw cannotWrite(errno) }
         let code = draft.commit(replacing: replaces)
         self.draft = nil
         guard code != EEXIST else { try check(); throw cannotWrite(code) }
         guard code == 0 else { throw cannotWrite(code) }
+    }
+
+    /// The mode it gets at the end, if not the one it was opened with.
+    private var mode: mode_t? {
+        switch access {
+        case .owner: nil
+        case .everybody: 0o666 & ~Hardening.creationMask
+        case .asBefore(let mode): mode & 0o777
+        }
     }
 
     private func opened() throws(CommandFailure) -> Draft {

@@ -40,7 +40,7 @@ final class SecretFile {
     func publicBytes(limit: Int) throws(CommandFailure) -> [UInt8] {
         let content = try read(limit: limit)
         let bytes = content.span
-        return bytes.array
+        return bytes.publicBytes
     }
 
     private static func check(_ descriptor: Int32, _ path: String) throws(CommandFailure) {

@@ -38,7 +38,7 @@ struct CommandFailure: Error, Sendable {
     init(_ error: any Error, file: String? = nil) {
         switch error {
         case let failure as CommandFailure: self = failure
-        case let error as TresorError: self.init(error, file: file)
+        case let error as TresorError: self.init(error, file: file, hints: [])
         default: self.init(.failed(.other), file: file)
         }
     }

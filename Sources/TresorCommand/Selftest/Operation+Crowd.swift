@@ -20,11 +20,11 @@ extension Operation {
             people = people.dropFirst(group.count)
             sequence += 1
             var body = bigEndianBytes(UInt16(group.count))
-            for card in group { body += [1] + lengthPrefixed(card) }
+            for card in group { body += [1] + bigEndianBytes(UInt32(card.count)) + card }
             body += [Role.reader.rawValue] + bigEndianBytes(UInt64(0)) + [0]
             var signed = Array("tresorE1".utf8) + [1, 1] + tresor.digest.bytes + bigEndianBytes(sequence) + head.bytes
             signed += try input.bytes("author") + bigEndianBytes(UInt32(0)) + bigEndianBytes(time) + bigEndianBytes(UInt16(2))
-            signed += lengthPrefixed(body)
+            signed += bigEndianBytes(UInt32(body.count)) + body
             let entry = signed + (try founder.sign(Label.entrySignature.message(signed)))
             try fold.apply(entry)
             head = try BLAKE2b.hash(.entryHash, entry)

@@ -48,7 +48,7 @@ extension Operation {
     static func readKit(_ input: VectorFields) throws -> VectorFields {
         let kit = try RecoveryKit(typed: input.secret("words"))
         let words = try kit.words()
-        return VectorFields(["K": kit.key.span.array, "words": words.span.array])
+        return VectorFields(["K": kit.key.span.publicBytes, "words": words.span.publicBytes])
     }
 
     static func hash(_ input: VectorFields) throws -> VectorFields {

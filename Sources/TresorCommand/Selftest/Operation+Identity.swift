@@ -36,7 +36,7 @@ extension Operation {
 
     static func prepare(_ input: VectorFields) throws -> VectorFields {
         let password = try Password(typed: input.secret("typed"))
-        return VectorFields(["prepared": password.bytes.span.array])
+        return VectorFields(["prepared": password.bytes.span.publicBytes])
     }
 
     static func openWithPassword(_ input: VectorFields) throws -> VectorFields {

@@ -47,7 +47,7 @@ enum Operation {
         let key = try SecretKey<VectorUse>(input.secret("K"))
         let context = try input.bytes("context")
         let derived: SecretKey<VectorUse> = try key.derive(label(input), context: context.span)
-        return VectorFields(["key": derived.span.array])
+        return VectorFields(["key": derived.span.publicBytes])
     }
 
     static func label(_ input: VectorFields) throws -> Label {

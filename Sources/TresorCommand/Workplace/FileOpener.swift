@@ -99,25 +99,46 @@ struct FileOpener {
         (try? workplace.client.identityFile().chain).map { Shell.word($0.handle.text) } ?? "YOU"
     }
 
+    enum Report {
+        case line(String)
+        case object(JSONObject)
+
+        func print(_ output: Output) throws(CommandFailure) {
+            switch self {
+            case .line(let text): output.say(text)
+            case .object(let object): try output.object(object)
+            }
+        }
+    }
+
     /// The line on standard error, or the object: whose it is, when, where, under which key.
+    ///
+    /// It is made before the content is released, because it can fail.
     func report(
         _ opened: OpenedFile, input: InputFile, output: OutputFile?, as session: Session, json: Bool
-    ) async throws {
-        let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
-        let name = (try? await session.name(in: state)).map { Shown.name($0.bytes) }
+    ) async throws -> Report {
+        // None with --accept-forked, when the store's history is not the one the file was judged by.
+        let state = try? await workplace.client.state(of: opened.tresor, remembering: .no)
+        let name = await name(of: opened.tresor, in: state, as: session)
         let author = opened.author
         let verified = try verification(of: author.user, in: state)
-        if json { return try workplace.output.object(object(opened, input, output, verified)) }
+        if json { return .object(object(opened, input, output, verified)) }
         var text = "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
-        text += ", \(name ?? String(opened.tresor.description.prefix(10))), key \(opened.epoch)"
+        text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
         if case .former(let former) = author.standing { text += " (\(Self.words(former)))" }
         if opened.origin != nil { text += ", resealed by \(Shown.name(opened.sealer.handle.bytes))" }
-        if opened.sealer.head.sequence < state.head.sequence { text += ", an older state" }
-        workplace.output.say(text)
+        return .line(text)
     }
 
-    private func verification(of user: UserID, in state: State) throws -> String {
+    private func name(of tresor: TresorID, in state: State?, as session: Session) async -> String {
+        let opened: Name? = if let state { try? await session.name(in: state) } else { nil }
+        let name = opened ?? session.knownName(of: tresor)
+        return name.map { Shown.name($0.bytes) } ?? String(tresor.description.prefix(10))
+    }
+
+    private func verification(of user: UserID, in state: State?) throws -> String {
+        guard let state else { return "history differs" }
         guard let chain = state.chain(of: user) else { return "not verified" }
         switch try workplace.client.trust(in: chain) {
         case .me: return "you"

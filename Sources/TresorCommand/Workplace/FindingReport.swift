@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// One finding a line, and in the end the worst one's exit code.
 struct FindingReport {
@@ -9,8 +10,20 @@ struct FindingReport {
 
     init(workplace: Workplace) { self.workplace = workplace }
 
+    /// The same report, going on with a store.
+    func continued(in workplace: Workplace) -> FindingReport {
+        var report = FindingReport(workplace: workplace)
+        report.errors = errors
+        return report
+    }
+
     mutating func add(_ finding: Finding) throws {
-        let error: TresorError? = if case .failed(let error) = finding.remark { error } else { nil }
+        let error: TresorError? =
+            switch finding.remark {
+            case .failed(let error): error
+            case .forked: .forked
+            default: nil
+            }
         try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
     }
 
@@ -33,6 +46,7 @@ struct FindingReport {
 
     private func subject(_ subject: Finding.Subject) -> String {
         switch subject {
+        case .home: "home"
         case .identity: "identity"
         case .device(let id): "device \(id.description.prefix(10))"
         case .person(let user): "person \(name(user))"
@@ -53,15 +67,33 @@ struct FindingReport {
         case .fine: "in order"
         case .missing: "there is none"
         case .failed(let error): CommandFailure(error).message
+        case .withoutSlot: "its half lies here, but the identity knows no such device: tresor forget"
+        case .withoutStoreHalf: "the store has no half for it, so it opens nothing: tresor forget, or tresor remember"
+        case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
+        case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
+        case .notPublished: "the store does not have the newest card: tresor card --publish"
+        case .interrupted: "a change of the ways in was interrupted: repeat it, or run tresor forget"
+        case .forked(let seen, let shown, let evidence):
+            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: evidence)))"
         case .expired: "opens no longer: its last day has passed"
         case .ended: "their date has passed; the owner's next act puts them out"
         case .rotateFirst: "the key is changed before the next writing"
         case .ownerNotVerified: "its owner is not verified"
         case .renewed: "has new keys; compare numbers again"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
+        case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back puts it back"
+        case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
         case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"
         }
     }
+
+    private func path(of evidence: Digest) -> String {
+        let places = workplace.invocation.places
+        return DirectoryHome(data: places.data, state: places.state).path(of: .evidence(evidence))
+    }
+
+    /// A head as `tresor log --head` prints it.
+    private static func text(_ head: Head) -> String { "\(head.sequence):\(Base32.text(head.hash.bytes))" }
 
     private static func days(_ seconds: UInt64) -> String {
         let days = seconds / Timestamp.secondsPerDay

@@ -115,8 +115,3 @@ import Clibsodium
 package func bigEndianBytes(_ value: some FixedWidthInteger) -> [UInt8] {
     stride(from: value.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> $0) }
 }
-
-/// `LP(bytes)` of SPEC §2: a big-endian `u32` count, then the bytes. At most 2^32−1 of them, which every caller's limit ensures.
-package func lengthPrefixed(_ bytes: [UInt8]) -> [UInt8] {
-    bigEndianBytes(UInt32(truncatingIfNeeded: bytes.count)) + bytes
-}

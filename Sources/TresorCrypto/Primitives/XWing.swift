@@ -75,7 +75,14 @@ public enum XWing {
     public static func wrap(
         _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
-        var plaintext = unsafe secret.span.withUnsafeBufferPointer { unsafe Data($0) }
+        try wrap(secret.span, for: publicKey, info: info)
+    }
+
+    /// Wraps a part of a secret.
+    package static func wrap(
+        _ secret: Span<UInt8>, for publicKey: PublicKey, info: [UInt8]
+    ) throws(TresorError) -> Wrapped {
+        var plaintext = unsafe secret.withUnsafeBufferPointer { unsafe Data($0) }
         defer { wipe(&plaintext) }
         do {
             let key = try XWingMLKEM768X25519.PublicKey(rawRepresentation: publicKey.bytes)

@@ -93,11 +93,6 @@ import Clibsodium
         return unsafe sodium_memcmp(base, other.base, count) == 0
     }
 
-    /// A second, independent copy; the only way to have one.
-    package borrowing func clone() throws(TresorError) -> SecretBytes {
-        try SecretBytes(copying: span)
-    }
-
     /// The bytes written into other secret memory, from `offset` on.
     package borrowing func copy(into output: inout MutableSpan<UInt8>, at offset: Int) {
         let span = span

@@ -72,7 +72,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     package borrowing func deriveDigest(_ label: Label, context: Span<UInt8>) throws(TresorError) -> Digest {
         let derived: SecretKey<PublicUse> = try derive(label, context: context)
         let span = derived.span
-        guard let digest = Digest(span.array) else { throw .failed(.library) }
+        guard let digest = Digest(span.publicBytes) else { throw .failed(.library) }
         return digest
     }
 }
@@ -81,7 +81,7 @@ private enum PublicUse: KeyUse {}
 
 extension Span<UInt8> {
     /// The bytes as an array. For public bytes only: the array is not wiped.
-    package var array: [UInt8] {
+    package var publicBytes: [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }
 }

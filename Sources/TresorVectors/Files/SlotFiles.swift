@@ -33,7 +33,7 @@ struct IdentityFileWriter {
         let prepared = must(try SecretBytes(copying: ascii(password).span))
         enum SlotKeyUse: KeyUse {}
         let key: SecretKey<SlotKeyUse> = must(try Argon2id.key(password: prepared, salt: salt, cost: .floor))
-        return slot(passwordFields(salt: salt), key: key.span.array, tag: "password")
+        return slot(passwordFields(salt: salt), key: key.span.publicBytes, tag: "password")
     }
 
     static func kitKey(_ kit: Bytes) -> Bytes { derive(kit, "tresor/v1/kit-slot") }
@@ -63,7 +63,7 @@ struct IdentityFileWriter {
         let key: SecretKey<KitUse> = must(try SecretKey(SecretBytes(copying: kit.span)))
         let recovery = RecoveryKit(key)
         let words = must(try recovery.words())
-        return String(decoding: words.span.array, as: UTF8.self)
+        return String(decoding: words.span.publicBytes, as: UTF8.self)
     }
 }
 

@@ -54,8 +54,6 @@ extension ScriptRunner {
         case "store":
             guard operands.count == 2 else { throw ScriptFailure("store takes save, load or sql, and one operand") }
             try attackStore(operands[0], operands[1])
-        case "kill":
-            throw ScriptFailure("kill is not supported yet")
         default:
             return false
         }

@@ -50,6 +50,19 @@ extension ScriptRunner {
         return true
     }
 
+    /// Every object that is printed is what docs/json says.
+    func checkObjects(of result: ChildProcess.Result, _ arguments: [String]) throws {
+        let options = arguments.prefix { $0 != "--" }
+        let prose: Set = ["help", "completion", "--version", "-h", "--help", "--experimental-dump-help"]
+        guard options.contains("--json"), result.code >= 0, prose.isDisjoint(with: options) else { return }
+        for line in (result.outputText + result.errorText).split(separator: "\n") {
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) else {
+                throw ScriptFailure("not JSON: \(line)")
+            }
+            try JSONSchema.check(object)
+        }
+    }
+
     private func lastRun() throws -> ChildProcess.Result {
         guard let last else { throw ScriptFailure("nothing has run") }
         return last

@@ -16,6 +16,7 @@ final class ScriptRunner {
     private var standardInput: String?
     private var dialogue: [PseudoTerminal.Line]?
     private var isOnScreen = false
+    private var killAt: Int?
 
     init(_ script: Script) throws {
         self.script = script
@@ -64,7 +65,9 @@ final class ScriptRunner {
     private func runProgram(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
         switch verb {
         case "tresor":
+            let isKilled = killAt != nil
             let result = try runTresor(operands)
+            if isKilled, isNegated, result.code == Killer.code { return true }
             guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
             guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
         case "as" where !isNegated:
@@ -85,6 +88,10 @@ final class ScriptRunner {
         case "screen":
             isOnScreen = true
             dialogue = dialogue ?? []
+        case "kill":
+            guard let count = Int(try one(operands)), count > 0 else { throw ScriptFailure("kill takes a number") }
+            guard try Killer.library() != nil else { throw ScriptFailure("there is no C compiler for kill") }
+            killAt = count
         case "notty":
             guard dialogue == nil else { throw ScriptFailure("a dialogue is waiting for the next run") }
         case "env":
@@ -100,14 +107,17 @@ final class ScriptRunner {
         return true
     }
 
-    private func runTresor(_ arguments: [String]) throws -> ChildProcess.Result {
+    func runTresor(_ arguments: [String]) throws -> ChildProcess.Result {
         let terminal = try dialogue.map { try PseudoTerminal($0) }
+        var environment = environment
+        if let killAt { environment.merge(try Killer.variables(at: killAt)) { $1 } }
         let child = ChildProcess(
             arguments: arguments, environment: environment, directory: work.path,
             standardInput: standardInput ?? "/dev/null", terminal: terminal, isOnScreen: isOnScreen)
-        (standardInput, dialogue, isOnScreen) = (nil, nil, false)
+        (standardInput, dialogue, isOnScreen, killAt) = (nil, nil, false, nil)
         let result = try child.run()
         last = result
+        try checkObjects(of: result, arguments)
         for (name, text) in [("stdout", result.outputText), ("stderr", result.errorText), ("tty", result.transcript)]
         where !text.isEmpty {
             log += "[\(name)] \(text.prefix(4000))\n"
@@ -136,6 +146,7 @@ final class ScriptRunner {
     /// What every script ends with.
     private func checkNothingPends() throws {
         if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
+        if killAt != nil { throw ScriptFailure("\(script.name).txt: kill has no run") }
         if standardInput != nil { throw ScriptFailure("\(script.name).txt: stdin has no run") }
     }
 

@@ -24,7 +24,7 @@ struct PasswordTests {
     private func password(_ options: [String] = [], _ environment: Environment = Environment()) throws -> String {
         let password = try source(options, environment).password(prompt: "")
         let bytes = password.span
-        return String(decoding: bytes.array, as: UTF8.self)
+        return String(decoding: bytes.publicBytes, as: UTF8.self)
     }
 
     private func failure(_ body: () throws -> String) -> CommandFailure? {

@@ -29,7 +29,7 @@ struct TerminalTests {
         let (answer, screen, echoes) = try converse([("password for anna: $", "correct horse")]) { terminal in
             let secret = try terminal.secret("password for anna: ")
             let bytes = secret.span
-            return bytes.array
+            return bytes.publicBytes
         }
         #expect(try answer.get() == Array("correct horse".utf8))
         #expect(!screen.contains("correct horse"))
@@ -69,7 +69,7 @@ struct TerminalTests {
         let (answer, screen, _) = try converse(dialogue) { terminal in
             let secret = try Self.source(terminal).new(for: "anna", from: NewPasswordOptions.parse([]), isFirst: true)
             let bytes = secret.span
-            return bytes.array
+            return bytes.publicBytes
         }
         #expect(try answer.get() == Array("long enough".utf8))
         #expect(!screen.contains("long en"))

@@ -192,4 +192,24 @@ import TresorStore
         #expect(state.epoch == 2)
         #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
     }
+
+    @Test func A71_anOwnerWhoSealsRemovesWhoseDateHasPassed() async throws {
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [house], notAfter: end)
+        try await anna.share(tresor, with: [third], as: .writer)
+        let before = try await anna.seal("before", in: tresor)
+        world.clock.now = end
+        #expect(try await anna.seal("last", in: tresor).header.epoch == 1)
+        world.clock.now = end + 1
+        #expect(try await third.seal("a writer cannot", in: tresor).header.epoch == 1)
+        let after = try #require(try await anna.reseal(before))
+        #expect(after.header.epoch == 2)
+        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
+        #expect(await failure { _ = try await house.open(after) } == .noAccess)
+        #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
+        let again = end + 100
+        try await anna.share(tresor, with: [house], notAfter: again)
+        world.clock.now = again + 1
+        #expect(try await anna.seal("after", in: tresor).header.epoch == 3)
+    }
 }

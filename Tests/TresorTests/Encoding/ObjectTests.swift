@@ -48,7 +48,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             },
             Specimen(name: "device half", bytes: try #require(home[.deviceHalf]), magicCount: 1, lengths: []) {
                 let encoded = try DeviceHalf(SecretBytes(copying: $0.span)).encoded()
-                return encoded.span.array
+                return encoded.span.publicBytes
             },
         ]
         var log = try Chronicle(founder: try identity0())

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PasswordTests {
     private func prepared(_ bytes: [UInt8]) throws -> [UInt8] {
         let password = try Password(typed: SecretBytes(copying: bytes.span))
-        return password.bytes.span.array
+        return password.bytes.span.publicBytes
     }
 
     private func prepared(_ text: String) throws -> [UInt8] { try prepared(Array(text.utf8)) }

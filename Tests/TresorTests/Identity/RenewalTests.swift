@@ -98,4 +98,80 @@ import TresorStore
         #expect(try await world.store.kitCopy(locator: first.locator()) == nil)
         #expect(file.devices.isEmpty)
     }
+
+    @Test func A72_aKnownTresorBelowThePinnedGenerationStillOpens() async throws {
+        let file = try await anna.seal("x", in: tresor)
+        let newcomer = World(store: world.store)
+        let other = try await newcomer.quick("other")
+        try anna.client.pin(other.identity.chain)
+        try await anna.share(tresor, with: [other])
+        _ = try await house.open(file)
+        let me = try await renewed(anna)
+        for person in [house, other] {
+            try person.client.pin(me.identity.chain)
+            #expect(await failure { _ = try await person.seal("y", in: tresor) } != nil)
+        }
+        #expect(try await house.open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await house.seal("y", in: tresor) } == .unverified)
+        #expect(await failure { _ = try await house.reseal(file) } == .unverified)
+        #expect(await failure { try await house.perform(.leave, on: tresor) } == .unverified)
+        #expect(await failure { _ = try await other.open(file) } == .unverified)
+        #expect(try await other.tresors().map(\.founderTrust) == [.unverified])
+        #expect(await failure { _ = try await other.open(file) } == .unverified)
+    }
+
+    @Test func A51_whatAComparedAuthorsNewKeysSignedWaitsForAnotherComparison() async throws {
+        let third = try await world.quick("third")
+        try third.client.pin(anna.identity.chain)
+        try anna.client.pin(third.identity.chain)
+        try await anna.share(tresor, with: [third])
+        let old = try await house.seal("old", in: tresor)
+        let me = try await renewed(house)
+        _ = try await me.finishRenewal()
+        _ = try await anna.seal("turn the key", in: tresor)
+        let new = try await me.seal("new", in: tresor)
+        #expect(try await anna.open(old).content == Array("old".utf8))
+        let home = anna.home
+        #expect(await failure { _ = try await anna.open(new) } == .unverified)
+        #expect(await failure { _ = try await anna.reseal(new) } == .unverified)
+        #expect(anna.home == home)
+        var expecting = Expectations()
+        expecting.acceptingUnverified = true
+        #expect(try await anna.open(new, expecting: expecting).content == Array("new".utf8))
+        #expect(try await third.open(new).content == Array("new".utf8))
+        try await anna.perform(.rotate, on: tresor)
+        let again = try #require(try await third.client.state(of: tresor).epoch == 3 ? me.reseal(new) : nil)
+        #expect(await failure { _ = try await anna.open(again) } == .unverified)
+        try anna.client.pin(me.identity.chain)
+        #expect(try await anna.open(new).content == Array("new".utf8))
+        #expect(try await anna.open(again).author.user == house.identity.user)
+    }
+
+    @Test func A51_theOriginOfAResealedFileIsHeldToTheComparedGenerationToo() async throws {
+        let third = try await world.quick("third")
+        try world.introduce(anna, third)
+        try await anna.share(tresor, with: [third], as: .writer)
+        let me = try await renewed(house)
+        _ = try await me.finishRenewal()
+        _ = try await third.seal("turn the key", in: tresor)
+        let new = try await me.seal("new", in: tresor)
+        try await anna.perform(.rotate, on: tresor)
+        let resealed = try #require(try await third.reseal(new))
+        #expect(await failure { _ = try await anna.open(resealed) } == .unverified)
+        try anna.client.pin(me.identity.chain)
+        #expect(try await anna.open(resealed).author.user == house.identity.user)
+    }
+
+    @Test func A44_anAuthorWhoBearsAKnownHandleIsUnverified() async throws {
+        let stranger = try identity("doctor")
+        let other = try await World(store: MemoryStore()).settle(stranger)
+        let doctor = world.session(of: other, seeing: world.store)
+        try doctor.client.pin(anna.identity.chain)
+        try anna.client.pin(stranger.chain)
+        try await anna.share(tresor, with: [doctor], as: .writer)
+        let file = try await doctor.seal("x", in: tresor)
+        #expect(try await house.open(file).content == Array("x".utf8))
+        try house.client.pin(identity("doctor").chain)
+        #expect(await failure { _ = try await house.open(file) } == .unverified)
+    }
 }

@@ -40,7 +40,7 @@ import TresorStore
         evil.behave()
         #expect(try await anna.client.unlockWithDevice().identity.user == user)
         _ = try await anna.rememberDevice(name: .empty, until: until)
-        #expect(try file(anna).devices.count == 2)
+        #expect(try file(anna).devices.count == 1)
     }
 
     @Test func A32_afterRevokingTheDiskOpensNothing() async throws {

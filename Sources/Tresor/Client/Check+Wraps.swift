@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The wraps that a store shows, against those that the log calls for. What is inside a wrap is judged by whoever it is for.
+extension Client {
+    /// The most cards of a store that are looked through for people who have a wrap without being in.
+    private static let strangerCount = 1024
+
+    func checkWraps(in state: State) async throws(TresorError) -> [Finding] {
+        var people = Set(state.everybody)
+        people.formUnion(try pinnedPeople().map(\.chain.user))
+        people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
+        if let mine = try? identityFile().chain.user { people.insert(mine) }
+        var findings: [Finding] = []
+        for user in people.sorted() {
+            let stored = try await store.wraps(of: user, in: state.tresor, epoch: nil)
+            findings += Self.remarks(on: stored, of: user, in: state).map {
+                Finding(subject: .member(user, of: state.tresor), remark: $0)
+            }
+        }
+        return findings
+    }
+
+    private static func remarks(on stored: [[UInt8]], of user: UserID, in state: State) -> [Finding.Remark] {
+        guard let member = state.members[user], let chain = state.chain(of: user) else {
+            return stored.isEmpty ? [] : [.surplusWrap]
+        }
+        let (first, needed) =
+            switch member.history {
+            case .all: (UInt64(1), state.epoch...state.epoch)
+            case .from(let epoch): (epoch, epoch...state.epoch)
+            }
+        let wraps = stored.compactMap { try? Wrap($0) }.filter { wrap in
+            wrap.tresor == state.tresor && wrap.user == user && chain.card(generation: wrap.generation) != nil
+                && wrap.opensHistory == (member.history == .all)
+        }
+        let epochs = Set(wraps.map(\.epoch))
+        var remarks: [Finding.Remark] = []
+        if wraps.count < stored.count { remarks.append(.failed(.altered)) }
+        if needed.contains(where: { !epochs.contains($0) }) { remarks.append(.missingWrap) }
+        if epochs.count < wraps.count || epochs.contains(where: { !(first...state.epoch).contains($0) }) {
+            remarks.append(.surplusWrap)
+        }
+        return remarks
+    }
+}
+
+extension Client {
+    /// Gives a store back the entries it lost, where its log is a true beginning of the log verified here (cli: `check --put-back`). The wraps of
+    /// whoever those entries put out are deleted again; missing ones are put back by ``Session/putBackWraps(_:)``.
+    ///
+    /// - Returns: how many entries were given back.
+    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know.
+    public func putBack(_ tresor: TresorID) async throws(TresorError) -> Int {
+        guard let known = try verifiedLog(of: tresor) else { throw .notFound }
+        var count = 0
+        while true {
+            let page = try await store.entries(of: tresor, from: UInt64(count), limit: 256)
+            guard count + page.count <= known.entries.count,
+                known.entries[count..<(count + page.count)].elementsEqual(page)
+            else { throw .forked }
+            count += page.count
+            if page.isEmpty { break }
+        }
+        let missing = known.entries.count - count
+        while count < known.entries.count {
+            let entry = known.entries[count]
+            let outcome = try await store.append(
+                LogChange(
+                    tresor: tresor, sequence: UInt64(count), previous: count == 0 ? nil : known.entries[count - 1],
+                    entry: entry, removingWrapsOf: try Entry(entry).dismissed))
+            guard outcome == .done else { throw .busy }
+            count += 1
+        }
+        return missing
+    }
+}
+
+extension Entry {
+    /// Who is no longer in after this entry.
+    fileprivate var dismissed: [UserID] {
+        switch body {
+        case .remove(let users, _): users
+        case .leave: [author]
+        case .genesis, .grant, .renew, .epoch, .role, .rename: []
+        }
+    }
+}
+
+extension Session {
+    /// Puts back all wraps that the log calls for: those of the current epoch for everybody who is in, and every one since they came for who reads
+    /// *from now*. Makes no entry.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves.
+    public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
+        let state = try await client.state(of: tresor)
+        let firsts = state.members.values.compactMap { member in
+            if case .from(let epoch) = member.history { epoch } else { nil }
+        }
+        for epoch in (firsts.min() ?? state.epoch)...state.epoch {
+            let members = state.members.filter { _, member in
+                switch member.history {
+                case .all: epoch == state.epoch
+                case .from(let first): first <= epoch
+                }
+            }
+            let keys = try await keys(of: epoch, in: state)
+            guard keys.opensHistory else { throw .noAccess }
+            try await client.store.putWraps(try wraps(keys, for: members, in: state), in: tresor)
+        }
+    }
+}

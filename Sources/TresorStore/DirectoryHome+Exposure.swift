@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+public import Tresor
+
+extension DirectoryHome {
+    /// A directory or file of a home that is open to others, or not this user's own.
+    public struct Exposure: Hashable, Sendable {
+        /// What is wrong.
+        public enum Flaw: Hashable, Sendable {
+            /// Others could change it, or read what is secret.
+            case open
+            /// Others can read what is private, but no secret.
+            case readable
+            /// It belongs to somebody else, or is a link or a device.
+            case foreign
+        }
+
+        /// Where it lies.
+        public let path: String
+        /// What is wrong.
+        public let flaw: Flaw
+        /// The mode it should have: 0700 or 0600.
+        public let mode: UInt16
+    }
+
+    /// Looks at the modes of everything in the home; changes nothing and follows no link.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when a directory cannot be read.
+    public func exposures() throws(TresorError) -> [Exposure] {
+        var found: [Exposure] = []
+        for directory in [data, state, data + "/logs", data + "/evidence"] {
+            guard let status = try Self.status(of: directory) else { continue }
+            found += Self.exposure(of: directory, status, isDirectory: true, isSecret: false)
+            guard status.st_mode & S_IFMT == S_IFDIR else { continue }
+            for name in try Self.names(in: directory) {
+                let path = "\(directory)/\(name)"
+                guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
+                let isSecret = (directory == data && name == "identity") || (directory == state && name == "device-half")
+                found += Self.exposure(of: path, status, isDirectory: false, isSecret: isSecret)
+            }
+        }
+        return found
+    }
+
+    /// Where an object lies or would lie.
+    public func path(of object: HomeObject) -> String {
+        let place = place(of: object)
+        let directory =
+            switch place.directory {
+            case .state: state
+            case .data: data
+            case .logs: data + "/logs"
+            case .evidence: data + "/evidence"
+            }
+        return "\(directory)/\(place.name)"
+    }
+
+    /// Names that the home gives; a store file that lies there has the mode its owner gave it.
+    private static func names(in directory: String) throws(TresorError) -> [String] {
+        let names = try SystemError.asFailed { () throws(SystemError) in
+            try FileDescriptor(directory, O_RDONLY | O_DIRECTORY).names()
+        }
+        return names.filter { !$0.hasPrefix("store.db") && $0 != "." && $0 != ".." }.sorted()
+    }
+
+    private static func status(of path: String) throws(TresorError) -> stat? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            let error = SystemError.current
+            guard error.number == ENOENT else { throw .failed(error.fault) }
+            return nil
+        }
+        return status
+    }
+
+    private static func exposure(
+        of path: String, _ status: stat, isDirectory: Bool, isSecret: Bool
+    ) -> [Exposure] {
+        let mode: UInt16 = isDirectory ? 0o700 : 0o600
+        let others = status.st_mode & 0o077
+        guard status.st_uid == geteuid(), status.st_mode & S_IFMT == (isDirectory ? S_IFDIR : S_IFREG) else {
+            return [Exposure(path: path, flaw: .foreign, mode: mode)]
+        }
+        guard others != 0 else { return [] }
+        return [Exposure(path: path, flaw: isSecret || others & 0o022 != 0 ? .open : .readable, mode: mode)]
+    }
+}

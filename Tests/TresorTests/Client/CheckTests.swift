@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// What `check` says of a store's wraps, and what is put back.
+@Suite struct CheckTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let late: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        late = try await world.quick("late")
+        try world.introduce(anna, house, late)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], as: .writer)
+        try await anna.share(tresor, with: [late], fromNow: true)
+        try await anna.perform(.rotate, on: tresor)
+    }
+
+    /// What is said of wraps, by whom it is said of.
+    private func remarks() async throws -> [UserID: [Finding.Remark]] {
+        var remarks: [UserID: [Finding.Remark]] = [:]
+        for finding in try await anna.client.check([tresor]) {
+            if case .member(let user, of: tresor) = finding.subject {
+                remarks[user, default: []].append(finding.remark)
+            }
+        }
+        return remarks
+    }
+
+    private func wrap(epoch: UInt64, for person: Session, history: History = .all) async throws -> StoredWrap {
+        let keys = try await anna.keys(of: epoch, in: anna.client.state(of: tresor))
+        let user = person.identity.user
+        let wrap = try Wrap(keys, of: tresor, for: person.identity.chain.newest, user: user, history: history)
+        return StoredWrap(user: user, epoch: epoch, bytes: wrap.bytes)
+    }
+
+    @Test func anHonestStoreHasNeitherTooFewNorTooMany() async throws {
+        #expect(try await remarks() == [:])
+        try await anna.perform(.revoke([late.identity.user]), on: tresor)
+        try await house.perform(.leave, on: tresor)
+        #expect(try await remarks() == [:])
+    }
+
+    @Test func A58_surplusWrapsAreReported() async throws {
+        let ghost = try await world.quick("ghost")
+        try await evil.truth.putWraps([wrap(epoch: 1, for: ghost)], in: tresor)
+        #expect(try await remarks() == [ghost.identity.user: [.surplusWrap]])
+        try await evil.truth.putWraps([wrap(epoch: 1, for: late, history: .from(epoch: 1))], in: tresor)
+        #expect(try await remarks()[late.identity.user] == [.surplusWrap])
+    }
+
+    @Test func A78_wrapsOfWhoWasRemovedAreReportedAndGoWithTheNextKey() async throws {
+        let user = house.identity.user
+        evil.keep()
+        try await anna.perform(.revoke([user]), on: tresor)
+        #expect(try await remarks() == [user: [.surplusWrap]])
+        evil.behave()
+        try await anna.perform(.rotate, on: tresor)
+        #expect(try await remarks() == [:])
+        #expect(try await evil.truth.wraps(of: user, in: tresor, epoch: nil).isEmpty)
+    }
+
+    @Test func A85_missingAndSpoiledWrapsAreReportedAndPutBack() async throws {
+        let (member, reader) = (house.identity.user, late.identity.user)
+        let file = try await anna.seal("now", in: tresor)
+        evil.showWraps { wraps, user, _ in user == member ? Array(wraps.dropLast()) : wraps }
+        #expect(try await remarks() == [member: [.missingWrap]])
+        evil.showWraps { wraps, user, _ in user == reader ? Array(wraps.dropFirst()) : wraps }
+        #expect(try await remarks() == [reader: [.missingWrap]])
+        evil.behave()
+        let spoiled = [2, 3].map { StoredWrap(user: reader, epoch: $0, bytes: [1]) }
+        try await evil.truth.putWraps(spoiled, in: tresor)
+        #expect(try await remarks() == [reader: [.failed(.altered), .missingWrap]])
+        #expect(await failure { _ = try await world.session(of: late).open(file) } == .altered)
+        let count = try await log(tresor, in: evil.truth).count
+        try await world.session(of: anna).putBackWraps(tresor)
+        #expect(try await remarks() == [:])
+        #expect(try await log(tresor, in: evil.truth).count == count)
+        let state = try await late.client.state(of: tresor)
+        for epoch in 2...3 as ClosedRange<UInt64> {
+            #expect(try await !world.session(of: late).keys(of: epoch, in: state).opensHistory)
+        }
+    }
+
+    @Test func A85_wrapsThatBelongElsewhereAreReported() async throws {
+        let user = house.identity.user
+        let other = try await wrap(epoch: 3, for: late)
+        evil.showWraps { wraps, asked, _ in asked == user ? [other.bytes] : wraps }
+        #expect(try await remarks() == [user: [.failed(.altered), .missingWrap]])
+        let withoutHistory = try await wrap(epoch: 3, for: house, history: .from(epoch: 3))
+        evil.showWraps { wraps, asked, _ in asked == user ? [withoutHistory.bytes] : wraps }
+        #expect(try await remarks() == [user: [.failed(.altered), .missingWrap]])
+    }
+
+    @Test func A85_whoReadsFromNowPutsNothingBack() async throws {
+        let writes = evil.writeCount
+        #expect(await failure { try await late.putBackWraps(tresor) } == .noAccess)
+        #expect(evil.writeCount == writes)
+    }
+
+    @Test func aRestoredStoreLosesTheWrapsOfWhoWasRemovedMeanwhile() async throws {
+        let backup = MemoryStore()
+        var previous: [UInt8]?
+        for (index, entry) in try await log(tresor, in: evil.truth).enumerated() {
+            _ = await backup.append(
+                LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry))
+            previous = entry
+        }
+        for person in [anna, house, late] {
+            let user = person.identity.user
+            for bytes in try await evil.truth.wraps(of: user, in: tresor, epoch: nil) {
+                let epoch = try Wrap(bytes).epoch
+                await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
+            }
+        }
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await late.perform(.leave, on: tresor)
+        let file = try await anna.seal("after", in: tresor)
+        let restored = world.session(of: anna, seeing: backup)
+        #expect(await failure { _ = try await restored.client.state(of: tresor) } == .forked)
+        #expect(try await restored.client.putBack(tresor) == 3)
+        for person in [house, late] {
+            #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
+        }
+        #expect(await failure { try await restored.putBackWraps(tresor) } == .noAccess)
+        let user = anna.identity.user
+        for bytes in try await evil.truth.wraps(of: user, in: tresor, epoch: nil) {
+            let epoch = try Wrap(bytes).epoch
+            await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
+        }
+        try await restored.putBackWraps(tresor)
+        for person in [house, late] {
+            #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
+        }
+        #expect(try await world.session(of: anna, seeing: backup).open(file).content == Array("after".utf8))
+        #expect(try await restored.client.putBack(tresor) == 0)
+    }
+
+    @Test func A78_evidenceAlwaysCarriesThePinnedHead() async throws {
+        let head = try await anna.client.state(of: tresor).head
+        let home = try #require(anna.client.home as? MemoryHome)
+        for withCache in [true, false] {
+            if !withCache { home.delete(.log(tresor)) }
+            evil.frozen(1)
+            #expect(await failure { _ = try await anna.client.state(of: tresor) } == .forked)
+            evil.behave()
+        }
+        let evidence = home.contents.filter { if case .evidence = $0.key { true } else { false } }.values
+        #expect(evidence.count == 2)
+        for bytes in evidence {
+            var decoder = ByteDecoder(bytes)
+            try decoder.preamble(.evidence)
+            #expect(TresorID(try decoder.digest()) == tresor)
+            #expect(try decoder.integer(UInt64.self) == head.sequence)
+            #expect(try decoder.digest() == head.hash)
+        }
+    }
+}
