@@ -76,9 +76,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "CProbe", path: "Tests/CProbe"),
+        .executableTarget(
+            name: "ConstantTimeProbe", dependencies: ["CProbe", "TresorCrypto"], path: "Tests/ConstantTimeProbe",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "AttackTests",
-            dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore"],
+            dependencies: ["ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore"],
             exclude: ["attacks.txt", "uncovered.txt"],
             swiftSettings: settings
         ),

@@ -28,20 +28,9 @@ struct Samples: @unchecked Sendable {
         let anna = try Identity.make(handle: Name(typed: "anna"), time: time)
         let house = try Identity.make(handle: Name(typed: "dr-house"), time: time)
         let (renewed, sealedSeed) = try house.renewed(time: time + 1)
-        let words = try RecoveryKit()
-        let device = try DeviceHalf(user: house.user)
-        let half = try SecretBytes(randomCount: 32)
-        let kitSlot = try renewed.seal(
-            under: words.slotKey(), id: .random(), kind: .kit(locator: words.locator()), since: time)
-        let deviceSlot = try renewed.seal(
-            under: device.slotKey(storeHalf: half), id: device.id,
-            kind: .device(name: Name(typed: "ward 3"), until: time + 9), since: time)
-        let password = try renewed.seal(
-            under: SecretKey(), id: .random(), kind: .password(cost: .floor, salt: randomBytes(16)), since: time)
-        identityFiles = try [
-            IdentityFile(of: renewed, previous: [sealedSeed], slots: [password, kitSlot, deviceSlot]).bytes,
-            IdentityFile(of: renewed, previous: [sealedSeed], slots: [kitSlot]).bytes,
-        ]
+        let ways = try SampleWays(of: renewed, previous: sealedSeed, time: time)
+        identityFiles = ways.files
+        kit = ways.words
         var log = try SampleLog(founder: anna)
         try log.live(with: house, renewed: renewed)
         entries = log.entries
@@ -64,11 +53,48 @@ struct Samples: @unchecked Sendable {
             Authorship(header: file.header, author: anna.user, generation: 0, time: time),
             type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
             signedBy: anna)
-        kit = try words.words().span.array
         self.contents = contents
         self.anna = anna
         self.house = house
         self.renewed = renewed
+    }
+}
+
+/// Identity files with every way in. The keys are made one by one: the optimiser of Swift 6.3 does not take noncopyable temporaries here.
+struct SampleWays {
+    let files: [[UInt8]]
+    let words: [UInt8]
+
+    init(of identity: Identity, previous: [UInt8], time: UInt64) throws {
+        let kit = try RecoveryKit()
+        let words = try kit.words()
+        self.words = words.span.array
+        let kitSlot = try Self.kitSlot(kit, identity, time)
+        let slots = [try Self.passwordSlot(identity, time), kitSlot, try Self.deviceSlot(identity, time)]
+        files = [
+            try IdentityFile(of: identity, previous: [previous], slots: slots).bytes,
+            try IdentityFile(of: identity, previous: [previous], slots: [kitSlot]).bytes,
+        ]
+    }
+
+    private static func kitSlot(_ kit: borrowing RecoveryKit, _ identity: Identity, _ time: UInt64) throws -> Slot {
+        let key = try kit.slotKey()
+        let locator = try kit.locator()
+        return try identity.seal(under: key, id: .random(), kind: .kit(locator: locator), since: time)
+    }
+
+    private static func passwordSlot(_ identity: Identity, _ time: UInt64) throws -> Slot {
+        let key = try SecretKey<SlotUse>()
+        let salt = try randomBytes(16)
+        return try identity.seal(under: key, id: .random(), kind: .password(cost: .floor, salt: salt), since: time)
+    }
+
+    private static func deviceSlot(_ identity: Identity, _ time: UInt64) throws -> Slot {
+        let device = try DeviceHalf(user: identity.user)
+        let half = try SecretBytes(randomCount: 32)
+        let key = try device.slotKey(storeHalf: half)
+        let name = try Name(typed: "ward 3")
+        return try identity.seal(under: key, id: device.id, kind: .device(name: name, until: time + 9), since: time)
     }
 }
 
