@@ -77,6 +77,13 @@ let package = Package(
         ),
         .testTarget(
             name: "VectorTests", dependencies: ["TresorCommand", "Tresor", "tresor-vectors"], swiftSettings: settings),
+        .target(name: "CProbe", path: "Tests/CProbe"),
+        .testTarget(
+            name: "AttackTests",
+            dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore"],
+            exclude: ["attacks.txt", "uncovered.txt"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -17,10 +17,11 @@ import Testing
         }
     }
 
-    /// A label that is declared is registered, and none is written anywhere else.
+    /// A label that is declared is registered, and none is written anywhere else; the vector generator alone spells them out, so that it
+    /// does not judge the registry by itself.
     @Test func A13_registryIsWhatTheCodeDeclares() throws {
         var declared: [String] = []
-        for (path, text) in try SourceCode.files(of: "Sources") {
+        for (path, text) in try SourceCode.files(of: "Sources") where !path.hasPrefix("TresorVectors/") {
             for line in text.split(separator: "\n") where !line.contains("//") {
                 for part in line.components(quoted: "tresor/v1/") {
                     #expect(path == "TresorCrypto/Label.swift", "\(part) in \(path)")

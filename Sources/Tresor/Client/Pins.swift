@@ -28,7 +28,8 @@ struct Pins: Hashable, Sendable {
             pins.append(Pin(chain: chain, time: time, isReplaced: flag == 1))
         }
         let active = pins.filter { !$0.isReplaced }
-        guard Set(pins.map(\.chain.user)).count == pins.count, Set(active.map(\.chain.handle)).count == active.count else {
+        guard Set(pins.map(\.chain.user)).count == pins.count, Set(active.map(\.chain.handle)).count == active.count
+        else {
             throw .altered
         }
     }

@@ -96,7 +96,8 @@ extension Session {
     }
 
     private func share(
-        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State, _ effect: inout Effect
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State,
+        _ effect: inout Effect
     ) throws(TresorError) {
         guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
         if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage } }
@@ -190,7 +191,8 @@ extension Session {
     public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
         let state = try await client.state(of: tresor)
         guard state.members[identity.user]?.role == .owner,
-            state.chain(of: identity.user)?.newest == identity.chain.newest, try client.founderTrust(in: state).isVerified
+            state.chain(of: identity.user)?.newest == identity.chain.newest,
+            try client.founderTrust(in: state).isVerified
         else { return state }
         let now = now(in: state)
         let ended = state.members.filter { user, member in

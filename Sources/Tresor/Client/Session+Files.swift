@@ -110,7 +110,8 @@ extension Session {
         guard opened.epoch != state.epoch else { return nil }
         let keys = try await keys(of: state.epoch, in: state)
         return try SealedFile.seal(
-            opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys, state: state,
+            opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys,
+            state: state,
             author: identity, time: client.clock())
     }
 

@@ -6,7 +6,7 @@ public struct TresorSummary: Sendable {
     public let tresor: TresorID
     /// The verified state, unless the log could not be verified.
     public let state: State?
-    /// The name, where this person can open it.
+    /// The name, as this person could last open it.
     public let name: Name?
     /// What the home knows of the owner.
     public let founderTrust: Person.Trust?
@@ -89,10 +89,11 @@ extension Session {
             let read = try await client.state(of: tresor)
             state = read
             trust = try client.founderTrust(in: read)
-            let name = read.members[identity.user] == nil ? nil : try await name(in: read)
+            let name = read.members[identity.user] == nil ? knownName(of: tresor) : try await name(in: read)
             return TresorSummary(tresor: tresor, state: read, name: name, founderTrust: trust, error: nil)
         } catch {
-            return TresorSummary(tresor: tresor, state: state, name: nil, founderTrust: trust, error: error)
+            return TresorSummary(
+                tresor: tresor, state: state, name: knownName(of: tresor), founderTrust: trust, error: error)
         }
     }
 

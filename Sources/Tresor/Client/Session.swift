@@ -76,7 +76,7 @@ public actor Session {
         return links
     }
 
-    private func unwrap(
+    func unwrap(
         _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
         if let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all { return known }
@@ -110,15 +110,15 @@ public actor Session {
     ///
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
     public func name(in state: State) async throws(TresorError) -> Name {
-        try await nameAndKind(in: state).name
+        let name = try await nameAndKind(in: state).name
+        if try client.heads()[state.tresor] != nil { remember(name, of: state.tresor) }
+        return name
     }
 
     func nameAndKind(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
         let record = state.name
         let keys = try await keys(of: record.epoch, in: state)
-        let opened = try record.sealed.open(
+        return try record.sealed.open(
             with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence)
-        if try client.heads()[state.tresor] != nil { remember(opened.name, of: state.tresor) }
-        return opened
     }
 }

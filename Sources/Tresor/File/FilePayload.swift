@@ -72,7 +72,8 @@ struct FilePayload: Sendable {
 
     /// Signs and encodes.
     static func encode(
-        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, content: [UInt8], signedBy identity: Identity
+        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, content: [UInt8],
+        signedBy identity: Identity
     ) throws(TresorError) -> [UInt8] {
         let contentHash = try ContentHash.hash(content.span)
         let message = message(authorship, type: type, record: record, origin: origin, contentHash: contentHash)

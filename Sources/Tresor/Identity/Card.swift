@@ -111,8 +111,10 @@ public struct Card: Hashable, Sendable {
         try Ed25519.verify(succession, of: Label.cardSuccession.message(body), by: predecessor.signingKey)
     }
 
+    /// Whether they are the same bytes.
     public static func == (left: Card, right: Card) -> Bool { left.bytes == right.bytes }
 
+    /// Goes by the card's hash.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 

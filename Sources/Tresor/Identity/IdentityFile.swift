@@ -102,6 +102,9 @@ public struct IdentityFile: Sendable {
     func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
         let seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
         let identity = try Identity(chain: chain, seed: seed, previous: previous)
+        #if TRESOR_TESTING
+            if Weakness.allows(.tag) { return identity }
+        #endif
         let expected = try Self.tag(
             try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
         guard constantTimeEqual(expected, tag) else { throw .altered }

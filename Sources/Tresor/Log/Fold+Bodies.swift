@@ -8,7 +8,9 @@ extension Judge {
         case .genesis: throw Violation(rule: .r6)
         case .grant(let grant): try check(grant, in: state)
         case .remove(let users, let epoch): try checkRemoval(of: users, epoch, in: state)
-        case .leave: try require(.r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: entry.author) > 0)
+        case .leave:
+            try require(
+                .r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: entry.author) > 0)
         case .renew(let card):
             try require(.r27, (try? state.chains[entry.author]?.appending(card)) != nil)
         case .epoch(let epoch): try checkNext(epoch, in: state)

@@ -48,7 +48,8 @@ struct Wrap: Hashable, Sendable {
     func open(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
     ) throws(TresorError) -> EpochKeys {
-        guard tresor == self.tresor, epoch == statement.number, user == identity.user, generation == card.generation else {
+        guard tresor == self.tresor, epoch == statement.number, user == identity.user, generation == card.generation
+        else {
             throw .altered
         }
         let secret = try identity.unwrap(

@@ -7,7 +7,7 @@ struct CardCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "card", group: .you, abstract: "Print a card, or its number.",
-            usage: "tresor card [PERSON] [--number] [--publish] [-o FILE]",
+            usage: "tresor card [PERSON] [--number] [--publish] [-o FILE [--force]]",
             discussion: "Without PERSON the card is mine. --publish puts mine into the store again.",
             classes: [.store, .local], further: [.busy], examples: ["tresor card --number", "tresor card -o anna.card"])
     }
@@ -24,10 +24,14 @@ struct CardCommand: SurfaceCommand {
     @Option(name: .short, help: ArgumentHelp("Write the card to FILE.", valueName: "FILE"))
     var output: String?
 
+    @Flag(help: "Replace FILE.")
+    var force = false
+
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
         guard person == nil || !publish else { throw CommandFailure.usage("--publish takes no PERSON") }
+        if let file { try refuseReplacing(file) }
         let needsStore = person != nil || publish
         let workplace = needsStore ? try await Workplace.open(options, creating: publish) : try Workplace.local(options)
         let chain = try await chain(workplace)
@@ -43,6 +47,19 @@ struct CardCommand: SurfaceCommand {
         try print(chain, workplace)
     }
 
+    private var file: OutputFile? {
+        guard let output, output != "-" else { return nil }
+        return OutputFile(path: output, access: .everybody, replaces: force)
+    }
+
+    private func refuseReplacing(_ file: OutputFile) throws(CommandFailure) {
+        do {
+            try file.check()
+        } catch {
+            throw CommandFailure(error.error, error.message, hints: force ? [] : ["tresor … --force"], file: error.file)
+        }
+    }
+
     private func chain(_ workplace: Workplace) async throws -> CardChain {
         guard let person else { return try workplace.identityFile().chain }
         return try await workplace.person(person).chain
@@ -50,9 +67,7 @@ struct CardCommand: SurfaceCommand {
 
     private func print(_ chain: CardChain, _ workplace: Workplace) throws {
         let grouped = try chain.number().grouped
-        let isPrinted = output == nil || output == "-"
-        if let output, !isPrinted {
-            let file = OutputFile(path: output, access: .everybody)
+        if let file {
             let bytes = number ? Array((grouped + "\n").utf8) : chain.armoured
             try file.write(bytes.span)
             try file.commit()
@@ -63,7 +78,7 @@ struct CardCommand: SurfaceCommand {
                 "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(grouped),
                 "card": .text(chain.armoured),
             ])
-        } else if isPrinted {
+        } else if file == nil {
             if number { try workplace.output.line(grouped) } else { try workplace.output.line(String(decoding: chain.armoured.dropLast(), as: UTF8.self)) }
         }
     }

@@ -62,7 +62,7 @@ struct DecryptCommand: SurfaceCommand {
         expectations.acceptingForked = acceptForked
         expectations.currentAuthor = current
         if let tresor { expectations.tresor = try await workplace.tresor(tresor, for: session).tresor }
-        if let from { expectations.author = try await author(from, workplace) }
+        if let from { expectations.author = try await verifiedAuthor(from, workplace) }
         if let record { expectations.record = try? Name(text: record) }
         if record != nil, expectations.record == nil { throw CommandFailure.usage("no file has that record name") }
         var outcomes = Outcomes()
@@ -83,13 +83,23 @@ struct DecryptCommand: SurfaceCommand {
         name.hasSuffix(".tresor") ? String(name.dropLast(7)) : "\(name).opened"
     }
 
-    private func author(_ text: String, _ workplace: Workplace) async throws -> UserID {
-        let person = try await workplace.person(text)
-        guard person.trust.isVerified || acceptUnverified else {
-            throw CommandFailure(
-                .unverified, "\(Shown.name(text)) is not verified", hints: ["tresor verify \(Shell.word(text))"])
+    /// The person `--from` means by my own comparison; `nil` for somebody whom the tresor's log has to name.
+    private func verifiedAuthor(_ text: String, _ workplace: Workplace) async throws -> UserID? {
+        do {
+            let person = try await workplace.person(text)
+            return person.trust.isVerified ? person.chain.user : nil
+        } catch let failure as CommandFailure where failure.error == .notFound {
+            return nil
         }
-        return person.chain.user
+    }
+
+    /// Whom nobody compared is whoever the log names so, if it names one person only.
+    private func checkAuthor(_ opened: OpenedFile, _ input: InputFile, _ workplace: Workplace) async throws {
+        guard let from else { return }
+        let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
+        guard try workplace.member(from, of: state) == opened.author.user else {
+            throw CommandFailure(.altered, "\(input.shownName) is not from \(Shown.name(from))", file: input.path)
+        }
     }
 
     private func open(
@@ -100,6 +110,7 @@ struct DecryptCommand: SurfaceCommand {
         let output = try place.file(for: step, access: .owner, input: input)
         let file = try opener.sealedFile(input)
         let opened = try await opener.open(file, as: session, expectations, from: input)
+        if expectations.author == nil { try await checkAuthor(opened, input, workplace) }
         if !isOne, record == nil, !anyRecord { try checkName(opened, input) }
         let content = opened.content
         if let output {
@@ -115,11 +126,11 @@ struct DecryptCommand: SurfaceCommand {
         _ content: [UInt8], _ step: OutputPlan.Step, _ workplace: Workplace
     ) throws {
         guard content.count <= Self.standardOutputLimit else {
-            throw CommandFailure.usage("the content is too large for standard output", hints: ["tresor decrypt -o FILE …"])
+            throw CommandFailure.usage("the content is too large for standard output", hints: ["tresor … -o FILE"])
         }
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
-            content.span, isForced: isForced, hints: ["tresor decrypt -o FILE …", "tresor decrypt -o - …"])
+            content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
         try workplace.output.data(content.span)
     }
 
@@ -129,11 +140,11 @@ struct DecryptCommand: SurfaceCommand {
         let bare = component.hasSuffix(".tresor") ? String(component.dropLast(7)) : component
         let record = opened.record.bytes
         let stem = record.lastIndex(of: UInt8(ascii: ".")).map { Array(record[..<$0]) }
-        let name = Array(bare.utf8)
+        let name = (try? Name(text: bare))?.bytes ?? Array(bare.utf8)
         guard name == record || name == stem else {
             throw CommandFailure(
                 .altered, "\(input.shownName) holds the record \(Shown.quoted(record))",
-                hints: ["tresor decrypt --any-record …"], file: input.path)
+                hints: ["tresor … --any-record"], file: input.path)
         }
     }
 }

@@ -63,7 +63,7 @@ struct EncryptCommand: SurfaceCommand {
     /// Before a password is asked for.
     private func refuseTerminal(_ plan: OutputPlan) throws {
         guard !a, case .standardOutput(isForced: false) = plan.steps[0].target, Channel.output.isTerminal else { return }
-        throw CommandFailure.usage("a sealed file is binary and standard output is a terminal", hints: ["tresor encrypt -a …", "tresor encrypt -o FILE …"])
+        throw CommandFailure.usage("a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
     }
 
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: Workplace) async throws {
@@ -71,7 +71,11 @@ struct EncryptCommand: SurfaceCommand {
         let title = workplace.title(of: summary)
         let owner = workplace.handle(of: state.founder, in: state)
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
-        guard let me = state.members[session.identity.user], me.role != .reader else {
+        guard let me = state.members[session.identity.user] else {
+            throw CommandFailure(
+                .noAccess, "you are no longer in \(title) of \(owner)", hints: [workplace.askToShare(summary, with: session)])
+        }
+        guard me.role != .reader else {
             throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
         }
         guard state.rotateFirst else { return }
@@ -116,7 +120,7 @@ struct EncryptCommand: SurfaceCommand {
         } catch {
             guard record == nil else { throw CommandFailure.usage("a record's name has at most 256 bytes and no control characters") }
             throw CommandFailure(
-                .usage, "\(input.shownName) cannot be a record's name", hints: ["tresor encrypt --record NAME …"], file: input.path)
+                .usage, "\(input.shownName) cannot be a record's name", hints: ["tresor … --record NAME"], file: input.path)
         }
     }
 

@@ -44,8 +44,9 @@ struct KeygenCommand: SurfaceCommand {
         guard try force || local.client.home.read(.identity) == nil else {
             throw CommandFailure(
                 .usage, "there is an identity in \(Shown.quoted(places.data))",
-                hints: ["tresor keygen \(Shell.word(name)) --force", "tresor … --home DIR"])
+                hints: ["tresor … --force", "tresor … --home DIR"])
         }
+        try kit.checkPlace(local.invocation)
         let workplace = try await Workplace.open(options, creating: true)
         try await checkFree(handle, in: workplace)
         let typed = try workplace.invocation.passwords.new(
@@ -62,7 +63,7 @@ struct KeygenCommand: SurfaceCommand {
     /// A handle proves nothing, but a second card under it would only confuse.
     private func checkFree(_ handle: Name, in workplace: Workplace) async throws {
         guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
-        throw CommandFailure(.usage, "somebody has a card under \(Shown.name(name)) in this store; choose another handle")
+        throw CommandFailure(.usage, "there is a card of \(Shown.name(name)) in this store already; choose another handle")
     }
 
     private func publish(_ session: Session, _ workplace: Workplace) async throws {

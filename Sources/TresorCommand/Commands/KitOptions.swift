@@ -3,6 +3,12 @@
 import ArgumentParser
 import Tresor
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// Where the 24 words of a new kit go.
 struct KitOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Write the kit's 24 words to FILE, which nobody else may read.", valueName: "FILE"))
@@ -15,9 +21,32 @@ struct KitOptions: ParsableArguments, Sendable {
     func check(batch: Bool) throws(CommandFailure) {
         guard kit == nil || !noKit else { throw .usage("--kit and --no-kit cannot both be given") }
         guard !batch || kit != nil || noKit else {
-            throw .usage("a kit is made and --batch forbids showing it", hints: ["tresor … --kit FILE", "tresor … --no-kit"])
+            throw .usage("a kit is made and --batch forbids showing it", hints: Self.hints)
         }
     }
+
+    /// Makes sure, before anything is made, that the words will have a place.
+    func checkPlace(_ invocation: Invocation) throws(CommandFailure) {
+        guard !noKit else { return }
+        guard let kit else {
+            _ = try invocation.person(or: Self.noTerminal)
+            return
+        }
+        guard kit != "-", !kit.isEmpty else {
+            throw .usage("a kit goes to a file of its own or to the terminal", hints: Self.hints)
+        }
+        try OutputFile(path: kit, access: .owner, replaces: false).check()
+        let directory = Draft.split(kit).directory
+        guard access(directory, W_OK | X_OK) == 0 else {
+            throw CommandFailure(
+                errno == ENOENT || errno == ENOTDIR ? .notFound : .failed(.readOnly),
+                "a kit cannot be written into \(Shown.quoted(directory))", file: kit)
+        }
+    }
+
+    private static let hints = ["tresor … --kit FILE", "tresor … --no-kit"]
+    private static let noTerminal = CommandFailure(
+        .usage, "there is no terminal to show the kit on", hints: hints)
 
     /// Makes a kit, keeps or shows its words, and only then lets it count.
     func give(to session: Session, _ workplace: Workplace) async throws {
@@ -34,8 +63,7 @@ struct KitOptions: ParsableArguments, Sendable {
     func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: Workplace) throws {
         let words = try recoveryKit.words()
         guard let kit else {
-            let terminal = try workplace.invocation.person(
-                or: .usage("there is no terminal to show the kit on", hints: ["tresor … --kit FILE", "tresor … --no-kit"]))
+            let terminal = try workplace.invocation.person(or: Self.noTerminal)
             try terminal.show("tresor: recovery kit, for paper:  ", secret: words, "\n")
             return
         }

@@ -18,7 +18,8 @@ struct ListCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "list tresors")
         var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
         var errors: [TresorError] = []
-        for summary in try await session.tresors() {
+        let summaries = try await session.tresors()
+        for summary in summaries {
             let row = Row(summary, me: session.identity.user, workplace)
             if let error = row.error { errors.append(error) }
             if options.json {

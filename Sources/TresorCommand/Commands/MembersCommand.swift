@@ -39,11 +39,28 @@ struct MembersCommand: SurfaceCommand {
                 workplace.handle(of: user, in: state), role.description, Timestamp(seconds: admission.time).date, by, verified)
             people.append(object(user, role, admission, verified, in: state))
         }
-        guard options.json else { return try workplace.output.table(table) }
-        try workplace.output.object([
-            "type": "members", "tresor": .string(id.description), "sequence": .unsigned(sequence),
-            "members": .array(people),
-        ])
+        if options.json {
+            try workplace.output.object([
+                "type": "members", "tresor": .string(id.description), "sequence": .unsigned(sequence),
+                "members": .array(people),
+            ])
+        } else {
+            try workplace.output.table(table)
+        }
+        try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
+    }
+
+    /// Somebody whose handle is known as another person's is named after the list.
+    private func reportChanged(_ users: [UserID], in state: State, _ workplace: Workplace) throws {
+        for user in users {
+            guard let chain = state.chain(of: user), case .changed(let pinned) = try workplace.client.trust(in: chain) else {
+                continue
+            }
+            throw CommandFailure(
+                .unverified,
+                "the \(Shown.name(chain.handle.bytes)) in this tresor, \(Workplace.short(user)), is not the one you verified, \(Workplace.short(pinned.user))"
+            )
+        }
     }
 
     private func order(_ left: UserID, _ right: UserID, _ state: State, _ sequence: UInt64) -> Bool {

@@ -24,8 +24,8 @@ struct ShareCommand: SurfaceCommand {
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
     var people: [String]
 
-    @Option(help: ArgumentHelp("What they may do: reader (if left out), writer or owner.", valueName: "ROLE"))
-    var role: RoleArgument = .reader
+    @Option(help: ArgumentHelp("What they may do: reader, writer or owner; reader, or what they are, if left out.", valueName: "ROLE"))
+    var role: RoleArgument?
 
     @Flag(help: "They read nothing from before now; the key changes.")
     var fromNow = false
@@ -55,12 +55,12 @@ struct ShareCommand: SurfaceCommand {
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         try await checkOwner(summary, session, workplace)
         let chains = try await chains(workplace)
-        let act = Act.share(
-            with: chains, role: role.role, fromNow: fromNow, notAfter: until.map(\.end.seconds))
         let state = dryRun ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
+        let terms = try terms(for: chains, in: state)
+        let act = Act.share(with: chains, role: terms.role, fromNow: fromNow, notAfter: terms.notAfter)
         let effect = try await effect(of: act, in: state, session)
         let after = dryRun ? state : try await perform(act, effect, on: summary.tresor, session)
-        try report(effect, summary, after, workplace)
+        try report(effect, terms, workplace.title(of: summary), after, workplace)
     }
 
     private func checkArguments() throws(CommandFailure) {
@@ -82,24 +82,49 @@ struct ShareCommand: SurfaceCommand {
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
     }
 
-    /// Each card is read once: what is compared here is what is wrapped to.
+    /// Each card is read once: what is compared here is what is wrapped to. Nobody is pinned before everybody was compared.
     private func chains(_ workplace: Workplace) async throws -> [CardChain] {
-        var chains: [CardChain] = []
+        var found: [Candidate] = []
         for name in people {
-            let person = try await workplace.person(name)
-            guard person.trust != .me else { throw CommandFailure.usage("you are in already") }
-            let word = Shell.word(name)
-            let refusal = CommandFailure(
-                .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
-                hints: ["tresor share … \(word) --number \"DIGITS\"", "tresor verify \(word)"])
-            let proof = Workplace.Proof(number: number, card: card, accept: acceptUnverified || dryRun, refusal: refusal)
-            let chain = try workplace.verified(person, by: proof)
-            guard !chains.contains(where: { $0.user == chain.user }) else {
+            let person = try await workplace.person(name, card: card)
+            guard person.trust != .me else { throw CommandFailure.usage("\(Shown.name(name)) is you, and in already") }
+            guard !found.contains(where: { $0.chain.user == person.chain.user }) else {
                 throw CommandFailure.usage("\(Shown.name(name)) is named twice")
             }
-            chains.append(chain)
+            found.append(person)
         }
-        return chains
+        var compared: [CardChain] = []
+        for (name, person) in zip(people, found) {
+            let verify = "tresor verify \(Shell.word(name)) --number \"DIGITS\""
+            let refusal = CommandFailure(
+                .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
+                hints: people.count == 1 ? ["tresor … --number \"DIGITS\"", verify] : [verify])
+            let proof = Workplace.Proof(number: number, card: card, accept: acceptUnverified || dryRun, refusal: refusal)
+            if try workplace.proves(person, by: proof), !dryRun { compared.append(person.chain) }
+        }
+        for chain in compared { try workplace.pin(chain) }
+        return found.map(\.chain)
+    }
+
+    /// What people get. Whoever is in keeps the role and the date that the command line does not name.
+    private func terms(for chains: [CardChain], in state: State) throws -> Terms {
+        let members = chains.compactMap { state.members[$0.user] }
+        for (name, chain) in zip(people, chains) {
+            guard let member = state.members[chain.user], (member.history != .all) != fromNow else { continue }
+            let reach = fromNow ? "reads the whole history already" : "is in from a later key on, without the history"
+            let person = Shell.word(name)
+            throw CommandFailure(
+                .usage, "\(Shown.name(name)) \(reach)",
+                hints: ["tresor revoke -t \(Shell.word(tresor.tresor)) \(person)", "tresor …"])
+        }
+        let kept = Set(members.map { Terms(role: role?.role ?? $0.role, notAfter: until?.end.seconds ?? $0.notAfter) })
+        if members.count == chains.count, kept.count == 1, let terms = kept.first { return terms }
+        return Terms(role: role?.role ?? .reader, notAfter: until?.end.seconds)
+    }
+
+    private struct Terms: Hashable {
+        let role: Role
+        let notAfter: UInt64?
     }
 
     private func effect(of act: Act, in state: State, _ session: Session) async throws -> Effect {
@@ -107,9 +132,13 @@ struct ShareCommand: SurfaceCommand {
             return try await session.effect(of: act, in: state)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
-            throw CommandFailure(
-                .usage, "one of them is in with another history, or several roles would change at once",
-                hints: ["tresor revoke -t \(Shell.word(tresor.tresor)) PERSON", "tresor share … ONE-PERSON"])
+            guard people.count == 1 else {
+                throw CommandFailure.usage(
+                    "people who are in already change one at a time",
+                    hints: people.prefix(3).map { "tresor share -t \(Shell.word(tresor.tresor)) \(Shell.word($0))" })
+            }
+            throw CommandFailure.usage(
+                "\(Shown.name(people[0])) cannot have that role: the person who made the tresor stays its owner, and an owner reads everything")
         }
     }
 
@@ -124,35 +153,37 @@ struct ShareCommand: SurfaceCommand {
     }
 
     private func report(
-        _ effect: Effect, _ summary: TresorSummary, _ state: State, _ workplace: Workplace
+        _ effect: Effect, _ terms: Terms, _ title: String, _ state: State, _ workplace: Workplace
     ) throws {
-        let title = workplace.title(of: summary)
         let would = dryRun ? "would be able to" : "can"
-        let verb = role == .reader ? "read" : role == .writer ? "read and write" : "read, write and manage"
-        for name in names(effect.admitted, state, workplace) {
+        let verb = terms.role == .reader ? "read" : terms.role == .writer ? "read and write" : "read, write and manage"
+        for name in names(effect.admitted, state) {
             let reach = fromNow ? "from key \(effect.epoch ?? state.epoch) on" : "its history included"
             workplace.output.say("\(name) \(would) \(verb) \(title), \(reach)")
         }
-        for name in names(effect.changed, state, workplace) {
-            workplace.output.say("\(name) \(dryRun ? "would be" : "is") \(role.role) of \(title) now")
+        for name in names(effect.changed, state) {
+            workplace.output.say("\(name) \(dryRun ? "would be" : "is") \(terms.role) of \(title) now")
         }
-        for name in names(effect.already, state, workplace) { workplace.output.say("\(name) already reads \(title)") }
-        if let until, !effect.isNothing {
-            workplace.output.say("a removal follows \(until.end.date) with my next act; the date alone takes no key back")
+        for name in names(effect.already, state) { workplace.output.say("\(name) already reads \(title)") }
+        if let notAfter = terms.notAfter, !effect.isNothing {
+            let date = Timestamp(seconds: notAfter).date
+            workplace.output.say("after \(date) my next act removes them; the date alone takes no key back")
         }
         guard options.json else { return }
         var object: JSONObject = [
             "type": "change", "change": "share", "tresor": .string(state.tresor.description),
             "admitted": ids(effect.admitted), "changed": ids(effect.changed), "already": ids(effect.already),
-            "role": .string(role.rawValue), "key": .unsigned(state.epoch), "dry_run": .bool(dryRun),
+            "role": .string(terms.role.description), "key": .unsigned(state.epoch), "dry_run": .bool(dryRun),
         ]
-        if let until { object["until"] = .time(until.end.seconds) }
+        if let notAfter = terms.notAfter { object["until"] = .time(notAfter) }
         try workplace.output.object(object)
     }
 
-    private func names(_ users: [UserID], _ state: State, _ workplace: Workplace) -> [String] {
+    /// In a dry run the log does not name whoever it would let in.
+    private func names(_ users: [UserID], _ state: State) -> [String] {
         users.map { user in
-            state.chain(of: user).map { Shown.name($0.handle.bytes) } ?? people.first.map { Shown.name($0) } ?? ""
+            if let chain = state.chain(of: user) { return Shown.name(chain.handle.bytes) }
+            return Workplace.short(user)
         }
     }
 

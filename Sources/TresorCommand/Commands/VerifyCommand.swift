@@ -36,7 +36,7 @@ struct VerifyCommand: SurfaceCommand {
     func perform() async throws {
         guard number == nil || card == nil else { throw CommandFailure.usage("--number and --card cannot both be given") }
         guard !options.batch || number != nil || card != nil else {
-            throw CommandFailure.usage("--batch needs a number", hints: ["tresor verify … --number \"DIGITS\""])
+            throw CommandFailure.usage("--batch needs a number", hints: ["tresor … --number \"DIGITS\""])
         }
         let workplace = try await Workplace.open(options)
         let person = try await found(workplace)
@@ -44,7 +44,7 @@ struct VerifyCommand: SurfaceCommand {
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
         let proof = Workplace.Proof(
             number: number, card: card,
-            refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor verify … --number \"DIGITS\""]))
+            refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
             workplace.output.say("\(Shown.name(chain.handle.bytes)) is verified")
@@ -58,13 +58,13 @@ struct VerifyCommand: SurfaceCommand {
         }
     }
 
-    private func found(_ workplace: Workplace) async throws -> Person {
+    private func found(_ workplace: Workplace) async throws -> Candidate {
         if replace {
             let people = try await workplace.client.people(named: person)
             let changed = people.filter { if case .changed = $0.trust { true } else { false } }
-            if changed.count == 1 { return changed[0] }
+            if changed.count == 1 { return Candidate(chain: changed[0].chain, trust: changed[0].trust) }
         }
-        return try await workplace.person(person)
+        return try await workplace.person(person, card: card)
     }
 
     private func confirmReplacing(_ pinned: CardChain, by chain: CardChain, _ workplace: Workplace) throws {

@@ -57,7 +57,7 @@ final class OutputFile {
             throw CommandFailure(.failed(.other), "\(name) is not a regular file and is not replaced", file: path)
         }
         guard replaces else {
-            throw CommandFailure(.usage, "\(name) exists already", hints: ["tresor … --force"], file: path)
+            throw CommandFailure(.usage, "\(name) exists already and is not replaced", file: path)
         }
     }
 

@@ -13,8 +13,12 @@ struct FailureReport: Sendable {
     func text(_ failure: CommandFailure) -> String {
         var text = "tresor: error: \(Shown.escaped(failure.message))\n"
         if let usage = failure.usage { text += usage.split(separator: "\n").map { "usage: \($0)\n" }.joined() }
-        for hint in failure.hints.prefix(3) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
+        for hint in hints(of: failure) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
         return text
+    }
+
+    private func hints(of failure: CommandFailure) -> [String] {
+        failure.hints.prefix(3).map { Again.complete($0) }
     }
 
     func object(_ failure: CommandFailure) -> JSONObject {
@@ -22,7 +26,7 @@ struct FailureReport: Sendable {
             "type": "error", "error": .string(failure.error.name), "code": .integer(Int64(failure.exitCode)),
             "message": .string(failure.message),
         ]
-        object["hints"] = .array(failure.hints.prefix(3).map { .string($0) })
+        object["hints"] = .array(hints(of: failure).map { .string($0) })
         if let file = failure.file { object["file"] = .string(file) }
         return object
     }

@@ -7,7 +7,8 @@ extension CommandFailure {
     /// The failure that an error of the argument parser stands for, in our shape.
     init(parser error: any Error, command: any SurfaceCommand.Type) {
         let (message, suggestion) = Self.words(command.message(for: error))
-        var hints = suggestion.map { ["did you mean: \($0)"] } ?? []
+        let typed = message.split(separator: "'").dropFirst().first.map(String.init) ?? ""
+        var hints = suggestion.map { ["did you mean: \(Again.replacing(typed, with: $0))"] } ?? []
         hints.append("tresor help \(command.page.name)")
         self.init(.usage, message, hints: hints, usage: command.page.usage)
     }

@@ -14,6 +14,7 @@ enum Program {
         do {
             let words = try ArgumentList.current()
             let arguments = ArgumentList(words)
+            Again.remember(arguments.words)
             json = arguments.wantsJSON
             Interrupts.reportsJSON(json)
             try KitGuard().check(words)

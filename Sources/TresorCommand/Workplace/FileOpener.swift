@@ -43,8 +43,8 @@ struct FileOpener {
         } catch {
             guard error == .unverified else { throw await failure(error, file, input, session) }
             let state = try await workplace.client.state(of: file.header.tresor, remembering: .no)
-            let again = input.path.map { "tresor decrypt --accept-unverified \(Shell.path($0))" } ?? ""
-            try await workplace.verifyFounder(of: state, accept: acceptUnverified, hint: again)
+            try await workplace.verifyFounder(
+                of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
         do throws(TresorError) {
             return try await session.open(file, expecting: expectations)
@@ -74,11 +74,11 @@ struct FileOpener {
         let handle = Shown.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
             let name = session.knownName(of: file.header.tresor)
+            let title = name.map { Shown.name($0.bytes) } ?? String(id)
+            let word = name.map { Shell.word($0.text) } ?? String(id)
             return CommandFailure(
-                error,
-                "\(input.shownName) is in \(name.map { Shown.name($0.bytes) } ?? String(id)) of \(handle), which you can no longer read",
-                hints: ["ask \(handle) to run: tresor share -t \(name.map { Shell.word($0.text) } ?? String(id)) \(me)"],
-                file: input.path)
+                error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
+                hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return CommandFailure(
             error, "\(input.shownName) is not yours to read, or its author was not allowed to write it", file: input.path)

@@ -2,17 +2,26 @@
 
 import Tresor
 
+/// Somebody a text means, and why to believe it.
+struct Candidate: Sendable {
+    let chain: CardChain
+    let trust: Person.Trust
+}
+
 extension Workplace {
     /// The one person that a handle or a user id of at least 6 characters means.
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
-    func person(_ text: String) async throws -> Person {
-        let people: [Person]
+    ///
+    /// - Parameter card: a file with a card brought by hand, which stands for somebody whose card the store does not have.
+    func person(_ text: String, card: String? = nil) async throws -> Candidate {
+        var people: [Candidate]
         do throws(TresorError) {
-            people = try await client.people(named: text)
+            people = try await client.people(named: text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
             throw CommandFailure(error, "the card of \(Shown.name(text)) is \(Self.words(for: error))")
         }
+        if people.isEmpty, let card, let brought = try broughtByHand(card, for: text) { people = [brought] }
         for person in people {
             if case .changed(let pinned) = person.trust { throw try changed(person.chain, from: pinned) }
         }
@@ -38,11 +47,11 @@ extension Workplace {
 
     private func nobody(_ text: String) throws -> CommandFailure {
         let known = try client.pinnedPeople().map(\.chain.handle.text)
-        let hints = Suggestion.near(text, among: known).map { "did you mean: \(Shown.name($0))" }
+        let hints = Suggestion.near(text, among: known).map { "did you mean: \(Again.replacing(text, with: $0))" }
         return CommandFailure(.notFound, "there is no card of \(Shown.name(text)) in the store", hints: hints)
     }
 
-    private func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
+    func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
         let name = Shown.name(offered.handle.bytes)
         return CommandFailure(
             .unverified,
@@ -65,13 +74,24 @@ extension Workplace {
     /// Makes sure that a person is verified, asking if need be, and pins what was compared.
     ///
     /// - Returns: the very chain that was compared.
-    func verified(_ person: Person, by proof: Proof, replacing: Bool = false) throws -> CardChain {
+    func verified(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> CardChain {
         try verified(person.chain, trust: person.trust, by: proof, replacing: replacing)
     }
 
     private func verified(
         _ chain: CardChain, trust: Person.Trust, by proof: Proof, replacing: Bool
     ) throws -> CardChain {
+        let person = Candidate(chain: chain, trust: trust)
+        if try proves(person, by: proof, replacing: replacing) { try pin(chain, replacing: replacing) }
+        return chain
+    }
+
+    /// Compares a person's number, or asks for it.
+    ///
+    /// - Returns: whether it was compared now; `false` for somebody who need not be.
+    /// - Throws: 16 when it differs, or when nobody can be asked.
+    func proves(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> Bool {
+        let chain = person.chain
         let name = Shown.name(chain.handle.bytes)
         if let typed = proof.number {
             guard try number(typed) == chain.number() else {
@@ -82,15 +102,14 @@ extension Workplace {
                 throw CommandFailure(.unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
             }
         } else {
-            if trust.isVerified, !replacing { return chain }
-            if proof.accept { return chain }
+            if person.trust.isVerified, !replacing { return false }
+            if proof.accept { return false }
             try compare(chain, otherwise: proof.refusal)
         }
-        try pin(chain, replacing: replacing)
-        return chain
+        return true
     }
 
-    private func pin(_ chain: CardChain, replacing: Bool) throws {
+    func pin(_ chain: CardChain, replacing: Bool = false) throws {
         guard chain.user != (try? client.identityFile().chain.user) else { return }
         try client.pin(chain, replacing: replacing)
         output.say("\(Shown.name(chain.handle.bytes)) is verified")
@@ -117,6 +136,13 @@ extension Workplace {
         }
     }
 
+    private func broughtByHand(_ card: String, for text: String) throws -> Candidate? {
+        guard card != "-" else { return nil }
+        let chain = try readCard(card)
+        guard (try? Name(typed: text)) == chain.handle || Base32.matches(text, chain.user.digest.bytes) else { return nil }
+        return Candidate(chain: chain, trust: try client.trust(in: chain))
+    }
+
     /// Shows both numbers, one above the other, and asks.
     private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
         let terminal = try invocation.person(or: refusal)
@@ -136,12 +162,13 @@ extension Workplace {
 
     /// Asks for the owner of a tresor to be verified, where that is what a command lacks.
     ///
-    /// - Returns: whether the owner is verified now.
+    /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
     func verifyFounder(of state: State, accept: Bool, hint: String) async throws {
         let trust = try client.founderTrust(in: state)
-        guard !trust.isVerified, !accept, let chain = state.chain(of: state.founder) else { return }
+        guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = Shown.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
+        guard !accept else { return }
         let refusal = CommandFailure(
             .unverified, "\(name), the owner, is not verified",
             hints: ["tresor verify \(Shell.word(chain.handle.text)) --number \"DIGITS\"", hint].filter { !$0.isEmpty })

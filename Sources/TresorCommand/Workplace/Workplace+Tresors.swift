@@ -10,7 +10,7 @@ extension Workplace {
         let found = try await session.tresors(named: text)
         guard let first = found.first else {
             let names = try await session.tresors().compactMap { $0.name?.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
             throw CommandFailure(
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
@@ -18,7 +18,7 @@ extension Workplace {
             let list = found.map { "\(title(of: $0)) \($0.tresor.description.prefix(10))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
-                hints: found.map { "tresor … -t \($0.tresor.description.prefix(10))" })
+                hints: found.map { Again.replacing(text, with: String($0.tresor.description.prefix(10))) })
         }
         if first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
         return first
@@ -37,6 +37,13 @@ extension Workplace {
     /// `interventions`, or the beginning of the id where the name is not known.
     func title(of summary: TresorSummary) -> String {
         summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+    }
+
+    /// The line somebody who is out sends to the owner.
+    func askToShare(_ summary: TresorSummary, with session: Session) -> String {
+        let owner = summary.state.map { handle(of: $0.founder, in: $0) } ?? "its owner"
+        let word = summary.name.map { Shell.word($0.text) } ?? String(summary.tresor.description.prefix(10))
+        return "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle.text))"
     }
 
     func handle(of user: UserID, in state: State) -> String {
@@ -75,13 +82,13 @@ extension Workplace {
         let found = named.isEmpty ? everybody.filter { Base32.matches(text, $0.digest.bytes) } : named
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Shown.name($0))" }
+            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
             throw CommandFailure(.notFound, "\(Shown.name(text)) is not and never was in this tresor", hints: hints)
         }
         guard found.count == 1 else {
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several people here",
-                hints: found.map { "use the id \(Self.short($0))" })
+                hints: found.map { Again.replacing(text, with: Self.short($0)) })
         }
         return first
     }

@@ -18,6 +18,9 @@ public enum Ed25519 {
         _ signature: some Collection<UInt8>, of message: [UInt8], by publicKey: Digest
     ) throws(TresorError) {
         try Sodium.start()
+        #if TRESOR_TESTING
+            if Weakness.allows(.signature) { return }
+        #endif
         let signature = Array(signature)
         guard signature.count == signatureByteCount,
             unsafe crypto_sign_verify_detached(signature, message, UInt64(message.count), publicKey.bytes) == 0

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Darwin)
-    package import Darwin
+    import Darwin
 #elseif canImport(Musl)
-    package import Musl
+    import Musl
 #else
-    package import Glibc
+    import Glibc
 #endif
 package import Tresor
 
@@ -28,7 +28,7 @@ package struct AtomicFile: ~Copyable {
     ///   - mode: given at open(2), hence lowered by the umask: 0600 for what is private, 0666 for the rest.
     /// - Throws: ``TresorError/notFound`` when the directory is missing; ``TresorError/failed(_:)``, also when something other
     ///   than a file or a symbolic link is in the place.
-    package init(at path: String, mode: mode_t) throws(TresorError) {
+    package init(at path: String, mode: FileMode) throws(TresorError) {
         let (directory, name) = Self.split(path)
         let opened: FileDescriptor
         do {
@@ -40,7 +40,7 @@ package struct AtomicFile: ~Copyable {
     }
 
     /// Begins a file called `name` in an open directory.
-    package init(_ name: String, in directory: consuming FileDescriptor, mode: mode_t) throws(TresorError) {
+    package init(_ name: String, in directory: consuming FileDescriptor, mode: FileMode) throws(TresorError) {
         try Self.requireReplaceable(name, in: directory)
         do throws(SystemError) {
             temporary = try Self.makeTemporary(in: directory, mode: mode)
@@ -117,7 +117,7 @@ extension AtomicFile {
     }
 
     private static func makeTemporary(
-        in directory: borrowing FileDescriptor, mode: mode_t
+        in directory: borrowing FileDescriptor, mode: FileMode
     ) throws(SystemError) -> Temporary {
         while true {
             let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16) + suffix

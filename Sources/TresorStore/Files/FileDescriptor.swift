@@ -8,6 +8,9 @@
     package import Glibc
 #endif
 
+/// Permission bits as the system's calls take them.
+package typealias FileMode = mode_t
+
 /// An open file or directory, closed with the value. Never 0, 1 or 2, where another part of a program might write its messages.
 package struct FileDescriptor: ~Copyable {
     package let number: Int32
@@ -15,7 +18,7 @@ package struct FileDescriptor: ~Copyable {
     /// Opens `path`, relative to the directory `parent`; every descriptor is closed on exec.
     ///
     /// - Throws: the ``SystemError`` of open(2).
-    package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: mode_t = 0) throws(SystemError) {
+    package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: FileMode = 0) throws(SystemError) {
         let opened = try SystemError.retrying { openat(parent, path, flags | O_CLOEXEC, mode) }
         guard opened <= 2 else {
             number = opened

@@ -133,10 +133,10 @@ import TresorStore
 
     enum Link: CaseIterable, Sendable { case garbage, otherKeys, otherEpoch }
 
-    @Test(arguments: Link.allCases) func A83_aBackLinkThatLiesHidesOnlyWhatWasBefore(link: Link) async throws {
-        let old = try await anna.seal("old", in: tresor)
+    /// An epoch whose back-link hides what was before it.
+    private func spoil(_ link: Link, by author: Session) async throws {
         try await rotate(
-            anna,
+            author,
             link: { present in
                 switch link {
                 case .garbage: [present]
@@ -144,11 +144,63 @@ import TresorStore
                 case .otherEpoch: [try EpochKeys(epoch: present.epoch + 7)]
                 }
             }, garbage: link == .garbage)
+    }
+
+    private func newcomer(_ handle: String) async throws -> Session {
+        let person = try await world.quick(handle)
+        try world.introduce(anna, person)
+        try await fresh(anna).share(tresor, with: [person])
+        return person
+    }
+
+    @Test(arguments: Link.allCases) func A83_aBackLinkThatLiesHidesOnlyWhatWasBefore(link: Link) async throws {
+        let old = try await anna.seal("old", in: tresor)
+        try await spoil(link, by: anna)
+        let late = try await newcomer("late")
         let new = try await fresh(anna).seal("new", in: tresor)
+        #expect(await failure { _ = try await late.open(old) } == .altered)
+        #expect(try await late.open(new).content == Array("new".utf8))
+        let findings = try await fresh(late).checkDeep([tresor])
+        #expect(findings.contains { $0.remark == .failed(.altered) })
+    }
+
+    @Test(arguments: Link.allCases) func A83_whoHasAnOlderWrapReadsOnWithIt(link: Link) async throws {
+        let old = try await anna.seal("old", in: tresor)
+        try await spoil(link, by: anna)
+        #expect(try await fresh(house).open(old).content == Array("old".utf8))
+        #expect(try await fresh(house).checkDeep([tresor]).allSatisfy { $0.remark == .fine })
+        evil.showWraps { wraps, _, epoch in epoch == 1 ? [] : wraps }
         #expect(await failure { _ = try await fresh(house).open(old) } == .altered)
-        #expect(try await fresh(house).open(new).content == Array("new".utf8))
         let findings = try await fresh(house).checkDeep([tresor])
         #expect(findings.contains { $0.remark == .failed(.altered) })
+    }
+
+    @Test(arguments: Link.allCases) func A83_theOwnersNextEpochRepairsIt(link: Link) async throws {
+        let old = try await anna.seal("old", in: tresor)
+        try await spoil(link, by: anna)
+        let late = try await newcomer("late")
+        try await fresh(anna).perform(.rotate, on: tresor)
+        #expect(try await fresh(late).open(old).content == Array("old".utf8))
+        let later = try await newcomer("later")
+        #expect(try await later.open(old).content == Array("old".utf8))
+        try await fresh(anna).perform(.rotate, on: tresor)
+        #expect(try await newcomer("latest").open(old).content == Array("old".utf8))
+    }
+
+    @Test func A83_aLinkSpoiledSeveralEpochsAgoIsRepairedToo() async throws {
+        let first = try await anna.seal("first", in: tresor)
+        try await spoil(.garbage, by: anna)
+        let second = try await fresh(anna).seal("second", in: tresor)
+        try await rotate(fresh(anna), link: { [$0] })
+        try await spoil(.otherKeys, by: fresh(anna))
+        try await rotate(fresh(anna), link: { [$0] })
+        try await fresh(anna).perform(.rotate, on: tresor)
+        let late = try await newcomer("late")
+        for (file, text) in [(first, "first"), (second, "second")] {
+            #expect(try await fresh(late).open(file).content == Array(text.utf8))
+        }
+        let state = try await late.client.state(of: tresor)
+        for epoch in 1...state.epoch { #expect(try await fresh(late).keys(of: epoch, in: state).epoch == epoch) }
     }
 
     @Test func A83_aLaterLinkThatLiesDoesNotHideAnEarlierOneThatHolds() async throws {

@@ -51,19 +51,57 @@ import TresorStore
         #expect(await failure { _ = try await house.open(file) } == (isIn ? nil : .noAccess))
     }
 
-    @Test func A67_anActWhoseMeaningChangedIsNotDone() async throws {
+    /// Anna, who was shown what revoking the doctor does, and her other device.
+    private func revocation() async throws -> (
+        anna: Session, device: Session, tresor: TresorID, doctor: UserID, shown: Effect, world: World
+    ) {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)
         let tresor = try await anna.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
-        let revoke = Act.revoke([house.identity.user])
-        let shown = try await anna.effect(of: revoke, in: anna.client.state(of: tresor))
+        let doctor = house.identity.user
+        let shown = try await anna.effect(of: .revoke([doctor]), in: anna.client.state(of: tresor))
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
-        try await device.perform(.rotate, on: tresor)
+        return (anna, device, tresor, doctor, shown, world)
+    }
+
+    @Test func A67_anActWhoseMeaningChangedIsNotDone() async throws {
+        let (anna, device, tresor, doctor, shown, world) = try await revocation()
+        try await device.perform(.revoke([doctor]), on: tresor)
         let count = try await log(tresor, in: world.store).count
-        #expect(await failure { try await anna.perform(revoke, on: tresor, expecting: shown) } == .busy)
+        #expect(await failure { try await anna.perform(.revoke([doctor]), on: tresor, expecting: shown) } == .busy)
         #expect(try await log(tresor, in: world.store).count == count)
+    }
+
+    @Test func A67_anotherEpochOrAnotherCountOfOthersIsNoOtherMeaning() async throws {
+        let (anna, device, tresor, doctor, shown, world) = try await revocation()
+        let other = try await world.quick("other")
+        try world.introduce(device, other)
+        try await device.perform(.rotate, on: tresor)
+        try await device.share(tresor, with: [other])
+        let done = try await anna.perform(.revoke([doctor]), on: tresor, expecting: shown)
+        #expect((shown.epoch, shown.remaining) == (2, 1))
+        #expect((done.effect.epoch, done.effect.remaining) == (3, 2))
+        #expect(done.state.members.keys.sorted() == [anna.identity.user, other.identity.user].sorted())
+    }
+
+    @Test func A67_everyPartOfTheMeaningCounts() throws {
+        let people = try (0..<2).map { _ in UserID(try anyDigest()) }
+        var shown = Effect()
+        (shown.admitted, shown.remaining, shown.epoch) = ([people[0]], 3, 5)
+        let changes: [(inout Effect) -> Void] = [
+            { $0.admitted = [people[1]] }, { $0.changed = people }, { $0.dismissed = [people[1]] },
+            { $0.already = [people[1]] }, { $0.epoch = nil }, { $0.renames = true }, { $0.generation = 1 },
+        ]
+        for change in changes {
+            var other = shown
+            change(&other)
+            #expect(!shown.means(other) && !other.means(shown))
+        }
+        var same = shown
+        (same.remaining, same.epoch) = (9, 8)
+        #expect(shown.means(same))
     }
 }

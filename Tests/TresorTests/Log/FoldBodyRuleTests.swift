@@ -20,11 +20,17 @@ import Testing
         self.log = log
     }
 
-    @Test func R21_theFounderComesBackWithoutADate() throws {
+    @Test func R21_theFounderComesBackAsOwnerWithoutADate() throws {
         var log = log
         try log.add(.leave, by: anna)
-        #expect(try log.verdict(Chronicle.grant([anna.chain], .writer, notAfter: 9), by: bob) == .broken(.r21))
-        #expect(try log.verdict(Chronicle.grant([anna.chain], .writer), by: bob) == .valid)
+        for role in Role.allCases {
+            #expect(try log.verdict(Chronicle.grant([anna.chain], role, notAfter: 9), by: bob) == .broken(.r21))
+            let expected = role == .owner ? Verdict.valid : .broken(.r21)
+            #expect(try log.verdict(Chronicle.grant([anna.chain], role), by: bob) == expected)
+        }
+        let both = rising(anna, eve).map(\.chain)
+        #expect(try log.verdict(Chronicle.grant(both, .reader), by: bob) == .broken(.r21))
+        #expect(try log.verdict(Chronicle.grant(both, .owner), by: bob) == .valid)
     }
 
     @Test(arguments: [0, 1, 3, UInt64.max]) func A84_R23_epochsHaveNoGaps(number: UInt64) throws {
@@ -56,6 +62,14 @@ import Testing
         var log = log
         try log.add(.leave, by: anna)
         #expect(try log.verdict(.leave, by: bob) == .broken(.r26))
+    }
+
+    @Test func A69_R26_anOwnerWithADateIsNotTheOneWhoRemains() throws {
+        var log = log
+        #expect(try log.verdict(.leave, by: anna) == .valid)
+        try log.add(.role(user: bob.user, role: .owner, notAfter: 9_000_000_000), by: anna)
+        #expect(try log.verdict(.leave, by: anna) == .broken(.r26))
+        #expect(try log.verdict(.leave, by: bob) == .valid)
     }
 
     @Test func A72_R27_aRenewalIsTheAuthorsNextCard() throws {
@@ -98,6 +112,16 @@ import Testing
         var log = log
         try log.add(.leave, by: anna)
         #expect(try log.verdict(.role(user: bob.user, role: .writer, notAfter: nil), by: bob) == .broken(.r32))
+    }
+
+    @Test func A69_R32_theLastLastingOwnerTakesNoDate() throws {
+        var log = log
+        try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
+        try log.add(.leave, by: anna)
+        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9), by: eve) == .broken(.r32))
+        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: bob) == .valid)
+        try log.add(.role(user: eve.user, role: .owner, notAfter: nil), by: bob)
+        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9), by: eve) == .valid)
     }
 
     @Test func A73_R22_atMostTenThousandAreIn() throws {

@@ -153,8 +153,10 @@ import Testing
     @Test func A71_R16_nothingIsDatedAfterTheAuthorsOwnNotAfter() throws {
         var log = log
         try log.admit(eve, as: .writer, notAfter: 2_000_000_000)
-        #expect(try log.verdict(.leave, by: eve, time: 2_000_000_000) == .valid)
-        #expect(try log.verdict(.leave, by: eve, time: 2_000_000_001) == .broken(.r16))
+        let renewal = EntryBody.renew(try eve.renewed(time: 5).identity.chain.newest)
+        #expect(try log.verdict(renewal, by: eve, time: 2_000_000_000) == .valid)
+        #expect(try log.verdict(renewal, by: eve, time: 2_000_000_001) == .broken(.r16))
+        #expect(try log.verdict(.leave, by: eve, time: 2_000_000_001) == .valid)
     }
 
     @Test func A69_R17_principalsRise() throws {

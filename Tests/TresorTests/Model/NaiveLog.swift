@@ -10,6 +10,8 @@ struct NaiveLog {
         case epoch(ahead: Int)
         case role(Int, String, end: Int?)
         case rename
+
+        var isLeave: Bool { if case .leave = self { true } else { false } }
     }
 
     struct Person: Equatable {
@@ -19,11 +21,15 @@ struct NaiveLog {
     }
 
     var people = [0: Person(role: "owner", full: true, end: nil)]
+    /// Who ever was in, and the newest generation the log knows of them.
     var generations = [0: 0]
     var epoch = 1
     var mustRotate = false
-    /// Who ever was in, and the newest generation the log knows of them.
-    var owners: [Int] { people.filter { $0.value.role == "owner" }.map(\.key) }
+
+    /// Whether somebody else owns it for good.
+    private func staysOwned(without user: Int) -> Bool {
+        people.contains { $0.key != user && $0.value.role == "owner" && $0.value.end == nil }
+    }
 
     /// What becomes of a deed: `nil` when it is done, else the name of the error.
     ///
@@ -34,14 +40,14 @@ struct NaiveLog {
         guard let known = generations[author], generation <= known, let me = people[author], generation == known,
             isAllowed(deed, me)
         else { return "no_access" }
-        if let end = me.end, time > end { return "no_access" }
+        if let end = me.end, time > end, !deed.isLeave { return "no_access" }
         switch deed {
         case .grant(let users, let role, let end, let fromNow):
             if users.isEmpty || users != users.sorted() || Set(users).count != users.count { return "altered" }
             if users.contains(where: { people[$0] != nil }) { return "altered" }
             if users.contains(where: { (generations[$0] ?? 0) > (cards[$0] ?? 0) }) { return "altered" }
             if role == "owner" && fromNow { return "altered" }
-            if users.contains(0) && end != nil { return "altered" }
+            if users.contains(0) && (role != "owner" || end != nil) { return "altered" }
             for user in users {
                 people[user] = Person(role: role, full: !fromNow, end: end)
                 generations[user] = cards[user]
@@ -53,7 +59,7 @@ struct NaiveLog {
             for user in users { people[user] = nil }
             turn()
         case .leave:
-            if me.role == "owner" && owners.count == 1 { return "altered" }
+            if me.role == "owner" && !staysOwned(without: author) { return "altered" }
             people[author] = nil
             mustRotate = true
         case .renew:
@@ -66,7 +72,7 @@ struct NaiveLog {
             guard let present = people[user], user != 0 else { return "altered" }
             if present.role == role && present.end == end { return "altered" }
             if role == "owner" && !present.full { return "altered" }
-            if present.role == "owner" && role != "owner" && owners.count == 1 { return "altered" }
+            if (role != "owner" || end != nil) && !staysOwned(without: user) { return "altered" }
             people[user] = Person(role: role, full: present.full, end: end)
         case .rename: break
         }

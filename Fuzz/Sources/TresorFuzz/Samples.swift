@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import Tresor
+@testable import TresorCrypto
+
+/// True objects of every kind, made at start: what the corpora begin with.
+struct Samples: @unchecked Sendable {
+    static let shared: Samples = {
+        do { return try Samples() } catch { fatalError("samples: \(error)") }
+    }()
+
+    let anna: Identity
+    let house: Identity
+    let renewed: Identity
+    let identityFiles: [[UInt8]]
+    let entries: [[UInt8]]
+    let wraps: [[UInt8]]
+    let state: State
+    let keys: [UInt64: EpochKeys]
+    let file: SealedFile
+    let files: [[UInt8]]
+    let payload: [UInt8]
+    let contents: [[UInt8]]
+    let kit: [UInt8]
+
+    init() throws {
+        let time: UInt64 = 1_777_730_400
+        let anna = try Identity.make(handle: Name(typed: "anna"), time: time)
+        let house = try Identity.make(handle: Name(typed: "dr-house"), time: time)
+        let (renewed, sealedSeed) = try house.renewed(time: time + 1)
+        let words = try RecoveryKit()
+        let device = try DeviceHalf(user: house.user)
+        let half = try SecretBytes(randomCount: 32)
+        let kitSlot = try renewed.seal(
+            under: words.slotKey(), id: .random(), kind: .kit(locator: words.locator()), since: time)
+        let deviceSlot = try renewed.seal(
+            under: device.slotKey(storeHalf: half), id: device.id,
+            kind: .device(name: Name(typed: "ward 3"), until: time + 9), since: time)
+        let password = try renewed.seal(
+            under: SecretKey(), id: .random(), kind: .password(cost: .floor, salt: randomBytes(16)), since: time)
+        identityFiles = try [
+            IdentityFile(of: renewed, previous: [sealedSeed], slots: [password, kitSlot, deviceSlot]).bytes,
+            IdentityFile(of: renewed, previous: [sealedSeed], slots: [kitSlot]).bytes,
+        ]
+        var log = try SampleLog(founder: anna)
+        try log.live(with: house, renewed: renewed)
+        entries = log.entries
+        state = log.state
+        keys = log.keys
+        guard let first = log.keys[1], let newest = log.keys[log.state.epoch] else { throw TresorError.failed(.other) }
+        wraps = try [
+            Wrap(first, of: state.tresor, for: house.chain.newest, user: house.user, history: .all).bytes,
+            Wrap(newest, of: state.tresor, for: renewed.chain.newest, user: renewed.user, history: .from(epoch: 2)).bytes,
+        ]
+        let contents: [[UInt8]] = [[], Array("{\"activities\": []}".utf8)]
+        let sealed = try contents.map { content in
+            try SealedFile.seal(
+                content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: newest,
+                state: log.state, author: anna, time: time)
+        }
+        file = sealed[1]
+        files = sealed.map(\.bytes) + sealed.map(\.armoured)
+        payload = try FilePayload.encode(
+            Authorship(header: file.header, author: anna.user, generation: 0, time: time),
+            type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
+            signedBy: anna)
+        kit = try words.words().span.array
+        self.contents = contents
+        self.anna = anna
+        self.house = house
+        self.renewed = renewed
+    }
+}
+
+/// A log in which everything happens that can be said.
+struct SampleLog {
+    private let founder: Identity
+    private(set) var entries: [[UInt8]] = []
+    private(set) var state: State
+    private(set) var keys: [UInt64: EpochKeys] = [:]
+
+    init(founder: Identity) throws {
+        self.founder = founder
+        let root = try Root.make(founder: founder.chain)
+        let tresor = try root.tresorID()
+        let first = try EpochKeys(epoch: 1)
+        let name = try SealedName(Name(typed: "plans"), under: first.content, tresor: tresor, epoch: 1, sequence: 0)
+        let genesis = try Entry(
+            tresor: tresor, sequence: 0, previous: .zero, author: founder, time: 1,
+            body: .genesis(
+                root: root, founder: founder.chain, approvers: [], sealedName: name,
+                epoch: first.statement(of: tresor, linking: [])))
+        entries = [genesis.bytes]
+        keys = [1: first]
+        state = try Fold.state(of: entries, tresor: tresor)
+    }
+
+    mutating func live(with house: Identity, renewed: Identity) throws {
+        try add(.grant(Grant(people: [house.chain], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
+        try add(.renew(renewed.chain.newest), by: house)
+        try add(.epoch(next()), by: founder)
+        try add(.role(user: house.user, role: .reader, notAfter: 9_999_999), by: founder)
+        try add(.rename(name("other")), by: founder)
+        try add(.remove(users: [house.user], epoch: next()), by: founder)
+        let epoch = try next()
+        let number = epoch.number
+        let fromNow = Grant.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
+        try add(.grant(Grant(people: [renewed.chain], role: .reader, notAfter: nil, fromNow: fromNow)), by: founder)
+        try add(.leave, by: renewed)
+        try add(.epoch(next()), by: founder)
+    }
+
+    private mutating func next() throws -> Epoch {
+        let next = try EpochKeys(epoch: state.epoch + 1)
+        guard let present = keys[state.epoch] else { throw TresorError.failed(.other) }
+        keys[next.epoch] = next
+        return try next.statement(of: state.tresor, linking: [present])
+    }
+
+    private func name(_ text: String, epoch: UInt64? = nil) throws -> SealedName {
+        let epoch = epoch ?? state.epoch
+        guard let keys = keys[epoch] else { throw TresorError.failed(.other) }
+        return try SealedName(
+            Name(typed: text), under: keys.content, tresor: state.tresor, epoch: epoch,
+            sequence: state.head.sequence + 1)
+    }
+
+    private mutating func add(_ body: EntryBody, by author: Identity) throws {
+        let entry = try Entry(
+            tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author, time: 2,
+            body: body)
+        entries.append(entry.bytes)
+        state = try Fold.state(of: entries, tresor: state.tresor)
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import Tresor
+@testable import TresorCrypto
+
+/// What is fed with hostile bytes. Each target accepts or throws a `TresorError`; whatever it accepts must encode to the same bytes.
+enum Target: String, CaseIterable {
+    case card, identity, entry, wrap, file, payload, armour, number, kit, name, password, home, fold
+
+    func run(_ bytes: [UInt8]) throws {
+        switch self {
+        case .card: try same(CardChain(bytes).bytes, bytes)
+        case .identity: try same(IdentityFile(bytes).bytes, bytes)
+        case .entry: try same(Entry(bytes).bytes, bytes)
+        case .wrap: try same(Wrap(bytes).bytes, bytes)
+        case .file: try file(bytes)
+        case .payload: _ = try FilePayload(bytes, header: Samples.shared.file.header)
+        case .armour: try armour(bytes)
+        case .number: try number(bytes)
+        case .kit: try kit(bytes)
+        case .name: try name(bytes)
+        case .password: _ = try Password(typed: SecretBytes(copying: bytes.span))
+        case .home: try home(bytes)
+        case .fold: fold(bytes)
+        }
+    }
+
+    private func same(_ encoded: [UInt8], _ bytes: [UInt8]) throws {
+        guard encoded == bytes else { fatalError("\(self): two encodings of one object") }
+    }
+
+    private func file(_ bytes: [UInt8]) throws {
+        let file = try SealedFile(bytes)
+        if !Armour.isArmoured(bytes) { try same(file.bytes, bytes) }
+        let samples = Samples.shared
+        guard let keys = samples.keys[file.header.epoch] else { return }
+        guard let opened = try? file.open(with: keys, in: samples.state) else { return }
+        guard samples.contents.contains(opened.content) else { fatalError("a forged file opened") }
+    }
+
+    private func armour(_ bytes: [UInt8]) throws {
+        for armour in [Armour.card, .file] {
+            guard let binary = try? armour.dearmour(bytes) else { continue }
+            let again = armour.armour(binary)
+            let plain = bytes.filter { $0 != 0x0d }
+            guard again == plain else { fatalError("armour: two texts of one object") }
+        }
+        let binary = try Armour.file.dearmour(Armour.file.armour(bytes))
+        try same(binary, bytes)
+    }
+
+    private func number(_ bytes: [UInt8]) throws {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let values = Base32.values(text) { precondition(values.allSatisfy { $0 < 32 }) }
+        _ = Base32.prefixBytes(text)
+        if let number = try? Number(typed: text) {
+            guard try Number(typed: number.grouped) == number else { fatalError("number: not itself") }
+        }
+        guard let digest = Digest(Array(bytes.prefix(32))) else { return }
+        let number = Number(digest)
+        guard number.digits.utf8.count == 30, try Number(typed: number.grouped) == number else {
+            fatalError("number: not 30 digits")
+        }
+    }
+
+    private func kit(_ bytes: [UInt8]) throws {
+        let typed = try SecretBytes(copying: bytes.span)
+        _ = RecoveryKit.firstUnknownWord(in: typed)
+        _ = RecoveryKit.isWord(String(decoding: bytes, as: UTF8.self))
+        let kit = try RecoveryKit(typed: typed)
+        let words = try kit.words()
+        let again = try RecoveryKit(typed: words)
+        guard kit.key.matches(again.key) else { fatalError("kit: not itself") }
+    }
+
+    private func name(_ bytes: [UInt8]) throws {
+        if let name = try? Name(bytes) { try same(name.bytes, bytes) }
+        let name = try Name(text: String(decoding: bytes, as: UTF8.self))
+        guard try Name(name.bytes) == name else { fatalError("name: a writer's name that no reader takes") }
+    }
+
+    private func home(_ bytes: [UInt8]) throws {
+        if let pins = try? Pins(bytes) { try same(pins.bytes, bytes) }
+        if let heads = try? Heads(bytes) { try same(heads.bytes, bytes) }
+        if let log = try? CachedLog(bytes) { try same(log.bytes, bytes) }
+        _ = try DeviceHalf(SecretBytes(copying: bytes.span))
+    }
+
+    /// A log whose entries need no signature, so that what is behind it is reached.
+    private func fold(_ bytes: [UInt8]) {
+        Weakness.$allowed.withValue([.signature]) {
+            var decoder = ByteDecoder(bytes)
+            var fold = Fold(tresor: Samples.shared.state.tresor)
+            while let entry = try? decoder.vector32(0...Entry.maximumByteCount) {
+                let before = fold.state
+                if (try? fold.apply(entry)) == nil, let before, fold.state?.head != before.head {
+                    fatalError("fold: a refused entry changed the state")
+                }
+            }
+            guard let state = fold.state else { return }
+            guard state.members.values.contains(where: { $0.role == .owner }), state.epoch >= 1 else {
+                fatalError("fold: a tresor without an owner")
+            }
+        }
+    }
+}

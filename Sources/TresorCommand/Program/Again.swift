@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The words this program was started with, from which hints make commands one can paste.
+enum Again {
+    private static let words = Mutex<[String]>([])
+    /// Beyond this a hint repeats nothing.
+    private static let limit = 400
+
+    static func remember(_ words: [String]) {
+        self.words.withLock { $0 = words }
+    }
+
+    /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given.
+    static func complete(_ hint: String) -> String {
+        let words = words.withLock { $0 }
+        guard let rest = hint.removingPrefix("tresor "), !words.isEmpty else { return hint }
+        let options = words.prefix { $0 != "--" }
+        guard let added = rest.removingPrefix("… ") else {
+            let places = places(in: Array(options))
+            return places.isEmpty ? hint : "tresor \(text(places)) \(rest)"
+        }
+        let again = ["tresor", text(options), added, text(words[options.endIndex...])]
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        return again.utf8.count <= limit ? again : hint
+    }
+
+    /// The same command with another word in the place of one.
+    static func replacing(_ word: String, with other: String) -> String {
+        let words = words.withLock { $0 }
+        guard let index = words.lastIndex(where: { Array($0.utf8) == Array(word.utf8) }) else { return other }
+        var corrected = words
+        corrected[index] = other
+        let again = "tresor \(text(corrected))"
+        return again.utf8.count <= limit ? again : other
+    }
+
+    private static func places(in words: [String]) -> [String] {
+        var places: [String] = []
+        for (index, word) in words.enumerated() {
+            if word == "--home" || word == "--store" {
+                places += words[index...].prefix(2)
+            } else if word.hasPrefix("--home=") || word.hasPrefix("--store=") {
+                places.append(word)
+            }
+        }
+        return places
+    }
+
+    private static func text(_ words: some Sequence<String>) -> String {
+        words.map { Shell.word($0) }.joined(separator: " ")
+    }
+}
+
+extension String {
+    fileprivate func removingPrefix(_ prefix: String) -> String? {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// What the size of a sealed file says.
+@Suite struct SizeTests {
+    @Test func A8_compressibleAndRandomContentsHaveOneSize() throws {
+        let stage = try Stage("anna")
+        try stage.share(of: "anna")
+        for count in [600, 70_000] {
+            let contents: [[UInt8]] = [
+                [UInt8](repeating: 0x20, count: count), (0..<count).map { _ in .random(in: .min ... .max) },
+                (0..<count).map { UInt8($0 % 10 + 0x30) },
+            ]
+            var sizes: Set<Int> = []
+            for content in contents {
+                try stage.write(content, to: "plan.json")
+                try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+                sizes.insert(stage["plan.tresor"].count)
+            }
+            #expect(sizes.count == 1)
+        }
+    }
+}

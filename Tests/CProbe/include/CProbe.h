@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/// Whether the process runs under valgrind.
+int probe_is_watched(void);
+/// Tells memcheck that these bytes are secret: from now on a branch or an address that depends on them is an error.
+void probe_mark_secret(const void *address, size_t count);
+/// Tells memcheck that these bytes may be looked at.
+void probe_mark_public(const void *address, size_t count);
+/// How many errors memcheck has seen that are not suppressed.
+uintptr_t probe_error_count(void);
+/// Branches on a byte, in a way the compiler cannot turn into arithmetic.
+int probe_branch(const uint8_t *byte);
+
+/// A child of this process that has one thread. It must end with `probe_exit`.
+pid_t probe_fork(void);
+_Noreturn void probe_exit(int code);
+
+/// Starts a program in a session of its own. Descriptors below 0 are closed; `terminal`, if any, becomes the controlling one.
+pid_t probe_spawn(
+    const char *directory, char *const arguments[], char *const environment[], int input, int output, int error,
+    const char *terminal);

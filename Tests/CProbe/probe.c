@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#define _GNU_SOURCE
+#include "CProbe.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+// Client requests of valgrind: a sequence of rotations that does nothing on a real processor (valgrind.h states it as an interface).
+static uintptr_t request(
+    uintptr_t otherwise, uintptr_t code, uintptr_t first, uintptr_t second) {
+    volatile uintptr_t arguments[6] = {code, first, second, 0, 0, 0};
+    volatile uintptr_t result = otherwise;
+#if defined(__x86_64__)
+    uintptr_t value = otherwise;
+    __asm__ volatile(
+        "rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi; xchgq %%rbx, %%rbx"
+        : "=d"(value)
+        : "a"(&arguments[0]), "0"(otherwise)
+        : "cc", "memory");
+    result = value;
+#endif
+    return result;
+}
+
+enum { base = 0x1000, memcheck = ('M' << 24) | ('C' << 16) };
+
+int probe_is_watched(void) { return request(0, base + 1, 0, 0) != 0; }
+
+void probe_mark_secret(const void *address, size_t count) { request(0, memcheck + 1, (uintptr_t)address, count); }
+
+void probe_mark_public(const void *address, size_t count) { request(0, memcheck + 2, (uintptr_t)address, count); }
+
+uintptr_t probe_error_count(void) { return request(0, 0x1201, 0, 0); }
+
+int probe_branch(const uint8_t *byte) {
+    volatile int result = 0;
+    if (*byte & 1) result = 1;
+    else result = 2;
+    return result;
+}
+
+pid_t probe_fork(void) { return fork(); }
+
+void probe_exit(int code) { _exit(code); }
+
+static void place(int descriptor, int target) {
+    if (descriptor < 0) close(target);
+    else if (dup2(descriptor, target) < 0) _exit(126);
+}
+
+pid_t probe_spawn(
+    const char *directory, char *const arguments[], char *const environment[], int input, int output, int error,
+    const char *terminal) {
+    pid_t child = fork();
+    if (child != 0) return child;
+    setsid();
+    if (terminal) {
+        int opened = open(terminal, O_RDWR);
+        if (opened < 0 || ioctl(opened, TIOCSCTTY, 0) < 0) _exit(126);
+        close(opened);
+    }
+    int given[3] = {input, output, error};
+    // Above what they are moved to, so that none is overwritten before its turn.
+    for (int index = 0; index < 3; index++)
+        if (given[index] >= 0) given[index] = fcntl(given[index], F_DUPFD, 16);
+    for (int index = 0; index < 3; index++) place(given[index], index);
+    for (int descriptor = 3; descriptor < 1024; descriptor++) close(descriptor);
+    if (chdir(directory) < 0) _exit(126);
+    execve(arguments[0], arguments, environment);
+    _exit(127);
+}

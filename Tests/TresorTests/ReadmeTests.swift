@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What README shows of the library is what the example package, which is built and run by `scripts/test`, holds.
+@Suite struct ReadmeTests {
+    @Test func theExampleIsTheOneThatIsBuilt() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let example = try String(
+            contentsOf: root.appending(path: "Examples/TenLines/Sources/TenLines/TenLines.swift"), encoding: .utf8)
+        let block = try #require(readme.components(separatedBy: "```swift\n").dropFirst().first)
+        let lines = try #require(block.components(separatedBy: "```").first).split(separator: "\n")
+        #expect(lines.count == 9)
+        for line in lines { #expect(example.contains(line), "\(line)") }
+    }
+}
