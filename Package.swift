@@ -75,6 +75,8 @@ let package = Package(
             exclude: ["scripts"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "VectorTests", dependencies: ["TresorCommand", "Tresor", "tresor-vectors"], swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
         .executableTarget(
             name: "ConstantTimeProbe", dependencies: ["CProbe", "TresorCrypto"], path: "Tests/ConstantTimeProbe",

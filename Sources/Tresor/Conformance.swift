@@ -84,6 +84,7 @@ package enum Conformance {
         for bytes in epochs { statements.append(try epoch(bytes)) }
         guard let last = statements.last else { throw .altered }
         let own = try EpochKeys(epoch: last.number, unwrapped: keys.span)
+        try own.check(against: last, of: tresor)
         var known = [own]
         var links: [(epoch: UInt64, keys: [UInt8])] = []
         for link in try own.openBackLink(last, of: tresor) {

@@ -72,4 +72,12 @@ extension Operation {
         try Ed25519.verify(input.bytes("sig"), of: label(input).message(input.bytes("x")), by: key)
         return VectorFields(["A": key.bytes])
     }
+
+    static func exitCode(_ input: VectorFields) throws -> VectorFields {
+        let name = try input.bytes("error")
+        guard let row = ExitCodes.rows.first(where: { $0.code != 0 && Array($0.name.utf8) == name }) else {
+            throw TresorError.usage
+        }
+        return VectorFields(["exit code": [UInt8(truncatingIfNeeded: row.code)]])
+    }
 }

@@ -12,6 +12,8 @@ struct VectorFields: Equatable, Sendable {
         values = Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, VectorValue.text(Hex.text($0.value))) })
     }
 
+    var names: [String] { values.keys.sorted() }
+
     func with(_ name: String, _ list: [[UInt8]]) -> VectorFields {
         var fields = self
         fields.values[name] = .list(list.map { .text(Hex.text($0)) })

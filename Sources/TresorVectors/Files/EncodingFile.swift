@@ -159,6 +159,7 @@ extension VectorFile {
         file.addTypedNames()
         file.addTypedNumbers()
         file.addWords()
+        file.addErrors()
         return file
     }
 
@@ -233,5 +234,19 @@ extension VectorFile {
         refuse("a word cut to four letters", "BadWord", "aban " + abandon.dropFirst(8) + " art")
         refuse("commas", "BadWord", abandon.replacing(" ", with: ",") + ",art")
         refuse("letters of another script", "BadWord", abandon + " \u{430}rt")
+    }
+
+    private func addErrors() {
+        group("exitCode")
+        let table: [(String, Int)] = [
+            ("failed", 1), ("not_found", 10), ("busy", 11), ("wrong_password", 12), ("no_access", 13), ("altered", 14), ("forked", 15),
+            ("unverified", 16), ("waiting", 17), ("store", 18), ("unsupported", 19), ("usage", 64), ("interrupted", 130),
+        ]
+        var base = 0
+        for (name, code) in table {
+            base = valid("the error \(name)", in: ["error": ascii(name)], out: ["exit code": [UInt8(code)]])
+        }
+        invalid("no error of this specification", "NonCanonical", "usage", base: base, in: ["error": ascii("Altered")])
+        invalid("no name", "Truncated", "usage", base: base, in: ["error": []])
     }
 }

@@ -18,6 +18,7 @@ enum Operations {
         ("typeName", "text", "`typed`", "`name`, SPEC §4.4, rule of writers"),
         ("typeNumber", "text", "`typed`", "`digits` and `number-shown`, SPEC §4.5"),
         ("readKit", "text", "`words`", "`K`, and its `words` written again; SPEC §8.2"),
+        ("exitCode", "text", "`error`, its name", "`exit code`, SPEC §12; another name is `usage`"),
         ("readChain", "identity", "`chain`", "`user`, `handle`, `generation` (u32), `card hash` and `number` (30 digits) of the newest card; SPEC §7.3"),
         ("compareNumber", "identity", "`chain`, `typed`", "`number`, SPEC §7.5"),
         (
@@ -35,7 +36,7 @@ enum Operations {
         ),
         (
             "openBackLink", "epoch", "`tresor`, `keys` (TK ‖ HK), `epochs` (statements from 1 on; the last is the one the keys are of)",
-            "`links`, SPEC §9.5"
+            "`links`, SPEC §9.5, after checkKeys of the keys themselves"
         ),
         ("openName", "epoch", "`sealed name`, `TK`, `tresor`, `epoch`, `sequence`", "`name`, `kind`, SPEC §9.2"),
         ("label", "labels", "`label`, `use`", "`label`, if it is registered with this use (SPEC §16.1), else `usage`"),

@@ -64,11 +64,11 @@ extension VectorFile {
         let older = wrapping(3, Cast.gwenRenewed, generation: 0)
         add("for the earlier generation of somebody who renewed", "EdgeCase", older, Cast.gwenRenewed, epoch: 3, history: 0)
         add("for the newer generation", "Normal", wrapping(3, Cast.gwenRenewed), Cast.gwenRenewed, epoch: 3, history: 0)
-        let renewedBase = add("epoch 1", "Normal", wrapping(1, Cast.anna), Cast.anna, epoch: 1, history: 0)
+        add("epoch 1", "Normal", wrapping(1, Cast.anna), Cast.anna, epoch: 1, history: 0)
         addWrapFormFaults(base, bert.bytes)
         addWrapContentFaults(base: base, fromNow: fromNow, log: log, bert: bert, fred: fred)
         invalid(
-            "a generation that only the log knows", "StaleGeneration", "no_access", base: renewedBase,
+            "a generation that only the log knows", "StaleGeneration", "no_access",
             in: input(wrapping(3, Cast.gwenRenewed).bytes, Cast.gwenRenewed, epoch: 3, history: 0)
                 .replacing("S", Cast.gwen.newest.seed).replacing("own chain", Cast.gwen.chain).replacing("previous", [Bytes]()))
     }

@@ -12,6 +12,8 @@ struct Library {
             .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .labels(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
+        for file in files { library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n") }
+        library.contents["schema/scenario.schema.json"] = ascii(Schemas.scenario.text() + "\n")
         let scenarios = Scenarios.all()
         for scenario in scenarios { library.contents["scenario/\(scenario.name).json"] = ascii(scenario.json.text() + "\n") }
         let kits = Testkit.all()

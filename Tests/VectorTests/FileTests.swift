@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tresor
+
+@testable import TresorCommand
+@testable import tresor_vectors
+
+/// The files are what the generator makes, add up, and pass.
+@Suite struct FileTests {
+    @Test func regenerationChangesNothing() {
+        #expect(Library.make().differences(from: Repository.vectors) == [])
+    }
+
+    @Test func selftestPasses() async throws {
+        var lines: [String] = []
+        let report = try await Selftest(vectors: Repository.vectors, external: nil).run { lines.append($0) }
+        #expect(report.isSuccess, "\(lines.filter { $0.hasPrefix("  ") })")
+        let count = try #require(try Repository.json("index.json")["numberOfTests"] as? Int)
+        #expect(lines.last == "\(count) passed, 0 failed")
+    }
+
+    @Test func indexAddsUp() throws {
+        let index = try Repository.json("index.json")
+        let files = try #require(index["files"] as? [String: [String: Any]])
+        var positives = 0
+        var negatives = 0
+        for (path, row) in files {
+            positives += try #require(row["positives"] as? Int)
+            negatives += try #require(row["negatives"] as? Int)
+            let bytes = Array(try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(path)")))
+            #expect(row["sha256"] as? String == hexText(sha256(bytes)), "\(path)")
+            guard path.hasSuffix(".json"), !path.hasPrefix("scenario/") else { continue }
+            let tests = try Repository.tests(String(path.dropLast(5)))
+            #expect(tests.count { $0["error"] != nil } == row["negatives"] as? Int, "\(path)")
+            #expect(tests.count { $0["error"] == nil } == row["positives"] as? Int, "\(path)")
+        }
+        #expect(index["numberOfTests"] as? Int == positives + negatives)
+        #expect(negatives * 100 >= (positives + negatives) * 60)
+    }
+
+    /// What belongs together and can only be changed together.
+    private static let together: [Set<String>] = [
+        ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
+    ]
+
+    @Test(arguments: Repository.files) func oneThingIsBroken(_ name: String) throws {
+        for test in try Repository.tests(name) where test["base"] != nil {
+            let changed = Set((test["in"] as? [String: Any] ?? [:]).keys)
+            #expect(changed.count == 1 || Self.together.contains(changed), "\(name) \(test["id"] ?? 0)")
+        }
+    }
+
+    @Test(arguments: Repository.files) func idsCountUp(_ name: String) throws {
+        let ids = try Repository.tests(name).compactMap { $0["id"] as? Int }
+        #expect(ids == Array(1...ids.count))
+    }
+
+    /// Whatever binary object is read: turn a bit, and the test fails.
+    @Test(arguments: ["tc1", "identity", "slots", "log", "epoch", "wrap", "file"]) func everyTurnedBitIsNoticed(_ name: String) throws {
+        let objects: Set = ["sealed", "chain", "entry", "wrap", "file", "sealed name", "keys", "TK", "K", "tresor", "pk"]
+        let bytes = Array(try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(name).json")))
+        for test in try VectorSuite(bytes).cases where test.error == nil && test.operation != "foldCrowd" {
+            for key in test.input.names where objects.contains(key) {
+                guard let value = try test.input.optional(key), !value.isEmpty else { continue }
+                for place in Set([0, value.count / 3, value.count - 1]) {
+                    var changed = value
+                    changed[place] ^= 0x04
+                    let input = VectorFields([key: changed]).inheriting(test.input)
+                    let problem = VectorCase(
+                        id: test.id, operation: test.operation, input: input, output: test.output, error: nil
+                    ).run()
+                    #expect(problem != nil, "\(name) \(test.id), \(key), byte \(place)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tresor
+
+@testable import tresor_vectors
+
+/// SPEC, code and vectors say the same of labels, rules, errors and flags.
+@Suite struct RegistryTests {
+    @Test func labelsAreEqual() throws {
+        let code = Label.registry.map { "\($0.label.text) \($0.use.rawValue)" }
+        let rows = try Repository.text("SPEC.md").split(separator: "\n").filter { $0.hasPrefix("| `tresor/v1/") }
+        let specification = rows.map { row in
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            return "\(cells[0].dropFirst().dropLast()) \(cells[1])"
+        }
+        let vectors = try Repository.tests("labels").filter { $0["operation"] as? String == "label" && $0["error"] == nil }.map {
+            let input = $0["in"] as? [String: String] ?? [:]
+            return ["label", "use"].map { String(decoding: Hex.bytes(input[$0] ?? "") ?? [], as: UTF8.self) }.joined(separator: " ")
+        }
+        #expect(Set(code) == Set(specification))
+        #expect(code.count == specification.count)
+        #expect(Set(code) == Set(vectors))
+    }
+
+    @Test func everyLabelIsUsed() throws {
+        let used = Set(
+            try Repository.allTests().filter { $0["error"] == nil && $0["operation"] as? String != "label" }
+                .compactMap { ($0["in"] as? [String: Any])?["label"] as? String })
+        let elsewhere: Set = ["tresor/v1/seal", "tresor/v1/derive", "tresor/v1/epoch-wrap"]
+        for (label, _) in Label.registry where !elsewhere.contains(label.text) {
+            #expect(used.contains(Hex.text(Array(label.text.utf8))), "\(label.text)")
+        }
+    }
+
+    @Test func everyRuleHasAVectorThatBreaksIt() throws {
+        let tests = try Repository.tests("log")
+        let specification = try Repository.text("SPEC.md")
+        for rule in Rule.allCases {
+            let breaking = tests.filter { $0["rule"] as? String == "R\(rule.rawValue)" }
+            #expect(!breaking.isEmpty, "R\(rule.rawValue)")
+            for test in breaking { #expect(test["error"] as? String == rule.error.name, "R\(rule.rawValue)") }
+            let row = specification.split(separator: "\n").first { $0.hasPrefix("| R\(rule.rawValue) |") }
+            #expect(row?.hasSuffix("| `\(rule.error.name)` |") == true, "R\(rule.rawValue)")
+        }
+    }
+
+    @Test func everyErrorOccurs() throws {
+        let specification = try Repository.text("SPEC.md")
+        let named = Set(
+            try Repository.tests("text").filter { $0["operation"] as? String == "exitCode" && $0["error"] == nil }
+                .compactMap { ($0["in"] as? [String: String])?["error"].flatMap(Hex.bytes) })
+        let errors: [TresorError] = [
+            .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting, .store(.other),
+            .unsupported, .usage, .interrupted,
+        ]
+        for error in errors {
+            #expect(specification.contains("| `\(error.name)` | \(error.exitCode) |"), "\(error.name)")
+            #expect(named.contains(Array(error.name.utf8)), "\(error.name)")
+        }
+        #expect(named.count == errors.count)
+        let thrown = Set(try Repository.allTests().compactMap { $0["error"] as? String })
+        for error in ["altered", "unsupported", "no_access", "forked", "unverified", "usage", "wrong_password", "not_found"] {
+            #expect(thrown.contains(error), "\(error)")
+        }
+    }
+
+    @Test func everyFlagIsUsedTwice() throws {
+        var counts: [String: Int] = [:]
+        for test in try Repository.allTests() {
+            for flag in test["flags"] as? [String] ?? [] { counts[flag, default: 0] += 1 }
+        }
+        for flag in Flag.all.keys.sorted() where !["RolledBack", "Forked"].contains(flag) {
+            #expect(counts[flag, default: 0] >= 2, "\(flag)")
+        }
+        #expect(Set(counts.keys).isSubset(of: Flag.all.keys))
+    }
+}
