@@ -68,7 +68,7 @@ struct SampleWays {
     init(of identity: Identity, previous: [UInt8], time: UInt64) throws {
         let kit = try RecoveryKit()
         let words = try kit.words()
-        self.words = words.span.array
+        self.words = words.span.publicBytes
         let kitSlot = try Self.kitSlot(kit, identity, time)
         let slots = [try Self.passwordSlot(identity, time), kitSlot, try Self.deviceSlot(identity, time)]
         files = [

@@ -1,0 +1,3171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A second implementation of the formats of SPEC.md, written from that text alone, and a run of every vector against it.
+
+    python3 -m venv venv && venv/bin/pip install -r requirements.txt
+    venv/bin/python verify.py                      every vector
+    venv/bin/python verify.py --live PATH          besides nothing else: exchange objects with the command `tresor` at PATH
+
+Sections come in SPEC's order and carry its numbers. Behind them, section 20 runs the vectors and section 30 the live test.
+"""
+import argparse
+import base64
+import binascii
+import functools
+import hashlib
+import hmac
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import unicodedata
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+try:
+    import cryptography
+    from cryptography.exceptions import InvalidSignature, InvalidTag
+    from cryptography.hazmat.primitives import hpke as library_hpke
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+    import nacl.bindings
+    import nacl.exceptions
+    XWING_SUITE = library_hpke.Suite(library_hpke.KEM.MLKEM768_X25519, library_hpke.KDF.HKDF_SHA256, library_hpke.AEAD.CHACHA20_POLY1305)
+    MISSING = None
+except (ImportError, AttributeError) as missing:
+    MISSING = missing
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 2. Conventions
+# ---------------------------------------------------------------------------------------------------------------------
+
+class Refused(Exception):
+    """An error of SPEC §12. `rule` is the rule of §9.3 that was broken, if one was."""
+
+    def __init__(self, name, rule=None):
+        super().__init__(name)
+        self.name = name
+        self.rule = rule
+
+
+def require(condition, name="altered", rule=None):
+    if not condition:
+        raise Refused(name, rule)
+
+
+def u8(n): return n.to_bytes(1, "big")
+def u16(n): return n.to_bytes(2, "big")
+def u32(n): return n.to_bytes(4, "big")
+def u64(n): return n.to_bytes(8, "big")
+
+
+def as_bytes(x):
+    return x.encode("ascii") if isinstance(x, str) else x
+
+
+def LP(x):
+    x = as_bytes(x)
+    return u32(len(x)) + x
+
+
+def blake2b(data, size=32, key=b""):
+    return hashlib.blake2b(data, digest_size=size, key=key).digest()
+
+
+USED = set()
+
+
+def use(label, how):
+    """LP(label); what was used, and how, is compared with the registry in the end."""
+    USED.add((as_bytes(label), how))
+    return LP(label)
+
+
+def H(label, x):
+    """`H(label, x)`: BLAKE2b-256, no key."""
+    return blake2b(use(label, "hash") + x)
+
+
+equal = hmac.compare_digest
+ZERO = bytes(32)
+LAST_TIME = 253402300799
+
+
+def note(trace, **values):
+    """Intermediate values, for the comparison with `mid`. Underscores stand for blanks."""
+    if trace is not None:
+        for name, value in values.items():
+            trace[name.replace("_", " ")] = value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 4. Encoding
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 4.1 Binary form
+
+class Reader:
+    """Reads fields in the order in which they stand; the first failure decides."""
+
+    def __init__(self, data):
+        self.data = bytes(data)
+        self.at = 0
+
+    def left(self):
+        return len(self.data) - self.at
+
+    def take(self, n):
+        require(self.left() >= n)
+        self.at += n
+        return self.data[self.at - n:self.at]
+
+    def number(self, width): return int.from_bytes(self.take(width), "big")
+    def u8(self): return self.number(1)
+    def u16(self): return self.number(2)
+    def u32(self): return self.number(4)
+    def u64(self): return self.number(8)
+    def digest(self): return self.take(32)
+
+    def opaque16(self, least, most):
+        length = self.u16()
+        require(least <= length <= most)
+        return self.take(length)
+
+    def opaque32(self, least, most):
+        length = self.u32()
+        require(least <= length <= most)
+        return self.take(length)
+
+    def name(self, least=0):
+        value = self.opaque16(least, 256)
+        check_name(value)
+        return value
+
+    def time(self):
+        value = self.u64()
+        require(value <= LAST_TIME)
+        return value
+
+    def mark(self):
+        value = self.u8()
+        require(value in (0, 1))
+        return value
+
+    def magic(self, wanted):
+        found = self.take(8)
+        if found != wanted:
+            raise Refused("unsupported" if found[:6] == b"tresor" else "altered")
+
+    def suite(self):
+        require(self.u8() == 1, "unsupported")
+
+    def preamble(self, wanted):
+        self.magic(wanted)
+        require(self.u8() == 1, "unsupported")
+        self.suite()
+
+    def end(self):
+        require(self.left() == 0)
+
+
+def preamble(magic):
+    return magic + u8(1) + u8(1)
+
+
+def opaque16(x): return u16(len(x)) + x
+def opaque32(x): return u32(len(x)) + x
+
+
+MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D")]
+
+
+# 4.2 Armour
+
+CARD_ARMOUR, FILE_ARMOUR = b"TRESOR CARD", b"TRESOR FILE"
+
+
+def is_armour(data):
+    return data.startswith(b"-----BEGIN ")
+
+
+def armour(data, kind, eol=b"\n"):
+    text = base64.b64encode(data)
+    lines = [text[i:i + 64] for i in range(0, len(text), 64)]
+    return b"".join(line + eol for line in [b"-----BEGIN " + kind + b"-----"] + lines + [b"-----END " + kind + b"-----"])
+
+
+def dearmour(text, kind):
+    """There is one form for given bytes and a given line end: decode what can be decoded, make it again, compare."""
+    for eol in (b"\n", b"\r\n"):
+        begin, end = b"-----BEGIN " + kind + b"-----" + eol, b"-----END " + kind + b"-----" + eol
+        if text.startswith(begin) and text.endswith(end) and len(text) >= len(begin) + len(end):
+            body = text[len(begin):len(text) - len(end)].replace(eol, b"")
+            try:
+                data = base64.b64decode(body, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            if armour(data, kind, eol) == text:
+                return data
+    raise Refused("altered")
+
+
+# 4.3 Ids as text
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def id_text(data):
+    bits = len(data) * 8
+    length = -(-bits // 5)
+    value = int.from_bytes(data, "big") << (5 * length - bits)
+    return "".join(ALPHABET[(value >> 5 * (length - 1 - i)) & 31] for i in range(length))
+
+
+def read_id(text):
+    """A typed id, as the beginning of id texts that it stands for. What is no typed id stands for nothing."""
+    require(6 <= len(text) <= 52, "not_found")
+    result = ""
+    for character in text:
+        low = character.lower() if character.isascii() else character
+        low = {"i": "1", "l": "1", "o": "0"}.get(low, low)
+        require(low in ALPHABET, "not_found")
+        result += low
+    return result
+
+
+# 4.4 Names
+
+REFUSED_IN_NAMES = [
+    (0x0000, 0x001F), (0x007F, 0x009F), (0x00AD, 0x00AD), (0x061C, 0x061C), (0x180E, 0x180E), (0xFEFF, 0xFEFF), (0x200B, 0x200F),
+    (0x2028, 0x202E), (0x2060, 0x206F), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F), (0xFDD0, 0xFDEF)]
+REFUSED_IN_NAMES += [(n << 16 | 0xFFFE, n << 16 | 0xFFFF) for n in range(17)]
+
+
+def in_ranges(code, ranges):
+    return any(first <= code <= last for first, last in ranges)
+
+
+def check_name(data):
+    require(len(data) <= 256)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("altered") from None
+    require(not any(in_ranges(ord(c), REFUSED_IN_NAMES) for c in text))
+
+
+def typed_name(text):
+    """What a writer makes of a typed name, given as text or bytes."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Refused("usage") from None
+    name = nfc(text)
+    require(name != "" and not name.startswith("-"), "usage")
+    data = name.encode("utf-8")
+    try:
+        check_name(data)
+    except Refused:
+        raise Refused("usage") from None
+    require(not any(category(c) == "Cn" for c in name), "usage")
+    return data
+
+
+# 4.5 Numbers: below, with §7.4.
+
+# What Unicode says, at least version 15.0 (§8.1). Python 3.11 knows 14.0; here is what 15.0 added.
+
+UNICODE_15 = [
+    (0x0CF3, 0x0CF3, "Mc"), (0x0ECE, 0x0ECE, "Mn"), (0x10EFD, 0x10EFF, "Mn"), (0x1123F, 0x11240, "Lo"), (0x11241, 0x11241, "Mn"),
+    (0x11B00, 0x11B09, "Po"), (0x11F00, 0x11F01, "Mn"), (0x11F02, 0x11F02, "Lo"), (0x11F03, 0x11F03, "Mc"), (0x11F04, 0x11F10, "Lo"),
+    (0x11F12, 0x11F33, "Lo"), (0x11F34, 0x11F35, "Mc"), (0x11F36, 0x11F3A, "Mn"), (0x11F3E, 0x11F3F, "Mc"), (0x11F40, 0x11F40, "Mn"),
+    (0x11F41, 0x11F41, "Mc"), (0x11F42, 0x11F42, "Mn"), (0x11F43, 0x11F4F, "Po"), (0x11F50, 0x11F59, "Nd"), (0x1342F, 0x1342F, "Lo"),
+    (0x13439, 0x1343F, "Cf"), (0x13440, 0x13440, "Mn"), (0x13441, 0x13446, "Lo"), (0x13447, 0x13455, "Mn"), (0x1B132, 0x1B132, "Lo"),
+    (0x1B155, 0x1B155, "Lo"), (0x1D2C0, 0x1D2D3, "No"), (0x1DF25, 0x1DF2A, "Ll"), (0x1E030, 0x1E06D, "Lm"), (0x1E08F, 0x1E08F, "Mn"),
+    (0x1E4D0, 0x1E4EA, "Lo"), (0x1E4EB, 0x1E4EB, "Lm"), (0x1E4EC, 0x1E4EF, "Mn"), (0x1E4F0, 0x1E4F9, "Nd"), (0x1F6DC, 0x1F6DC, "So"),
+    (0x1F774, 0x1F776, "So"), (0x1F77B, 0x1F77F, "So"), (0x1F7D9, 0x1F7D9, "So"), (0x1FA75, 0x1FA77, "So"), (0x1FA87, 0x1FA88, "So"),
+    (0x1FAAD, 0x1FAAF, "So"), (0x1FABB, 0x1FABD, "So"), (0x1FABF, 0x1FABF, "So"), (0x1FACE, 0x1FACF, "So"), (0x1FADA, 0x1FADB, "So"),
+    (0x1FAE8, 0x1FAE8, "So"), (0x1FAF7, 0x1FAF8, "So"), (0x31350, 0x323AF, "Lo")]
+COMBINING_15 = {0x10EFD: 220, 0x10EFE: 220, 0x10EFF: 220, 0x11F41: 9, 0x11F42: 9, 0x1E08F: 230,
+                0x1E4EC: 232, 0x1E4ED: 232, 0x1E4EE: 220, 0x1E4EF: 230}
+DEFAULT_IGNORABLE = [
+    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F),
+    (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8),
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)]
+
+
+def category(character):
+    found = unicodedata.category(character)
+    if found == "Cn":
+        for first, last, name in UNICODE_15:
+            if first <= ord(character) <= last:
+                return name
+    return found
+
+
+def nfc(text):
+    if not any(ord(c) in COMBINING_15 for c in text) or unicodedata.unidata_version >= "15":
+        return unicodedata.normalize("NFC", text)
+    # A mark that this Python does not know blocks nothing and moves by its class: order by hand, then compose piece by piece.
+    decomposed = unicodedata.normalize("NFD", text)
+    combining = lambda c: COMBINING_15.get(ord(c)) or unicodedata.combining(c)
+    ordered, run = [], []
+    for c in decomposed:
+        if combining(c):
+            run.append(c)
+        else:
+            ordered += sorted(run, key=combining) + [c]
+            run = []
+    ordered += sorted(run, key=combining)
+    # Composition by the algorithm of the Unicode standard (D117), pairs by the library.
+    result, starter, last = [], None, 0
+    for c in ordered:
+        here = combining(c)
+        if starter is not None and (last < here or (last == 0 and starter == len(result) - 1)):
+            pair = unicodedata.normalize("NFC", result[starter] + c)
+            if len(pair) == 1 and ord(c) not in COMBINING_15:
+                result[starter] = pair
+                continue
+        if here == 0:
+            starter = len(result)
+        last = here
+        result.append(c)
+    return "".join(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 5. Suite 1
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 5.2 Ed25519
+
+P25519 = 2 ** 255 - 19
+L25519 = 2 ** 252 + 27742317777372353535851937790883648493
+D25519 = -121665 * pow(121666, -1, P25519) % P25519
+
+
+def square_root(a):
+    """A square root modulo 2^255 - 19, or none."""
+    root = pow(a, (P25519 + 3) // 8, P25519)
+    if (root * root - a) % P25519 != 0:
+        root = root * pow(2, (P25519 - 1) // 4, P25519) % P25519
+    return root if (root * root - a) % P25519 == 0 else None
+
+
+def small_order_ys():
+    """The y of the points whose order divides 8: 1; -1; 0; and, where doubling gives y = 0, d·y^4 + 2·y^2 - 1 = 0."""
+    ys = {0, 1, P25519 - 1}
+    root = square_root((1 + D25519) % P25519)
+    for sign in (1, -1):
+        y = square_root((sign * root - 1) * pow(D25519, -1, P25519) % P25519)
+        if y is not None:
+            ys |= {y, P25519 - y}
+    assert len(ys) == 5
+    return ys
+
+
+SMALL_ORDER_YS = small_order_ys()
+
+
+def is_small_order(encoding):
+    """Canonical or not: the top bit is the sign of x, and y is taken modulo p."""
+    return (int.from_bytes(encoding, "little") & (2 ** 255 - 1)) % P25519 in SMALL_ORDER_YS
+
+
+def is_canonical_point(encoding):
+    value = int.from_bytes(encoding, "little")
+    y, sign = value & (2 ** 255 - 1), value >> 255
+    if y >= P25519:
+        return False
+    x2 = (y * y - 1) * pow(D25519 * y * y + 1, -1, P25519) % P25519
+    if x2 == 0:
+        return sign == 0
+    return square_root(x2) is not None
+
+
+def ed25519_verify(A, M, sig):
+    require(verify_by_rule(A, M, sig))
+
+
+def verify_by_rule(A, M, sig):
+    """The rule of SPEC §5.2 with the arithmetic of `cryptography`. libsodium, by PyNaCl, must say the same."""
+    if len(sig) != 64:
+        return False
+    R, S = sig[:32], sig[32:]
+    verdict = True
+    if int.from_bytes(S, "little") >= L25519 or is_small_order(R) or not is_canonical_point(A) or is_small_order(A):
+        verdict = False
+    else:
+        try:
+            Ed25519PublicKey.from_public_bytes(A).verify(sig, M)
+        except InvalidSignature:
+            verdict = False
+    try:
+        nacl.bindings.crypto_sign_open(sig + M, A)
+        other = True
+    except (nacl.exceptions.BadSignatureError, ValueError):
+        other = False
+    if other != verdict:
+        raise AssertionError("Ed25519: the rule with `cryptography` and PyNaCl do not agree")
+    return verdict
+
+
+def ed25519_public(seed):
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(seed, label, x):
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(use(label, "sign") + x)
+
+
+def verify_label(A, label, x, sig):
+    ed25519_verify(A, use(label, "sign") + x, sig)
+
+
+# 5.4 X-Wing and HPKE
+
+LOW_ORDER_US = {
+    0, 1, P25519 - 1, 325606250916557431795983626356110631294008115727848805560023387167927233504,
+    39382357235489614581723060781553021112529911719440698176882885853963445705823}
+
+
+def is_low_order(u):
+    return (int.from_bytes(u, "little") & (2 ** 255 - 1)) % P25519 in LOW_ORDER_US
+
+
+@functools.lru_cache(maxsize=64)
+def modulus_check(data):
+    """FIPS 203 §7.2: 12-bit numbers, least significant bit first, all below 3329."""
+    for i in range(0, len(data), 3):
+        three = int.from_bytes(data[i:i + 3], "little")
+        if three & 0xFFF >= 3329 or three >> 12 >= 3329:
+            return False
+    return True
+
+
+def check_kem_key(pk):
+    require(len(pk) == 1216)
+    require(modulus_check(pk[:1152]))
+    require(not is_low_order(pk[1184:]))
+
+
+def xwing_secrets(seed):
+    expanded = hashlib.shake_256(seed).digest(96)
+    return MLKEM768PrivateKey.from_seed_bytes(expanded[:64]), X25519PrivateKey.from_private_bytes(expanded[64:])
+
+
+def xwing_public(seed):
+    mlkem, x25519 = xwing_secrets(seed)
+    return mlkem.public_key().public_bytes_raw() + x25519.public_key().public_bytes_raw()
+
+
+def xwing_combine(ss_m, ss_x, ct_x, pk_x):
+    return hashlib.sha3_256(ss_m + ss_x + ct_x + pk_x + bytes.fromhex("5c2e2f2f5e5c")).digest()
+
+
+def xwing_encapsulate(pk, eseed):
+    """(enc, shared secret) for given randomness. ML-KEM's own half is MLKEM below: `cryptography` takes no randomness."""
+    ss_m, ct_m = MLKEM.encapsulate(pk[:1184], eseed[:32])
+    ephemeral = X25519PrivateKey.from_private_bytes(eseed[32:])
+    ct_x = ephemeral.public_key().public_bytes_raw()
+    ss_x = ephemeral.exchange(X25519PublicKey.from_public_bytes(pk[1184:]))
+    return ct_m + ct_x, xwing_combine(ss_m, ss_x, ct_x, pk[1184:])
+
+
+def xwing_decapsulate(seed, enc):
+    mlkem, x25519 = xwing_secrets(seed)
+    ct_m, ct_x = enc[:1088], enc[1088:]
+    ss_x = x25519.exchange(X25519PublicKey.from_public_bytes(ct_x))
+    return xwing_combine(mlkem.decapsulate(ct_m), ss_x, ct_x, x25519.public_key().public_bytes_raw())
+
+
+class MLKEM:
+    """FIPS 203, ML-KEM-768, Encaps_internal alone. Not in constant time: for vectors, whose randomness is public."""
+    Q = 3329
+    ZETAS = [pow(17, int(format(i, "07b")[::-1], 2), 3329) for i in range(128)]
+    GAMMAS = [pow(17, 2 * int(format(i, "07b")[::-1], 2) + 1, 3329) for i in range(128)]
+
+    @classmethod
+    def ntt(cls, f):
+        f, i, length = list(f), 1, 128
+        while length >= 2:
+            for start in range(0, 256, 2 * length):
+                zeta, i = cls.ZETAS[i], i + 1
+                for j in range(start, start + length):
+                    t = zeta * f[j + length] % cls.Q
+                    f[j + length], f[j] = (f[j] - t) % cls.Q, (f[j] + t) % cls.Q
+            length //= 2
+        return f
+
+    @classmethod
+    def inverse_ntt(cls, f):
+        f, i, length = list(f), 127, 2
+        while length <= 128:
+            for start in range(0, 256, 2 * length):
+                zeta, i = cls.ZETAS[i], i - 1
+                for j in range(start, start + length):
+                    t = f[j]
+                    f[j], f[j + length] = (t + f[j + length]) % cls.Q, zeta * (f[j + length] - t) % cls.Q
+            length *= 2
+        return [3303 * x % cls.Q for x in f]
+
+    @classmethod
+    def multiply(cls, f, g):
+        h = []
+        for i in range(128):
+            a0, a1, b0, b1 = f[2 * i], f[2 * i + 1], g[2 * i], g[2 * i + 1]
+            h += [(a0 * b0 + a1 * b1 * cls.GAMMAS[i]) % cls.Q, (a0 * b1 + a1 * b0) % cls.Q]
+        return h
+
+    @classmethod
+    def sample_ntt(cls, seed):
+        size = 1008
+        while True:
+            stream, found = hashlib.shake_128(seed).digest(size), []
+            for i in range(0, size, 3):
+                three = int.from_bytes(stream[i:i + 3], "little")
+                found += [d for d in (three & 0xFFF, three >> 12) if d < cls.Q]
+            if len(found) >= 256:
+                return found[:256]
+            size *= 2
+
+    @staticmethod
+    def sample_cbd(seed, n):
+        bits = int.from_bytes(hashlib.shake_256(seed + u8(n)).digest(128), "little")
+        bit = lambda i: bits >> i & 1
+        return [bit(4 * i) + bit(4 * i + 1) - bit(4 * i + 2) - bit(4 * i + 3) for i in range(256)]
+
+    @staticmethod
+    def encode(f, d):
+        return sum(x << d * i for i, x in enumerate(f)).to_bytes(32 * d, "little")
+
+    @staticmethod
+    def decode(data, d):
+        value = int.from_bytes(data, "little")
+        return [value >> d * i & (1 << d) - 1 for i in range(256)]
+
+    @classmethod
+    def compress(cls, f, d):
+        return [((x << d) + cls.Q // 2) // cls.Q & (1 << d) - 1 for x in f]
+
+    @classmethod
+    def add(cls, *polynomials):
+        return [sum(xs) % cls.Q for xs in zip(*polynomials)]
+
+    @classmethod
+    def encapsulate(cls, ek, m):
+        shared, r = (lambda g: (g[:32], g[32:]))(hashlib.sha3_512(m + hashlib.sha3_256(ek).digest()).digest())
+        t = [cls.decode(ek[384 * i:384 * i + 384], 12) for i in range(3)]
+        rho = ek[1152:]
+        y = [cls.ntt(cls.sample_cbd(r, i)) for i in range(3)]
+        e1 = [cls.sample_cbd(r, 3 + i) for i in range(3)]
+        e2 = cls.sample_cbd(r, 6)
+        u = []
+        for i in range(3):                                              # the transpose of A: bytes j, i with the row last
+            row = [cls.multiply(cls.sample_ntt(rho + u8(i) + u8(j)), y[j]) for j in range(3)]
+            u.append(cls.add(cls.inverse_ntt(cls.add(*row)), e1[i]))
+        mu = [bit * 1665 for bit in cls.decode(m, 1)]
+        v = cls.add(cls.inverse_ntt(cls.add(*(cls.multiply(t[i], y[i]) for i in range(3)))), e2, mu)
+        return shared, b"".join(cls.encode(cls.compress(x, 10), 10) for x in u) + cls.encode(cls.compress(v, 4), 4)
+
+
+HPKE_SUITE_ID = b"HPKE" + bytes.fromhex("647a") + bytes.fromhex("0001") + bytes.fromhex("0003")
+
+
+def labeled_extract(salt, label, ikm):
+    return hmac.digest(salt or ZERO, b"HPKE-v1" + HPKE_SUITE_ID + label + ikm, "sha256")
+
+
+def labeled_expand(prk, label, info, n):
+    info = u16(n) + b"HPKE-v1" + HPKE_SUITE_ID + label + info
+    out, block, i = b"", b"", 1
+    while len(out) < n:
+        block = hmac.digest(prk, block + info + u8(i), "sha256")
+        out, i = out + block, i + 1
+    return out[:n]
+
+
+def key_schedule(shared_secret, info, trace=None):
+    context = b"\0" + labeled_extract(b"", b"psk_id_hash", b"") + labeled_extract(b"", b"info_hash", info)
+    secret = labeled_extract(shared_secret, b"secret", b"")
+    key, nonce = labeled_expand(secret, b"key", context, 32), labeled_expand(secret, b"base_nonce", context, 12)
+    note(trace, shared_secret=shared_secret, context=context, secret=secret, key=key, nonce=nonce)
+    return key, nonce
+
+
+def hpke_wrap(pk, info, plaintext, eseed=None):
+    check_kem_key(pk)
+    enc, shared_secret = xwing_encapsulate(pk, eseed or os.urandom(64))
+    key, nonce = key_schedule(shared_secret, info)
+    return enc, ChaCha20Poly1305(key).encrypt(nonce, plaintext, None)
+
+
+def hpke_unwrap(seed, info, enc, ct, trace=None):
+    """By the parts, and by the library's own HPKE; both must say the same."""
+    require(len(enc) == 1120 and not is_low_order(enc[1088:]))
+    key, nonce = key_schedule(xwing_decapsulate(seed, enc), info, trace)
+    try:
+        plaintext = ChaCha20Poly1305(key).decrypt(nonce, ct, None)
+    except InvalidTag:
+        plaintext = None
+    try:
+        other = XWING_SUITE.decrypt(enc + ct, library_hpke.MLKEM768X25519PrivateKey(*xwing_secrets(seed)), info)
+    except InvalidTag:
+        other = None
+    if other != plaintext:
+        raise AssertionError("HPKE: the parts and the library do not agree")
+    require(plaintext is not None)
+    return plaintext
+
+
+# 5.5 Argon2id
+
+def check_argon2id(memory_kib, passes):
+    require(65536 <= memory_kib <= 4194304 and 3 <= passes <= 16)
+
+
+ARGON2ID_DONE = {}
+
+
+def argon2id(password, salt, memory_kib, passes):
+    check_argon2id(memory_kib, passes)
+    asked = (password, salt, memory_kib, passes)
+    if asked not in ARGON2ID_DONE:
+        try:
+            ARGON2ID_DONE[asked] = Argon2id(salt=salt, length=32, iterations=passes, lanes=1, memory_cost=memory_kib).derive(password)
+        except MemoryError:
+            raise Refused("failed") from None
+    return ARGON2ID_DONE[asked]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 6. TC1 and derive
+# ---------------------------------------------------------------------------------------------------------------------
+
+def derive(K, label, context=b"", trace=None):
+    data = use("tresor/v1/derive", "derive") + use(label, "derive") + LP(context)
+    note(trace, input=data)
+    return blake2b(data, 32, K)
+
+
+CHUNK, MOST = 65536, 2 ** 40
+
+
+def tc1_okm(K, label, context, salt):
+    return blake2b(use("tresor/v1/seal", "derive") + use(label, "seal") + salt + LP(context), 64, K)
+
+
+def tc1_nonce(i, last):
+    return i.to_bytes(11, "big") + u8(1 if last else 0)
+
+
+def tc1_opened_size(sealed_size):
+    """§6.4 steps 1 and 2."""
+    body = sealed_size - 56
+    require(body >= 16)
+    n = (body - 1) // 65552 + 1
+    last = body - 65552 * (n - 1)
+    require(last > 16 or (n == 1 and last == 16))
+    require(body - 16 * n <= MOST)
+    return body - 16 * n
+
+
+def tc1_seal(K, label, context, plaintext, salt=None):
+    require(len(plaintext) <= MOST, "usage")
+    salt = salt or os.urandom(24)
+    okm = tc1_okm(K, label, context, salt)
+    cipher, n = ChaCha20Poly1305(okm[:32]), max(1, -(-len(plaintext) // CHUNK))
+    chunks = [cipher.encrypt(tc1_nonce(i, i == n - 1), plaintext[CHUNK * i:CHUNK * (i + 1)], None) for i in range(n)]
+    return salt + okm[32:] + b"".join(chunks)
+
+
+def tc1_chunks(k, body):
+    cipher, n = ChaCha20Poly1305(k), (len(body) - 1) // 65552 + 1
+    try:
+        return b"".join(cipher.decrypt(tc1_nonce(i, i == n - 1), body[65552 * i:65552 * (i + 1)], None) for i in range(n))
+    except InvalidTag:
+        raise Refused("altered") from None
+
+
+def tc1_open(K, label, context, sealed, trace=None):
+    tc1_opened_size(len(sealed))
+    okm = tc1_okm(K, label, context, sealed[:24])
+    note(trace, salt=sealed[:24], okm=okm, k=okm[:32], commitment=okm[32:])
+    if trace is not None and "plaintext without the check" in trace:
+        trace["plaintext without the check"] = tc1_chunks(okm[:32], sealed[56:])
+    require(equal(okm[32:], sealed[24:56]))
+    return tc1_chunks(okm[:32], sealed[56:])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 7. Identity
+# ---------------------------------------------------------------------------------------------------------------------
+
+class Keys:
+    """What one seed S_g gives."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.sign_seed = derive(seed, "tresor/v1/identity-sign")
+        self.kem_seed = derive(seed, "tresor/v1/identity-kem")
+        self.previous_key = derive(seed, "tresor/v1/identity-previous")
+        self.tag_key = derive(seed, "tresor/v1/identity-file")
+        self.home_key = derive(seed, "tresor/v1/home-key")
+        self.signing_key = ed25519_public(self.sign_seed)
+        self.kem_key = xwing_public(self.kem_seed)
+
+
+# 7.1 Card
+
+class Card:
+    pass
+
+
+def read_card(reader):
+    card, start = Card(), reader.at
+    reader.preamble(b"tresorC1")
+    card.handle = reader.name(1)
+    card.generation = reader.u32()
+    card.user, card.previous = reader.digest(), reader.digest()
+    card.signing_key, card.kem_key = reader.digest(), reader.take(1216)
+    card.time = reader.time()
+    card.body = reader.data[start:reader.at]
+    first = card.generation == 0
+    require(card.generation <= 255 and first == (card.user == ZERO) and first == (card.previous == ZERO))
+    card.self_signature = reader.take(64)
+    card.succession = b"" if first else reader.take(64)
+    card.bytes = reader.data[start:reader.at]
+    card.hash = H("tresor/v1/card-hash", card.bytes)
+    verify_label(card.signing_key, "tresor/v1/card-signature", card.body, card.self_signature)
+    check_kem_key(card.kem_key)
+    return card
+
+
+def make_card(keys, handle, generation, user, previous, time_, predecessor=None):
+    body = preamble(b"tresorC1") + opaque16(handle) + u32(generation) + user + previous + keys.signing_key + keys.kem_key + u64(time_)
+    card = body + sign(keys.sign_seed, "tresor/v1/card-signature", body)
+    return card + (sign(predecessor.sign_seed, "tresor/v1/card-succession", body) if predecessor else b"")
+
+
+# 7.2, 7.3 User id, chain
+
+class Chain:
+    def __init__(self, cards):
+        self.cards = cards
+        self.user = H("tresor/v1/user-id", cards[0].bytes)
+        self.bytes = b"".join(card.bytes for card in cards)
+        self.newest = cards[-1]
+        self.handle = cards[0].handle
+
+    def extends(self, other):
+        return self.user == other.user and [c.bytes for c in self.cards[:len(other.cards)]] == [c.bytes for c in other.cards]
+
+    def card(self, generation):
+        return self.cards[generation] if generation < len(self.cards) else None
+
+
+CHAINS = {}
+
+
+def read_chain(data):
+    key = hashlib.sha256(data).digest()
+    if key not in CHAINS:
+        CHAINS[key] = parse_chain(data)
+    return CHAINS[key]
+
+
+def parse_chain(data):
+    require(len(data) <= 524288)
+    reader = Reader(data)
+    cards = [read_card(reader)]
+    require(cards[0].generation == 0)
+    user = H("tresor/v1/user-id", cards[0].bytes)
+    while reader.left():
+        card = read_card(reader)
+        check_succeeds(card, cards[-1], user)
+        cards.append(card)
+    return Chain(cards)
+
+
+def check_succeeds(card, before, user):
+    require(card.generation == before.generation + 1 and card.previous == before.hash and card.user == user and card.handle == before.handle)
+    verify_label(before.signing_key, "tresor/v1/card-succession", card.body, card.succession)
+
+
+# 7.4 Number
+
+def number(chain):
+    value = int.from_bytes(H("tresor/v1/number", chain.user + chain.newest.hash), "big") % 10 ** 30
+    digits = format(value, "030d")
+    return " ".join(digits[i:i + 5] for i in range(0, 30, 5))
+
+
+def read_number(typed):
+    digits = typed.replace(" ", "")
+    require(re.fullmatch(r"[0-9]{30}", digits) is not None and digits.isascii(), "usage")
+    return digits
+
+
+def compare_number(chain, typed):
+    require(equal(read_number(typed), number(chain).replace(" ", "")), "unverified")
+
+
+# 7.5 Pins
+
+class Pin:
+    def __init__(self, time_, replaced, chain):
+        self.time, self.replaced, self.chain = time_, replaced, chain
+
+    def encode(self):
+        return u64(self.time) + u8(self.replaced) + opaque32(self.chain.bytes)
+
+
+def read_pins(data):
+    reader, pins = Reader(data), []
+    reader.preamble(b"tresorP1")
+    while reader.left():
+        time_, replaced = reader.time(), reader.mark()
+        pins.append(Pin(time_, replaced, read_chain(reader.opaque32(1, 524288))))
+    users = [pin.chain.user for pin in pins]
+    handles = [pin.chain.handle for pin in pins if not pin.replaced]
+    require(len(set(users)) == len(users) and len(set(handles)) == len(handles))
+    return pins
+
+
+def encode_pins(pins):
+    return preamble(b"tresorP1") + b"".join(pin.encode() for pin in pins)
+
+
+def trust(own, pins, chain):
+    if own is not None and chain.user == own.user:
+        require(own.extends(chain), "forked")
+        return "me"
+    for pin in pins:
+        if not pin.replaced and pin.chain.handle == chain.handle and pin.chain.user != chain.user:
+            return "changed"
+    mine = [pin for pin in pins if pin.chain.user == chain.user]
+    if not mine:
+        return "unverified"
+    require(chain.extends(mine[0].chain), "forked")
+    if mine[0].replaced:
+        return "unverified"
+    return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
+
+
+def put_pin(pins, chain, replacing, now):
+    mine = [pin for pin in pins if pin.chain.user == chain.user]
+    require(not mine or chain.extends(mine[0].chain), "forked")
+    others = [pin for pin in pins if pin.chain.user != chain.user and pin.chain.handle == chain.handle and not pin.replaced]
+    require(not others or replacing, "unverified")
+    for pin in others:
+        pin.replaced = 1
+    if mine:
+        return [Pin(now, 0, chain) if pin is mine[0] else pin for pin in pins]
+    return pins + [Pin(now, 0, chain)]
+
+
+# 7.6 Renewal
+
+def previous_context(user, generation):
+    return user + u32(generation) + u32(generation - 1)
+
+
+def seal_previous(keys, user, generation, earlier_seed, salt=None):
+    return tc1_seal(keys.previous_key, "tresor/v1/previous-seal", previous_context(user, generation), earlier_seed, salt)
+
+
+def renew_card(chain, seed, new_seed, now):
+    require(chain.newest.generation < 255, "usage")
+    generation, keys = chain.newest.generation + 1, Keys(new_seed)
+    card = make_card(keys, chain.handle, generation, chain.user, chain.newest.hash, now, Keys(seed))
+    return read_chain(chain.bytes + card), seal_previous(keys, chain.user, generation, seed)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 8. Identity file
+# ---------------------------------------------------------------------------------------------------------------------
+
+PASSWORD, KIT, DEVICE = 1, 2, 3
+
+
+class Slot:
+    pass
+
+
+def read_slot(reader):
+    slot, start = Slot(), reader.at
+    slot.kind, slot.id, slot.since = reader.u8(), reader.take(16), reader.time()
+    require(slot.kind in (PASSWORD, KIT, DEVICE), "unsupported")
+    if slot.kind == PASSWORD:
+        slot.memory_kib, slot.passes = reader.u32(), reader.u32()
+        check_argon2id(slot.memory_kib, slot.passes)
+        slot.salt = reader.take(16)
+    elif slot.kind == KIT:
+        slot.locator = reader.take(32)
+    else:
+        slot.name, slot.until = reader.name(), reader.time()
+    slot.fields = reader.data[start:reader.at]
+    slot.sealed = reader.take(104)
+    return slot
+
+
+class IdentityFile:
+    def slot(self, kind):
+        return next((slot for slot in self.slots if slot.kind == kind), None)
+
+
+def read_identity_file(data):
+    require(len(data) <= 1048576)
+    file, reader = IdentityFile(), Reader(data)
+    reader.preamble(b"tresorI1")
+    file.chain = read_chain(reader.opaque32(1, 524288))
+    file.generation = file.chain.newest.generation
+    file.previous = [reader.take(104) for _ in range(file.generation)]
+    count = reader.u16()
+    require(1 <= count <= 256)
+    file.slots = [read_slot(reader) for _ in range(count)]
+    file.before_tag = data[:reader.at]
+    file.tag = reader.take(32)
+    reader.end()
+    kinds = [slot.kind for slot in file.slots]
+    require(len({slot.id for slot in file.slots}) == count and kinds.count(PASSWORD) <= 1 and kinds.count(KIT) <= 1)
+    return file
+
+
+class Identity:
+    """A chain and the keys of every generation, the oldest first; `keys` may know fewer generations than a log."""
+
+    def __init__(self, chain, keys):
+        self.chain, self.keys = chain, keys
+        self.user = chain.user
+
+
+def open_previous(chain, seed, previous):
+    """The keys of all generations. `previous` is the list of sealed seeds, the newest first."""
+    keys = [Keys(seed)]
+    for j in range(chain.newest.generation, 0, -1):
+        sealed = previous[chain.newest.generation - j]
+        earlier = Keys(tc1_open(keys[0].previous_key, "tresor/v1/previous-seal", previous_context(chain.user, j), sealed))
+        require(earlier.signing_key == chain.cards[j - 1].signing_key)
+        keys.insert(0, earlier)
+    return keys
+
+
+def slot_context(file, slot):
+    return file.chain.user + u32(file.generation) + slot.fields
+
+
+def identity_tag(keys, before_tag):
+    return derive(keys.tag_key, "tresor/v1/identity-tag", before_tag)
+
+
+def open_slot(file, slot, slot_key, trace=None):
+    context = slot_context(file, slot)
+    note(trace, slot_key=slot_key, fields=slot.fields, context=context)
+    try:
+        seed = tc1_open(slot_key, "tresor/v1/slot-seal", context, slot.sealed, trace)
+    except Refused:
+        raise Refused("altered" if slot.kind == DEVICE else "wrong_password") from None
+    keys = Keys(seed)
+    note(trace, S=seed, tag_key=keys.tag_key)
+    require(keys.signing_key == file.chain.newest.signing_key and keys.kem_key == file.chain.newest.kem_key)
+    all_keys = open_previous(file.chain, seed, file.previous)
+    tag = identity_tag(keys, file.before_tag)
+    note(trace, tag=tag)
+    require(equal(tag, file.tag))
+    return Identity(file.chain, all_keys)
+
+
+# 8.1 Password
+
+def prepare(typed):
+    require(1 <= len(typed) <= 1024, "usage")
+    try:
+        text = typed.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("usage") from None
+    text = nfc("".join(" " if category(c) == "Zs" else c for c in text))
+    for c in text:
+        require(category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and not in_ranges(ord(c), DEFAULT_IGNORABLE), "usage")
+    return text.encode("utf-8")
+
+
+def open_with_password(file, typed, trace=None):
+    prepared = prepare(typed)
+    note(trace, prepared=prepared)
+    slot = file.slot(PASSWORD)
+    require(slot is not None, "wrong_password")
+    return open_slot(file, slot, argon2id(prepared, slot.salt, slot.memory_kib, slot.passes), trace)
+
+
+def set_password(typed):
+    prepared = prepare(typed)
+    require(len(prepared.decode("utf-8")) >= 8, "usage")
+    return prepared
+
+
+# 8.2 Recovery kit
+
+def kit_words(K):
+    bits = int.from_bytes(K + hashlib.sha256(K).digest()[:1], "big")
+    return [WORDS[bits >> 11 * (23 - i) & 2047] for i in range(24)]
+
+
+def read_kit(typed):
+    if isinstance(typed, bytes):
+        try:
+            typed = typed.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Refused("wrong_password") from None
+    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in re.split("[ \t\r\n]+", typed) if word]
+    require(len(words) == 24 and all(word in WORD_NUMBERS for word in words), "wrong_password")
+    bits = 0
+    for word in words:
+        bits = bits << 11 | WORD_NUMBERS[word]
+    data = bits.to_bytes(33, "big")
+    require(hashlib.sha256(data[:32]).digest()[:1] == data[32:], "wrong_password")
+    return data[:32]
+
+
+def kit_slot_key(K): return derive(K, "tresor/v1/kit-slot")
+def kit_locator(K): return derive(K, "tresor/v1/kit-locator")
+
+
+def open_with_kit(file, typed, trace=None):
+    K = read_kit(typed)
+    slot = file.slot(KIT)
+    require(slot is not None, "wrong_password")
+    note(trace, K=K, locator=kit_locator(K))
+    return open_slot(file, slot, kit_slot_key(K), trace)
+
+
+# 8.3 Remembered device
+
+def read_device_half(data):
+    require(len(data) == 90)
+    reader = Reader(data)
+    reader.preamble(b"tresorD1")
+    half = Slot()
+    half.user, half.device, half.half = reader.digest(), reader.take(16), reader.take(32)
+    reader.end()
+    return half
+
+
+def device_slot_key(D, T):
+    return derive(D, "tresor/v1/slot-device", T)
+
+
+def open_with_device(file, device_half, store_half, now, trace=None):
+    require(device_half is not None, "not_found")
+    mine = read_device_half(device_half)
+    require(store_half is not None, "no_access")
+    require(len(store_half) == 32)
+    slot = next((s for s in file.slots if s.kind == DEVICE and s.id == mine.device), None)
+    require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")
+    return open_slot(file, slot, device_slot_key(mine.half, store_half), trace)
+
+
+# 8.5 What lies where: the names that tresors had when they last opened
+
+def open_names(identity, sealed):
+    reader, names = Reader(tc1_open(identity.keys[-1].home_key, "tresor/v1/names-seal", identity.user, sealed)), []
+    while reader.left():
+        names.append((reader.digest(), reader.name(1)))
+    require(all(a[0] < b[0] for a, b in zip(names, names[1:])))
+    return names
+
+
+def seal_names(identity, names):
+    plaintext = b"".join(tresor + opaque16(name) for tresor, name in names)
+    return tc1_seal(identity.keys[-1].home_key, "tresor/v1/names-seal", identity.user, plaintext)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 9. Tresor log
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 9.1 Entries, ids, hashes; 9.2 Bodies
+
+GENESIS, GRANT, REMOVE, LEAVE, RENEW, EPOCH, ROLE, RENAME = 1, 2, 5, 6, 7, 8, 9, 10
+OWNER, WRITER, READER = 1, 2, 3
+
+
+class Entry:
+    pass
+
+
+class Epoch:
+    def __init__(self, number_, content_commitment, history_commitment, back_link, sequence=None):
+        self.number, self.content_commitment, self.history_commitment = number_, content_commitment, history_commitment
+        self.back_link, self.sequence = back_link, sequence
+
+    def encode(self):
+        return u64(self.number) + self.content_commitment + self.history_commitment + opaque32(self.back_link)
+
+
+def read_epoch(reader):
+    epoch = Epoch(reader.u64(), reader.digest(), reader.digest(), reader.opaque32(0, 295048))
+    if epoch.back_link:
+        size = tc1_opened_size(len(epoch.back_link))
+        require(size % 72 == 0 and 1 <= size // 72 <= 4096)
+    return epoch
+
+
+def read_root(reader):
+    root, start = Entry(), reader.at
+    reader.suite()
+    root.founder, root.card_hash, root.random = reader.digest(), reader.digest(), reader.digest()
+    root.bytes = reader.data[start:reader.at]
+    return root
+
+
+def read_user_principal(reader):
+    require(reader.u8() == 1, "unsupported")
+    return reader.digest()
+
+
+def read_chain_principal(reader):
+    require(reader.u8() == 1, "unsupported")
+    return read_chain(reader.opaque32(1, 524288))
+
+
+def read_role(reader):
+    role = reader.u8()
+    require(role in (OWNER, WRITER, READER))
+    return role
+
+
+def read_count(reader):
+    n = reader.u16()
+    require(n <= 10000)
+    return n
+
+
+def read_body(kind, data):
+    body, reader = Entry(), Reader(data)
+    body.epoch = body.name = None
+    if kind == GENESIS:
+        body.root = read_root(reader)
+        body.chain = read_chain(reader.opaque32(1, 524288))
+        body.approvers = [read_user_principal(reader) for _ in range(read_count(reader))]
+        body.name = reader.take(588)
+        body.epoch = read_epoch(reader)
+    elif kind == GRANT:
+        body.people = [read_chain_principal(reader) for _ in range(read_count(reader))]
+        body.role, body.not_after, body.from_now = read_role(reader), reader.time(), reader.mark()
+        if body.from_now:
+            body.epoch = read_epoch(reader)
+            body.name = reader.take(588)
+    elif kind == REMOVE:
+        body.users = [read_user_principal(reader) for _ in range(read_count(reader))]
+        body.epoch = read_epoch(reader)
+    elif kind == LEAVE:
+        pass
+    elif kind == RENEW:
+        one = Reader(reader.opaque32(1, 524288))
+        body.card = read_card(one)
+        one.end()
+    elif kind == EPOCH:
+        body.epoch = read_epoch(reader)
+    elif kind == ROLE:
+        body.user, body.role, body.not_after = read_user_principal(reader), read_role(reader), reader.time()
+    elif kind == RENAME:
+        body.name = reader.take(588)
+    reader.end()
+    return body
+
+
+def read_entry(data):
+    require(len(data) <= 1048576)
+    entry, reader = Entry(), Reader(data)
+    reader.preamble(b"tresorE1")
+    entry.tresor, entry.sequence, entry.previous = reader.digest(), reader.u64(), reader.digest()
+    entry.author, entry.generation, entry.time = reader.digest(), reader.u32(), reader.time()
+    entry.type = reader.u16()
+    body = reader.opaque32(0, 1048576)
+    require(entry.type in (GENESIS, GRANT, REMOVE, LEAVE, RENEW, EPOCH, ROLE, RENAME), "unsupported")
+    entry.body = read_body(entry.type, body)
+    entry.signed = reader.data[:reader.at]
+    entry.signature = reader.take(64)
+    reader.end()
+    entry.bytes = bytes(data)
+    entry.hash = H("tresor/v1/entry-hash", entry.bytes)
+    return entry
+
+
+def tresor_id(root_bytes):
+    return H("tresor/v1/tresor-id", root_bytes)
+
+
+def sealed_name_context(tresor, epoch, sequence):
+    return tresor + u64(epoch) + u64(sequence)
+
+
+def padded_name(data):
+    return u16(len(data)) + data + bytes(256 - len(data))
+
+
+def seal_name(TK, tresor, epoch, sequence, name, kind, salt=None):
+    return tc1_seal(TK, "tresor/v1/name-seal", sealed_name_context(tresor, epoch, sequence), padded_name(name) + padded_name(kind), salt)
+
+
+def open_name(TK, tresor, epoch, sequence, sealed, trace=None):
+    require(len(sealed) == 588)
+    context = sealed_name_context(tresor, epoch, sequence)
+    plaintext = tc1_open(TK, "tresor/v1/name-seal", context, sealed, trace)
+    note(trace, context=context, plaintext=plaintext)
+    reader, parts = Reader(plaintext), []
+    for _ in range(2):
+        length = reader.u16()
+        require(length <= 256)
+        parts.append(reader.take(length))
+        check_name(parts[-1])
+        require(not any(reader.take(256 - length)))
+    require(parts[0] != b"")
+    return tuple(parts)
+
+
+# 9.3 Rules
+
+class Member:
+    def __init__(self, role, history, not_after, since, since_time, admitted_by):
+        self.role, self.history, self.not_after = role, history, not_after          # history 0: all, else from that epoch
+        self.since, self.since_time, self.admitted_by = since, since_time, admitted_by
+
+    def is_lasting_owner(self):
+        return self.role == OWNER and self.not_after == 0
+
+
+def judge(state, tresor, data):
+    """The rules in the order of their numbers; the entry, if it keeps all that apply."""
+    try:
+        entry = read_entry(data)
+    except Refused as refused:
+        raise Refused(refused.name, "R1" if refused.name == "unsupported" else "R2") from None
+    body, is_genesis = entry.body, entry.type == GENESIS
+
+    def rule(n, holds, name="altered"):
+        require(holds, name, "R%d" % n)
+
+    rule(3, entry.tresor == tresor)
+    rule(4, entry.sequence == (state.sequence + 1 if state else 0))
+    rule(5, entry.previous == (state.hash if state else ZERO))
+    rule(6, is_genesis == (state is None))
+    if is_genesis:
+        newest = body.chain.newest
+        rule(7, tresor_id(body.root.bytes) == entry.tresor)
+        rule(8, body.root.founder == body.chain.user == entry.author and body.root.card_hash == newest.hash
+             and entry.generation == newest.generation)
+        rule(9, body.epoch.number == 1 and body.epoch.back_link == b"")
+        rule(10, not body.approvers, "unsupported")
+        card = newest
+    else:
+        card = state.card(entry.author, entry.generation)
+        rule(11, card is not None, "no_access")
+    try:
+        verify_label(card.signing_key, "tresor/v1/entry-signature", entry.signed, entry.signature)
+    except Refused:
+        raise Refused("altered", "R12") from None
+    if is_genesis:
+        return entry
+    author = state.members.get(entry.author)
+    rule(13, author is not None, "no_access")
+    rule(14, entry.generation == state.chains[entry.author].newest.generation, "no_access")
+    if entry.type in (GRANT, REMOVE, ROLE, RENAME):
+        rule(15, author.role == OWNER, "no_access")
+    elif entry.type == EPOCH:
+        rule(15, author.role == OWNER or (state.rotate_first and author.role == WRITER and author.history == 0), "no_access")
+    if entry.type != LEAVE:
+        rule(16, author.not_after == 0 or entry.time <= author.not_after, "no_access")
+    if entry.type in (GRANT, REMOVE):
+        users = [chain.user for chain in body.people] if entry.type == GRANT else body.users
+        rule(17, users and all(a < b for a, b in zip(users, users[1:])))
+    if entry.type == GRANT:
+        rule(18, not any(user in state.members for user in users))
+        rule(19, all(chain.extends(state.chains[chain.user]) for chain in body.people if chain.user in state.chains))
+        rule(20, body.role != OWNER or not body.from_now)
+        rule(21, state.root.founder not in users or (body.role == OWNER and body.not_after == 0))
+        rule(22, len(state.members) + len(users) <= 10000)
+    if body.epoch is not None:
+        rule(23, body.epoch.number == state.epoch + 1 and body.epoch.back_link != b"")
+    if entry.type == REMOVE:
+        rule(24, all(user in state.members for user in users))
+        rule(25, state.root.founder not in users and entry.author not in users)
+    if entry.type == LEAVE:
+        rule(26, author.role != OWNER or state.lasting_owner_besides(entry.author))
+    if entry.type == RENEW:
+        try:
+            check_succeeds(body.card, state.chains[entry.author].newest, entry.author)
+        except Refused:
+            raise Refused("altered", "R27") from None
+    if entry.type == ROLE:
+        person = state.members.get(body.user)
+        rule(28, person is not None)
+        rule(29, body.user != state.root.founder)
+        rule(30, body.role != person.role or body.not_after != person.not_after)
+        rule(31, body.role != OWNER or person.history == 0)
+        rule(32, (body.role == OWNER and body.not_after == 0) or state.lasting_owner_besides(body.user))
+    return entry
+
+
+# 9.4 Fold and state
+
+ADMITTED, CHANGED, REMOVED, LEFT = "admitted", "role changed", "removed", "left"
+
+
+class Change:
+    def __init__(self, sequence, time_, author, change, role=None, not_after=0):
+        self.sequence, self.time, self.author, self.change, self.role, self.not_after = sequence, time_, author, change, role, not_after
+
+
+def last_until(records, sequence):
+    found = None
+    for record in records:
+        if record[0] <= sequence:
+            found = record
+    return found
+
+
+class State:
+    def __init__(self, entry):
+        self.tresor, self.root = entry.tresor, entry.body.root
+        self.sequence, self.hash, self.time = None, None, None
+        self.members, self.rotate_first, self.epochs, self.chains, self.name = {}, False, {}, {}, None
+        self.hashes, self.last_times, self.changes, self.generations, self.rotate_history = [], {}, {}, {}, []
+
+    def copy(self):
+        new = object.__new__(State)
+        new.__dict__.update(self.__dict__)
+        new.members = {user: Member(**vars(member)) for user, member in self.members.items()}
+        for field in ("epochs", "chains", "last_times"):
+            setattr(new, field, dict(getattr(self, field)))
+        new.hashes, new.rotate_history = list(self.hashes), list(self.rotate_history)
+        new.changes = {user: list(changes) for user, changes in self.changes.items()}
+        new.generations = {user: list(records) for user, records in self.generations.items()}
+        return new
+
+    @property
+    def epoch(self):
+        return len(self.epochs)
+
+    def card(self, user, generation):
+        return self.chains[user].card(generation) if user in self.chains else None
+
+    def lasting_owner_besides(self, user):
+        return any(member.is_lasting_owner() for other, member in self.members.items() if other != user)
+
+    def contains(self, sequence, hash_):
+        return sequence < len(self.hashes) and self.hashes[sequence] == hash_
+
+    # At an entry of the past.
+    def epoch_at(self, sequence):
+        return sum(1 for epoch in self.epochs.values() if epoch.sequence <= sequence)
+
+    def rotate_first_at(self, sequence):
+        found = last_until(self.rotate_history, sequence)
+        return found is not None and found[1]
+
+    def generation_at(self, user, sequence):
+        found = last_until(self.generations.get(user, []), sequence)
+        return None if found is None else found[2]
+
+    def change_at(self, user, sequence):
+        found = last_until([(change.sequence, change) for change in self.changes.get(user, [])], sequence)
+        return None if found is None else found[1]
+
+    def role_at(self, user, sequence):
+        change = self.change_at(user, sequence)
+        return change.role if change is not None and change.change in (ADMITTED, CHANGED) else None
+
+    def ever_wrote(self, user):
+        return any(change.role in (OWNER, WRITER) for change in self.changes.get(user, []))
+
+
+def apply(state, entry):
+    state = State(entry) if state is None else state.copy()
+    body, sequence = entry.body, entry.sequence
+    state.sequence, state.hash, state.time = sequence, entry.hash, entry.time
+    state.hashes.append(entry.hash)
+    state.last_times[entry.author] = max(entry.time, state.last_times.get(entry.author, 0))
+
+    def change(user, *what):
+        state.changes.setdefault(user, []).append(Change(sequence, entry.time, entry.author, *what))
+
+    def admit(chain, role, history, not_after):
+        state.members[chain.user] = Member(role, history, not_after, sequence, entry.time, entry.author)
+        change(chain.user, ADMITTED, role, not_after)
+        state.chains[chain.user] = chain
+        state.generations.setdefault(chain.user, []).append((sequence, entry.time, chain.newest.generation))
+
+    if entry.type == GENESIS:
+        admit(body.chain, OWNER, 0, 0)
+    elif entry.type == GRANT:
+        for chain in body.people:
+            admit(chain, body.role, body.epoch.number if body.from_now else 0, body.not_after)
+    elif entry.type == REMOVE:
+        for user in body.users:
+            del state.members[user]
+            change(user, REMOVED)
+    elif entry.type == LEAVE:
+        del state.members[entry.author]
+        change(entry.author, LEFT)
+    elif entry.type == RENEW:
+        state.chains[entry.author] = Chain(state.chains[entry.author].cards + [body.card])
+        state.generations[entry.author].append((sequence, entry.time, body.card.generation))
+    elif entry.type == ROLE:
+        state.members[body.user].role, state.members[body.user].not_after = body.role, body.not_after
+        change(body.user, CHANGED, body.role, body.not_after)
+    if body.epoch is not None:
+        epoch = body.epoch
+        state.epochs[epoch.number] = Epoch(epoch.number, epoch.content_commitment, epoch.history_commitment, epoch.back_link, sequence)
+    if body.name is not None:
+        state.name = (body.name, state.epoch, sequence)
+    if entry.type in (LEAVE, RENEW):
+        state.rotate_first = True
+        state.rotate_history.append((sequence, True))
+    elif body.epoch is not None:
+        state.rotate_first = False
+        state.rotate_history.append((sequence, False))
+    return state
+
+
+FOLDED = {}
+
+
+def fold(tresor, entries):
+    require(len(entries) > 0)
+    state, path = None, tresor
+    for data in entries:
+        path = hashlib.sha256(path + hashlib.sha256(data).digest()).digest()
+        if path not in FOLDED:
+            FOLDED[path] = apply(state, judge(state, tresor, data))
+        state = FOLDED[path]
+    return state
+
+
+def make_entry(keys, tresor, sequence, previous, author, generation, time_, type_, body):
+    signed = preamble(b"tresorE1") + tresor + u64(sequence) + previous + author + u32(generation) + u64(time_) + u16(type_) + opaque32(body)
+    return signed + sign(keys.sign_seed, "tresor/v1/entry-signature", signed)
+
+
+# 9.5 Epochs
+
+def commitments(tresor, epoch, TK, HK):
+    content = H("tresor/v1/commit-tk", tresor + u64(epoch) + TK)
+    return content, None if HK is None else H("tresor/v1/commit-hk", tresor + u64(epoch) + HK)
+
+
+def check_keys(tresor, epoch, TK, HK, known=()):
+    """`epoch` is the state's Epoch of that number; `known` lists (epoch, TK, HK or none) of other epochs of this tresor."""
+    content, history = commitments(tresor, epoch.number, TK, HK)
+    require(equal(content, epoch.content_commitment))
+    require(HK is None or equal(history, epoch.history_commitment))
+    for other, other_tk, other_hk in known:
+        if other != epoch.number:
+            require(TK != other_tk and (HK is None or HK != other_hk))
+
+
+def back_link_context(tresor, epoch):
+    return tresor + u64(epoch)
+
+
+def open_back_link(tresor, epochs, number_, HK, known=(), trace=None):
+    """`epochs`: number → Epoch, of the state. The list of (epoch, TK, HK)."""
+    epoch, context = epochs[number_], back_link_context(tresor, number_)
+    plaintext = tc1_open(HK, "tresor/v1/backlink-seal", context, epoch.back_link, trace)
+    note(trace, context=context, plaintext=plaintext)
+    require(len(plaintext) > 0 and len(plaintext) % 72 == 0)
+    links = []
+    for i in range(0, len(plaintext), 72):
+        links.append((int.from_bytes(plaintext[i:i + 8], "big"), plaintext[i + 8:i + 40], plaintext[i + 40:i + 72]))
+    numbers = [link[0] for link in links]
+    require(numbers[0] == number_ - 1 and 0 not in numbers and all(a > b for a, b in zip(numbers, numbers[1:])))
+    held = []
+    for link in links:
+        try:
+            require(link[0] in epochs)
+            check_keys(tresor, epochs[link[0]], link[1], link[2], list(known) + held)
+        except Refused:
+            if not held:
+                raise
+            break                                           # nothing behind a link that does not hold is believed
+        held.append(link)
+    return held
+
+
+def seal_back_link(tresor, number_, HK, links, salt=None):
+    plaintext = b"".join(u64(e) + TK + HK_ for e, TK, HK_ in links)
+    return tc1_seal(HK, "tresor/v1/backlink-seal", back_link_context(tresor, number_), plaintext, salt)
+
+
+def earlier_keys(tresor, epochs, number_, TK, HK, own_wrap=None, known=()):
+    """`own_wrap()` opens my own wrap of the epoch before, (TK, HK), or raises."""
+    try:
+        return open_back_link(tresor, epochs, number_, HK, list(known) + [(number_, TK, HK)])
+    except Refused as refused:
+        if refused.name != "altered" or own_wrap is None:
+            raise
+        try:
+            return [(number_ - 1,) + own_wrap(number_ - 1)]
+        except Refused:
+            raise refused from None
+
+
+# 9.6 Wraps
+
+class Wrap:
+    pass
+
+
+def read_wrap(data):
+    wrap, reader = Wrap(), Reader(data)
+    reader.magic(b"tresorW1")
+    reader.suite()
+    wrap.tresor, wrap.epoch, wrap.user, wrap.generation = reader.digest(), reader.u64(), reader.digest(), reader.u32()
+    wrap.enc, wrap.ct = reader.take(1120), reader.opaque16(0, 80)
+    require(len(wrap.ct) in (48, 80))
+    reader.end()
+    return wrap
+
+
+def encode_wrap(tresor, epoch, user, generation, enc, ct):
+    return b"tresorW1" + u8(1) + tresor + u64(epoch) + user + u32(generation) + enc + opaque16(ct)
+
+
+def wrap_info(tresor, epoch, user, card):
+    return use("tresor/v1/epoch-wrap", "wrap") + tresor + u64(epoch) + user + card.hash
+
+
+def open_wrap(data, tresor, epoch, chain, history, identity, known=(), trace=None):
+    """`epoch` is the state's Epoch, `chain` the state's chain of me, `history` mine. The keys (TK, HK or none)."""
+    wrap = read_wrap(data)
+    require(wrap.tresor == tresor and wrap.epoch == epoch.number and wrap.user == identity.user)
+    card = chain.card(wrap.generation)
+    require(card is not None)
+    require(wrap.generation < len(identity.keys), "no_access")
+    info = wrap_info(tresor, epoch.number, wrap.user, card)
+    note(trace, info=info, enc=wrap.enc, ct=wrap.ct)
+    plaintext = hpke_unwrap(identity.keys[wrap.generation].kem_seed, info, wrap.enc, wrap.ct, trace)
+    TK, HK = plaintext[:32], plaintext[32:] or None
+    require((HK is not None) == (history == 0))
+    check_keys(tresor, epoch, TK, HK, known)
+    return TK, HK
+
+
+def make_wrap(tresor, epoch, user, card, plaintext, eseed=None):
+    enc, ct = hpke_wrap(card.kem_key, wrap_info(tresor, epoch, user, card), plaintext, eseed)
+    return encode_wrap(tresor, epoch, user, card.generation, enc, ct)
+
+
+def keys_of(state, identity, wrap_of, wanted):
+    """`wrap_of(e)` gives the store's wrap of mine or none. The keys (TK, HK or none) of the epoch."""
+    me = state.members.get(identity.user)
+    require(me is not None and 1 <= wanted <= state.epoch, "no_access")
+    chain, found = state.chains[identity.user], {}
+
+    def opened(e):
+        data = wrap_of(e)
+        require(data is not None, "no_access")
+        known = [(other,) + keys for other, keys in found.items()]
+        found[e] = open_wrap(data, state.tresor, state.epochs[e], chain, me.history, identity, known)
+        return found[e]
+
+    if me.history:
+        require(wanted >= me.history, "no_access")
+        return opened(wanted)
+    at = state.epoch
+    opened(at)
+    while at > wanted:
+        known = [(other,) + keys for other, keys in found.items()]
+        for e, TK, HK in earlier_keys(state.tresor, state.epochs, at, *found[at], own_wrap=opened, known=known):
+            found[e] = (TK, HK)
+        reachable = [e for e in found if wanted <= e < at]
+        require(reachable)
+        at = min(reachable)
+    return found[wanted]
+
+
+# 9.8 Heads, forks, evidence
+
+def read_heads(data):
+    reader, heads = Reader(data), []
+    reader.preamble(b"tresorH1")
+    while reader.left():
+        heads.append((reader.digest(), reader.u64(), reader.digest()))
+    require(all(a[0] < b[0] for a, b in zip(heads, heads[1:])))
+    return heads
+
+
+def encode_heads(heads):
+    return preamble(b"tresorH1") + b"".join(tresor + u64(sequence) + hash_ for tresor, sequence, hash_ in heads)
+
+
+def read_kept_log(data):
+    reader, entries = Reader(data), []
+    reader.preamble(b"tresorL1")
+    while reader.left():
+        entries.append(reader.opaque32(1, 1048576))
+    return entries
+
+
+def encode_kept_log(entries):
+    return preamble(b"tresorL1") + b"".join(opaque32(entry) for entry in entries)
+
+
+def read_evidence(data):
+    reader = Reader(data)
+    reader.preamble(b"tresorV1")
+    evidence = (reader.digest(), reader.u64(), reader.digest(), reader.opaque32(0, 1048576), reader.opaque32(0, 1048576))
+    reader.end()
+    return evidence
+
+
+def encode_evidence(tresor, sequence, hash_, verified, shown):
+    return preamble(b"tresorV1") + tresor + u64(sequence) + hash_ + opaque32(verified) + opaque32(shown)
+
+
+def evidence_name(data):
+    return H("tresor/v1/evidence-hash", data)
+
+
+class Store:
+    """The operations of §11 that a reader needs. `logs`: tresor → entries; `wraps`: (tresor, user, epoch) → wrap."""
+
+    def __init__(self):
+        self.logs, self.wraps = {}, {}
+
+    def entries(self, tresor, first):
+        return self.logs.get(tresor, [])[first:]
+
+    def wrap(self, tresor, user, epoch):
+        return self.wraps.get((tresor, user, epoch))
+
+    def append(self, tresor, sequence, previous, entry, wraps, removes):
+        """`previous` is the hash of the entry before, as the new one names it."""
+        log = self.logs.setdefault(tresor, [])
+        if len(log) != sequence or (log and H("tresor/v1/entry-hash", log[-1]) != previous):
+            return "conflict"
+        log.append(entry)
+        for key in [key for key in self.wraps if key[0] == tresor and key[1] in removes]:
+            del self.wraps[key]
+        for user, epoch, wrap in wraps:
+            self.wraps[tresor, user, epoch] = wrap
+        return "done"
+
+
+class Home:
+    """What one person keeps: identity, pins, heads, kept logs, evidence."""
+
+    def __init__(self, store, identity, pins):
+        self.store, self.identity, self.pins = store, identity, pins
+        self.heads, self.logs, self.evidence = {}, {}, []
+
+    def kept(self, tresor, head):
+        """The kept log and its state: as if there were none unless it folds and contains the pinned head."""
+        try:
+            log = self.logs.get(tresor, [])
+            state = fold(tresor, log)
+        except Refused:
+            return [], None
+        return (log, state) if head is None or state.contains(*head) else ([], None)
+
+    def read_log(self, tresor):
+        head = self.heads.get(tresor)                                                               # 1
+        log, state = self.kept(tresor, head)
+        answer = self.store.entries(tresor, max(len(log) - 1, 0))                                   # 2
+        if log and answer[:1] != log[-1:] or head is not None and not answer:                       # 3
+            return self.disagree(tresor, head)
+        log = log + answer[1:] if log else answer
+        if not log:                                                                                 # 5
+            raise Refused("not_found")
+        state = fold(tresor, log)                                                                   # 4
+        if head is not None and not state.contains(*head):
+            return self.disagree(tresor, head)
+        self.logs[tresor], self.heads[tresor] = log, (state.sequence, state.hash)                   # 6
+        return state
+
+    def disagree(self, tresor, head):                                                               # 7
+        kept, log = self.logs.get(tresor, []), self.store.entries(tresor, 0)
+        if log:
+            fold(tresor, log)
+        sequence, hash_ = head if head is not None else (len(kept) - 1, H("tresor/v1/entry-hash", kept[-1]))
+        verified = kept[sequence] if sequence < len(kept) else b""
+        shown = log[min(sequence, len(log) - 1)] if log else b""
+        self.evidence.append(encode_evidence(tresor, sequence, hash_, verified, shown))
+        raise Refused("forked")
+
+    def founder_trust(self, state):
+        """§7.5."""
+        chain, own = state.chains[state.root.founder], self.identity.chain
+        if chain.user == own.user:
+            require(own.extends(chain), "forked")
+            return "me"
+        for pin in self.pins:
+            if pin.chain.user == chain.user and not pin.replaced and pin.chain.extends(chain) and len(pin.chain.cards) > len(chain.cards):
+                return "unverified"
+        return trust(own, self.pins, chain)
+
+    def keys_of(self, state, epoch):
+        return keys_of(state, self.identity, lambda e: self.store.wrap(state.tresor, self.identity.user, e), epoch)
+
+    def open_file(self, data, expected=None):
+        """§10.5 whole; nothing unverified is accepted."""
+        seen = {}
+
+        def state_of(tresor):                                                                       # 3
+            try:
+                seen["state"] = self.read_log(tresor)
+            except Refused as refused:
+                raise Refused("no_access" if refused.name == "not_found" else refused.name) from None
+            return seen["state"]
+
+        def admitted(header):                                                                       # 4, 5
+            state = seen["state"]
+            require(self.identity.user in state.members, "no_access")
+            founder, result = state.chains[state.root.founder], self.founder_trust(state)
+            if result == "renewed":
+                pinned = next(pin.chain for pin in self.pins if pin.chain.user == founder.user)
+                generation = state.generation_at(founder.user, header.head_sequence)
+                require(generation is not None and generation <= pinned.newest.generation, "unverified")
+            else:
+                require(result in ("me", "verified"), "unverified")
+
+        return open_file(data, state_of, lambda epoch: self.keys_of(seen["state"], epoch)[0], expected, admitted=admitted)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 10. Sealed file
+# ---------------------------------------------------------------------------------------------------------------------
+
+class Header:
+    pass
+
+
+def read_header(reader):
+    header, start = Header(), reader.at
+    reader.preamble(b"tresorF1")
+    header.tresor, header.epoch, header.head_sequence, header.head_hash = reader.digest(), reader.u64(), reader.u64(), reader.digest()
+    header.bytes = reader.data[start:reader.at]
+    return header
+
+
+def encode_header(tresor, epoch, head_sequence, head_hash):
+    return preamble(b"tresorF1") + tresor + u64(epoch) + u64(head_sequence) + head_hash
+
+
+class Statement:
+    """Who says it: header, author, generation, time, signature, and the Fields that are signed."""
+
+
+def read_fields(reader):
+    fields, start = Statement(), reader.at
+    fields.author, fields.generation, fields.time = reader.digest(), reader.u32(), reader.time()
+    fields.type, fields.record = reader.name(), reader.name()
+    fields.origin = None
+    if reader.mark():
+        origin = Statement()
+        try:
+            origin.header = read_header(reader)
+        except Refused:
+            raise Refused("altered") from None
+        origin.author, origin.generation, origin.time, origin.signature = reader.digest(), reader.u32(), reader.time(), reader.take(64)
+        origin.fields = encode_fields(origin.author, origin.generation, origin.time, fields.type, fields.record)
+        fields.origin = origin
+    fields.fields = reader.data[start:reader.at]
+    return fields
+
+
+def encode_fields(author, generation, time_, type_, record, origin=None):
+    fields = author + u32(generation) + u64(time_) + opaque16(type_) + opaque16(record)
+    if origin is None:
+        return fields + u8(0)
+    return fields + u8(1) + encode_origin(*origin)
+
+
+def encode_origin(header, author, generation, time_, signature):
+    return header + author + u32(generation) + u64(time_) + signature
+
+
+# 10.3 Padding
+
+def padded_size(unpadded):
+    size = max(unpadded, 512)
+    E = size.bit_length() - 1
+    S = E.bit_length()
+    m = 2 ** (E - S) - 1
+    return (size + m) & ~m
+
+
+# 10.4 Signature and sealing
+
+def content_hash(content, trace=None):
+    parts = [content[i:i + 65536] for i in range(0, len(content), 65536)]
+    d = [blake2b(use("tresor/v1/content-part", "hash") + u64(i) + part) for i, part in enumerate(parts)]
+    D = blake2b(use("tresor/v1/content-hash", "hash") + u64(len(content)) + b"".join(d), 64)
+    note(trace, d=d, D=D)
+    return D
+
+
+def seal_payload(keys, TK, header, fields, content, salt=None):
+    signature = sign(keys.sign_seed, "tresor/v1/file-signature", header + fields + content_hash(content))
+    size = padded_size(len(fields) + len(content) + 72)
+    padding = bytes(size - len(fields) - len(content) - 72)
+    payload = fields + content + padding + u64(len(content)) + signature
+    return header + tc1_seal(TK, "tresor/v1/file-seal", header, payload, salt)
+
+
+# 10.5 Reading
+
+def open_file(data, state_of, keys, expected=None, trace=None, admitted=None):
+    """`state_of(tresor)` is step 3, `admitted(header)` the membership of step 4 and step 5, `keys(epoch)` is step 6 and gives TK.
+    The content, the Fields and the state."""
+    expected = expected or {}
+    if is_armour(data):                                                                             # 1
+        data = dearmour(data, FILE_ARMOUR)
+    header = read_header(Reader(data[:90]))
+    require(len(data) <= MOST and tc1_opened_size(len(data) - 90) >= 512)                           # 2
+    state = state_of(header.tresor)                                                                 # 3
+    require(header.epoch <= state.epoch, "no_access")                                               # 4
+    if admitted is not None:                                                                        # 4, 5
+        admitted(header)
+    require(header.epoch >= 1, "no_access")                                                         # 6, keysOf step 1
+    TK = keys(header.epoch)
+    payload = tc1_open(TK, "tresor/v1/file-seal", header.bytes, data[90:], trace)                   # 7
+    reader = Reader(payload)                                                                        # 8
+    fields = read_fields(reader)
+    fields.header = header
+    require(reader.left() >= 72)
+    length, fields.signature = int.from_bytes(payload[-72:-64], "big"), payload[-64:]
+    padding_size = reader.left() - 72 - length
+    require(padding_size >= 0)
+    content = reader.take(length)
+    require(len(payload) == padded_size(len(fields.fields) + length + 72))
+    require(not any(payload[reader.at:-72]))
+    D = content_hash(content, trace)
+    note(trace, header=header.bytes, fields=fields.fields, M=header.bytes + fields.fields + D, signature=fields.signature,
+         padding_size=u64(padding_size))
+    judge_statement(state, fields, D)
+    if fields.origin is not None:                                                                   # 14
+        require(fields.origin.header.tresor == header.tresor and fields.origin.header.head_sequence <= header.head_sequence)
+        judge_statement(state, fields.origin, D)
+    first = fields.origin or fields
+    require("tresor" not in expected or expected["tresor"] == header.tresor)                        # 15
+    require("record" not in expected or expected["record"] == fields.record)
+    require("author" not in expected or expected["author"] == first.author)
+    if expected.get("current"):                                                                     # 16
+        require(standing(state, first.author, first.generation)[0] == "current", "no_access")
+    return content, fields, state
+
+
+def judge_statement(state, said, D):
+    """§10.5 steps 9 to 13."""
+    header = said.header
+    card = state.card(said.author, said.generation)
+    require(card is not None, "no_access")                                                          # 9
+    verify_label(card.signing_key, "tresor/v1/file-signature", header.bytes + said.fields + D, said.signature)   # 10
+    if not state.contains(header.head_sequence, header.head_hash):                                  # 11
+        raise Refused("forked" if state.ever_wrote(said.author) else "no_access")
+    at = header.head_sequence
+    require(state.generation_at(said.author, at) == said.generation, "no_access")                   # 12
+    require(state.role_at(said.author, at) in (OWNER, WRITER), "no_access")
+    require(not state.rotate_first_at(at), "no_access")
+    not_after = state.change_at(said.author, at).not_after
+    require(not_after == 0 or not_after >= said.time, "no_access")
+    require(state.epoch_at(at) == header.epoch)                                                     # 13
+
+
+# 10.6 Standing
+
+def standing(state, user, generation):
+    """("current",) or ("former", why, when)."""
+    changes = state.changes.get(user, [])
+    if not changes:
+        return "former", "removed", state.time
+    last = changes[-1]
+    if last.change in (REMOVED, LEFT):
+        return "former", last.change, last.time
+    if last.role == READER:
+        return "former", "role changed", last.time
+    if state.chains[user].newest.generation == generation:
+        return ("current",)
+    return "former", "key renewed", next(when for _, when, g in state.generations[user] if g > generation)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 12. Errors
+# ---------------------------------------------------------------------------------------------------------------------
+
+EXIT_CODES = {"failed": 1, "not_found": 10, "busy": 11, "wrong_password": 12, "no_access": 13, "altered": 14, "forked": 15,
+              "unverified": 16, "waiting": 17, "store": 18, "unsupported": 19, "usage": 64, "interrupted": 130}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 16. Registries
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 16.1 Labels: use and bytes of output (none: the size follows from the input).
+
+REGISTRY = {
+    b"tresor/v1/" + name.encode(): (how, size) for name, how, size in [
+        ("seal", "derive", 64), ("derive", "derive", 32), ("user-id", "hash", 32), ("card-hash", "hash", 32), ("card-signature", "sign", 64),
+        ("card-succession", "sign", 64), ("number", "hash", 32), ("identity-sign", "derive", 32), ("identity-kem", "derive", 32),
+        ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
+        ("home-key", "derive", 32), ("names-seal", "seal", None),
+        ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
+        ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
+        ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
+        ("evidence-hash", "hash", 32), ("file-seal", "seal", None), ("file-signature", "sign", 64), ("content-hash", "hash", 64),
+        ("content-part", "hash", 32)]}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 20. The vectors
+# ---------------------------------------------------------------------------------------------------------------------
+
+# An operation takes the `in` of a test as bytes, and a trace that it fills with intermediate values. The trace begins with the `mid`
+# that are drawn at random (seeds), so that an operation can check them. It returns `out`, or raises Refused.
+
+OPERATIONS = {}
+
+
+def operation(name):
+    def enter(function):
+        OPERATIONS[name] = function
+        return function
+    return enter
+
+
+def number_in(data): return int.from_bytes(data, "big")
+
+
+def one_epoch(data):
+    reader = Reader(data)
+    epoch = read_epoch(reader)
+    reader.end()
+    return epoch
+
+
+# encoding, text
+
+def encode_pieces(wanted, data):
+    """Decodes and encodes again, from the decoded fields."""
+    if wanted == b"tresorC1":
+        return b"".join(encode_card(card) for card in read_chain(data).cards)
+    if wanted == b"tresorE1":
+        return encode_entry(read_entry(data))
+    if wanted == b"tresorW1":
+        wrap = read_wrap(data)
+        return encode_wrap(wrap.tresor, wrap.epoch, wrap.user, wrap.generation, wrap.enc, wrap.ct)
+    if wanted == b"tresorF1":
+        reader = Reader(data)
+        header = read_header(reader)
+        require(len(data) <= MOST and tc1_opened_size(reader.left()) >= 512)
+        return encode_header(header.tresor, header.epoch, header.head_sequence, header.head_hash) + reader.take(reader.left())
+    if wanted == b"tresorP1":
+        return encode_pins(read_pins(data))
+    if wanted == b"tresorH1":
+        return encode_heads(read_heads(data))
+    if wanted == b"tresorL1":
+        return encode_kept_log(read_kept_log(data))
+    if wanted == b"tresorV1":
+        return encode_evidence(*read_evidence(data))
+    if wanted == b"tresorD1":
+        half = read_device_half(data)
+        return preamble(b"tresorD1") + half.user + half.device + half.half
+    if wanted == b"tresorI1":
+        return encode_identity_file(read_identity_file(data))
+    raise AssertionError("no such object")
+
+
+def encode_card(card):
+    body = preamble(b"tresorC1") + opaque16(card.handle) + u32(card.generation) + card.user + card.previous
+    return body + card.signing_key + card.kem_key + u64(card.time) + card.self_signature + card.succession
+
+
+def encode_chain(chain):
+    return b"".join(encode_card(card) for card in chain.cards)
+
+
+def encode_body(kind, body):
+    principals = lambda users: u16(len(users)) + b"".join(u8(1) + user for user in users)
+    if kind == GENESIS:
+        root = u8(1) + body.root.founder + body.root.card_hash + body.root.random
+        return root + opaque32(encode_chain(body.chain)) + principals(body.approvers) + body.name + body.epoch.encode()
+    if kind == GRANT:
+        people = u16(len(body.people)) + b"".join(u8(1) + opaque32(encode_chain(chain)) for chain in body.people)
+        tail = body.epoch.encode() + body.name if body.from_now else b""
+        return people + u8(body.role) + u64(body.not_after) + u8(body.from_now) + tail
+    if kind == REMOVE:
+        return principals(body.users) + body.epoch.encode()
+    if kind == LEAVE:
+        return b""
+    if kind == RENEW:
+        return opaque32(encode_card(body.card))
+    if kind == EPOCH:
+        return body.epoch.encode()
+    if kind == ROLE:
+        return u8(1) + body.user + u8(body.role) + u64(body.not_after)
+    return body.name
+
+
+def encode_entry(entry):
+    body = encode_body(entry.type, entry.body)
+    signed = preamble(b"tresorE1") + entry.tresor + u64(entry.sequence) + entry.previous + entry.author + u32(entry.generation)
+    return signed + u64(entry.time) + u16(entry.type) + opaque32(body) + entry.signature
+
+
+def encode_slot_fields(slot):
+    fields = u8(slot.kind) + slot.id + u64(slot.since)
+    if slot.kind == PASSWORD:
+        return fields + u32(slot.memory_kib) + u32(slot.passes) + slot.salt
+    if slot.kind == KIT:
+        return fields + slot.locator
+    return fields + opaque16(slot.name) + u64(slot.until)
+
+
+def encode_identity_file(file):
+    slots = b"".join(encode_slot_fields(slot) + slot.sealed for slot in file.slots)
+    head = preamble(b"tresorI1") + opaque32(encode_chain(file.chain)) + b"".join(file.previous)
+    return head + u16(len(file.slots)) + slots + file.tag
+
+
+@operation("reencode")
+def test_reencode(i, trace):
+    return {"object": encode_pieces(i["magic"], i["object"])}
+
+
+@operation("evidence")
+def test_evidence(i, trace):
+    data = encode_evidence(i["tresor"], number_in(i["sequence"]), i["hash"], i["verified"], i["shown"])
+    assert encode_evidence(*read_evidence(data)) == data
+    return {"evidence": data, "evidence hash": evidence_name(data)}
+
+
+@operation("dearmour")
+def test_dearmour(i, trace):
+    data = dearmour(i["text"], i["kind"])
+    assert armour(data, i["kind"], b"\r\n" if b"\r\n" in i["text"] else b"\n") == i["text"]
+    return {"bytes": data}
+
+
+@operation("id")
+def test_id(i, trace):
+    return {"text": id_text(i["id"]).encode()}
+
+
+@operation("namedBy")
+def test_named_by(i, trace):
+    try:
+        typed = i["typed"].decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("not_found") from None
+    require(id_text(i["id"]).startswith(read_id(typed)), "not_found")
+    return {"id": i["id"]}
+
+
+@operation("readName")
+def test_read_name(i, trace):
+    check_name(i["name"])
+    return {"name": i["name"]}
+
+
+@operation("typeName")
+def test_type_name(i, trace):
+    return {"name": typed_name(i["typed"])}
+
+
+@operation("typeNumber")
+def test_type_number(i, trace):
+    try:
+        digits = read_number(i["typed"].decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refused("usage") from None
+    return {"digits": digits.encode(), "number-shown": " ".join(digits[j:j + 5] for j in range(0, 30, 5)).encode()}
+
+
+@operation("readKit")
+def test_read_kit(i, trace):
+    K = read_kit(i["words"])
+    return {"K": K, "words": " ".join(kit_words(K)).encode()}
+
+
+@operation("exitCode")
+def test_exit_code(i, trace):
+    name = i["error"].decode("utf-8", "replace")
+    require(name in EXIT_CODES, "usage")
+    return {"exit code": u8(EXIT_CODES[name])}
+
+
+# tc1
+
+def uncounted(function, *arguments):
+    """A label that a vector gives counts as used by nobody."""
+    used = set(USED)
+    try:
+        return function(*arguments)
+    finally:
+        USED.clear()
+        USED.update(used)
+
+
+@operation("derive")
+def test_derive(i, trace):
+    return {"key": uncounted(derive, i["K"], i["label"], i["context"], trace)}
+
+
+@operation("open")
+def test_open(i, trace):
+    return {"plaintext": uncounted(tc1_open, i["K"], i["label"], i["context"], i["sealed"], trace)}
+
+
+# identity
+
+def trace_keys(keys, trace):
+    note(trace, S=keys.seed, signing_key=keys.signing_key, kem_key=keys.kem_key)
+    trace["identity-sign"], trace["identity-kem"] = keys.sign_seed, keys.kem_seed
+    trace["identity-previous"], trace["identity-file"] = keys.previous_key, keys.tag_key
+
+
+@operation("readChain")
+def test_read_chain(i, trace):
+    chain = read_chain(i["chain"])
+    newest = chain.newest
+    note(trace, body=newest.body, card=newest.bytes, number_hash=H("tresor/v1/number", chain.user + newest.hash))
+    if "S" in trace:
+        keys = Keys(trace["S"])
+        trace_keys(keys, trace)
+        assert (keys.signing_key, keys.kem_key) == (newest.signing_key, newest.kem_key), "S is not the seed of this card"
+    digits = number(chain).replace(" ", "").encode()
+    return {"user": chain.user, "handle": chain.handle, "generation": u32(newest.generation), "card hash": newest.hash, "number": digits}
+
+
+@operation("compareNumber")
+def test_compare_number(i, trace):
+    chain = read_chain(i["chain"])
+    try:
+        compare_number(chain, i["typed"].decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Refused("usage") from None
+    return {"number": number(chain).replace(" ", "").encode()}
+
+
+@operation("trust")
+def test_trust(i, trace):
+    result = trust(None, read_pins(i["pins"]), read_chain(i["chain"]))
+    require(result in ("me", "verified"), "unverified")
+    return {"trust": result.encode()}
+
+
+# slots, password
+
+@operation("readIdentityFile")
+def test_read_identity_file(i, trace):
+    return {"file": encode_identity_file(read_identity_file(i["file"]))}
+
+
+def opened(identity):
+    return {"user": identity.user, "generation": u32(identity.chain.newest.generation)}
+
+
+def trace_slots(file, trace):
+    if "K" in trace:
+        note(trace, locator=kit_locator(trace["K"]))
+        trace["kit-slot"] = kit_slot_key(trace["K"])
+        assert file.slot(KIT) is None or file.slot(KIT).locator == trace["locator"]
+    if "tag key" in trace:
+        trace["identity-file"] = trace["tag key"]
+
+
+@operation("openWithKit")
+def test_open_with_kit(i, trace):
+    K, file = read_kit(i["words"]), read_identity_file(i["file"])
+    identity = open_with_kit(file, i["words"], trace)
+    assert K == trace["K"]
+    trace_slots(file, trace)
+    return opened(identity)
+
+
+@operation("openWithDevice")
+def test_open_with_device(i, trace):
+    file = read_identity_file(i["file"])
+    identity = open_with_device(file, i["device half"], i["store half"], number_in(i["now"]), trace)
+    trace["slot-device"] = trace["slot key"]
+    trace_slots(file, trace)
+    return opened(identity)
+
+
+@operation("prepare")
+def test_prepare(i, trace):
+    return {"prepared": prepare(i["typed"])}
+
+
+@operation("openWithPassword")
+def test_open_with_password(i, trace):
+    file = read_identity_file(i["file"])
+    identity = open_with_password(file, i["typed"], trace)
+    note(trace, slot_context=trace["context"])
+    trace_slots(file, trace)
+    return opened(identity)
+
+
+# log
+
+@operation("fold")
+def test_fold(i, trace):
+    entries = i["log"] + [i["entry"]]
+    try:
+        before = fold(i["tresor"], i["log"]) if i["log"] else None
+    except Refused as refused:
+        raise AssertionError("the log before the entry does not fold: %s" % refused.name) from None
+    state = apply(before, judge(before, i["tresor"], i["entry"]))
+    assert state.hashes == fold(i["tresor"], entries).hashes
+    entry = read_entry(i["entry"])
+    assert encode_entry(entry) == i["entry"]
+    note(trace, signed=entry.signed, signature_input=LP("tresor/v1/entry-signature") + entry.signed, entry_hash=entry.hash)
+    members = [user + u8(m.role) + u64(m.history) + u64(m.not_after) + u64(m.since) + u64(m.since_time) + m.admitted_by
+               for user, m in sorted(state.members.items())]
+    return {"head": u64(state.sequence) + state.hash, "head time": u64(state.time), "epoch": u64(state.epoch),
+            "rotate first": u8(state.rotate_first), "members": members}
+
+
+@operation("foldCrowd")
+def test_fold_crowd(i, trace):
+    crowd, founder, handle, kem_key = (i[name] for name in ("crowd", "founder", "handle", "kem_key"))
+    count, at_once, when = number_in(i["count"]), number_in(i["people in a grant"]), number_in(i["time"])
+    signing_key, chains = ed25519_public(crowd), []
+    for j in range(count):
+        body = preamble(b"tresorC1") + opaque16(handle) + u32(0) + ZERO + ZERO + signing_key + kem_key + u64(when + j)
+        chains.append(body + sign(crowd, "tresor/v1/card-signature", body))
+    chains.sort(key=lambda card: H("tresor/v1/user-id", card))
+    entries, previous = [i["genesis"]], H("tresor/v1/entry-hash", i["genesis"])
+    for j in range(0, count, at_once):
+        people = chains[j:j + at_once]
+        body = u16(len(people)) + b"".join(u8(1) + opaque32(chain) for chain in people) + u8(READER) + u64(0) + u8(0)
+        signed = preamble(b"tresorE1") + i["tresor"] + u64(len(entries)) + previous + i["author"] + u32(0) + u64(when) + u16(GRANT)
+        signed += opaque32(body)
+        entries.append(signed + sign(founder, "tresor/v1/entry-signature", signed))
+        previous = H("tresor/v1/entry-hash", entries[-1])
+    state = fold(i["tresor"], entries)
+    return {"head": u64(state.sequence) + state.hash, "members": u64(len(state.members))}
+
+
+# epoch
+
+@operation("checkKeys")
+def test_check_keys(i, trace):
+    epoch = one_epoch(i["epoch"])
+    require(len(i["keys"]) in (32, 64))
+    known = [(number_in(link[:8]), link[8:40], link[40:]) for link in i["known"]]
+    TK, HK = i["keys"][:32], i["keys"][32:] or None
+    check_keys(i["tresor"], epoch, TK, HK, known)
+    content, history = commitments(i["tresor"], epoch.number, TK, HK)
+    note(trace, content_commitment=content, history_commitment=history or epoch.history_commitment)
+    return {"epoch": u64(epoch.number)}
+
+
+@operation("openBackLink")
+def test_open_back_link(i, trace):
+    epochs = {epoch.number: epoch for epoch in map(one_epoch, i["epochs"])}
+    assert sorted(epochs) == list(range(1, len(i["epochs"]) + 1))
+    own = len(epochs)
+    TK, HK = i["keys"][:32], i["keys"][32:]
+    links = open_back_link(i["tresor"], epochs, own, HK, [(own, TK, HK)], trace)
+    return {"links": [u64(e) + tk + hk for e, tk, hk in links]}
+
+
+@operation("openName")
+def test_open_name(i, trace):
+    name, kind = open_name(i["TK"], i["tresor"], number_in(i["epoch"]), number_in(i["sequence"]), i["sealed name"], trace)
+    return {"name": name, "kind": kind}
+
+
+# wrap
+
+@operation("checkKEMKey")
+def test_check_kem_key(i, trace):
+    check_kem_key(i["pk"])
+    return {"pk": i["pk"]}
+
+
+@operation("openWrap")
+def test_open_wrap(i, trace):
+    chain, own = read_chain(i["chain"]), read_chain(i["own chain"])
+    identity = Identity(own, open_previous(own, i["S"], i["previous"]))
+    epoch = one_epoch(i["epoch"])
+    TK, HK = open_wrap(i["wrap"], i["tresor"], epoch, chain, number_in(i["history"]), identity, trace=trace)
+    keys = TK + (HK or b"")
+    if "eseed" in trace:
+        wrap = read_wrap(i["wrap"])
+        again = make_wrap(i["tresor"], epoch.number, wrap.user, chain.card(wrap.generation), keys, trace["eseed"])
+        assert again == i["wrap"], "eseed does not give this wrap"
+    return {"keys": keys}
+
+
+# file
+
+@operation("openFile")
+def test_open_file(i, trace):
+    def state_of(tresor):
+        require(tresor == i["tresor"], "no_access")
+        return fold(i["tresor"], i["log"])
+    names = {"tresor": "expected tresor", "record": "expected record", "author": "expected author"}
+    expected = {name: i[given] for name, given in names.items() if given in i}
+    expected["current"] = i.get("current author") == b"\1"
+    content, fields, _ = open_file(i["file"], state_of, lambda epoch: i["TK"], expected, trace)
+    return {"content hash": blake2b(content), "content size": u64(len(content))}
+
+
+# labels
+
+@operation("label")
+def test_label(i, trace):
+    try:
+        how = i["use"].decode("ascii")
+    except UnicodeDecodeError:
+        raise Refused("usage") from None
+    require(i["label"] in REGISTRY and REGISTRY[i["label"]][0] == how, "usage")
+    return {"label": i["label"]}
+
+
+@operation("hash")
+def test_hash(i, trace):
+    note(trace, input=LP(i["label"]) + i["x"])
+    return {"hash": blake2b(LP(i["label"]) + i["x"])}
+
+
+@operation("verifyLabel")
+def test_verify_label(i, trace):
+    note(trace, input=LP(i["label"]) + i["x"])
+    ed25519_verify(i["A"], LP(i["label"]) + i["x"], i["sig"])
+    return {"A": i["A"]}
+
+
+# Running them
+
+def unhex(value):
+    if isinstance(value, list):
+        return [unhex(x) for x in value]
+    if value != value.lower():
+        raise ValueError("not lower-case hexadecimal")
+    return bytes.fromhex(value)
+
+
+def unhex_all(values):
+    return {name: unhex(value) for name, value in values.items()}
+
+
+def spaced(name):
+    return name.replace("_", " ")
+
+
+class Run:
+    """One file of vectors."""
+
+    def __init__(self, name, verbose):
+        self.name, self.verbose = name, verbose
+        self.passed = self.failed = self.positives = self.negatives = 0
+        self.derived, self.open_mids = {}, []
+
+    def fail(self, test, why):
+        self.failed += 1
+        print("%s %s: %s" % (self.name, test, why), file=sys.stderr)
+
+    def test(self, test, operation_name, inputs):
+        """Why it failed, or none."""
+        self.positives += test["result"] == "valid"
+        self.negatives += test["result"] == "invalid"
+        mid = unhex_all(test.get("mid", {}))
+        trace = {name: mid[name] for name in ("S", "K", "eseed", "plaintext without the check") if name in mid}
+        try:
+            found, error = OPERATIONS[operation_name](inputs, trace), None
+        except Refused as refused:
+            found, error = None, refused
+            assert error.name in EXIT_CODES
+        if test["result"] == "valid":
+            if error is not None:
+                return "refused with %s %s" % (error.name, error.rule or "")
+            if found != unhex_all(test["out"]):
+                wrong = [name for name in {**found, **test["out"]} if found.get(name) != unhex_all(test["out"]).get(name)]
+                return "out differs: %s" % ", ".join(wrong)
+            if "error" in test or "rule" in test:
+                return "valid, and names an error"
+        elif test["result"] == "invalid":
+            if error is None:
+                return "accepted"
+            if error.name != test["error"]:
+                return "refused with %s, not %s" % (error.name, test["error"])
+            if "rule" in test and error.rule != test["rule"]:
+                return "broke %s, not %s" % (error.rule, test["rule"])
+            if test.get("out"):
+                return "invalid, and gives something"
+        else:
+            return "no result"
+        trace = {spaced(name): value for name, value in trace.items()}
+        for name, value in mid.items():
+            if spaced(name) not in trace:
+                self.open_mids.append((test["id"], spaced(name), value))
+            elif trace[spaced(name)] != value:
+                return "mid differs: %s" % name
+            else:
+                self.derived.setdefault(spaced(name), []).append(value)
+        return None
+
+    def run(self, document):
+        ins, ids = {}, set()
+        for group in document["groups"]:
+            for test in group["tests"]:
+                inputs = dict(ins[test["base"]]) if "base" in test else {}
+                inputs.update(test.get("in", {}))
+                ins[test["id"]] = inputs
+        for group in document["groups"]:
+            if group.get("suite") != 1 or group["operation"] not in OPERATIONS:
+                self.fail(group["operation"], "no such operation")
+                continue
+            for test in group["tests"]:
+                try:
+                    why = "an id twice" if test["id"] in ids else self.test(test, group["operation"], unhex_all(ins[test["id"]]))
+                    unknown = [flag for flag in test["flags"] if flag not in document["notes"]]
+                    why = why or ("no note on %s" % unknown if unknown else None)
+                except Exception as problem:
+                    why = "%s: %s" % (type(problem).__name__, problem)
+                    if self.verbose:
+                        traceback.print_exc()
+                ids.add(test["id"])
+                if why is None:
+                    self.passed += 1
+                else:
+                    self.fail(test["id"], why)
+        # A `mid` that its own test does not need (a device's slot key where the kit opens) is that of another test of the file.
+        for test_id, name, value in self.open_mids:
+            if value not in self.derived.get(name, []):
+                self.fail(test_id, "mid not computed: %s" % name)
+                self.passed -= 1
+        if document["numberOfTests"] != len(ids):
+            self.fail("numberOfTests", "%d, not %d" % (len(ids), document["numberOfTests"]))
+
+
+# Scenarios: histories in which several homes look at one store
+
+def view_of(home, tresor):
+    try:
+        state = home.read_log(tresor)
+    except Refused as refused:
+        return {"error": refused.name}
+    me = state.members.get(home.identity.user)
+
+    def outcome(function):
+        try:
+            return function()
+        except Refused as refused:
+            return refused.name
+    return {"head": (u64(state.sequence) + state.hash).hex(), "epoch": u64(state.epoch).hex(), "rotate first": state.rotate_first,
+            "role": {OWNER: "owner", WRITER: "writer", READER: "reader"}[me.role] if me else "none", "members": len(state.members),
+            "keys": outcome(lambda: (home.keys_of(state, state.epoch), "ok")[1]), "founder": outcome(lambda: home.founder_trust(state))}
+
+
+class Scenario(Run):
+    def person(self, stated):
+        """The identity, from the seeds given and from the identity file, which must belong together."""
+        given = {name: unhex(stated[name]) for name in ("chain", "S", "previous", "identity file")}
+        chain, file = read_chain(given["chain"]), read_identity_file(given["identity file"])
+        assert file.chain.bytes == chain.bytes and file.previous == given["previous"], "the identity file is of another identity"
+        keys = open_previous(chain, given["S"], given["previous"])
+        assert identity_tag(keys[-1], file.before_tag) == file.tag, "the tag of the identity file"
+        return Identity(chain, keys)
+
+    def do(self, step):
+        """What happens, as `expect` states it."""
+        act, tresor = step["do"], self.tresor
+        if act == "append":
+            data = unhex(step["entry"])
+            reader = Reader(data)
+            reader.take(42)
+            sequence, previous = reader.u64(), reader.digest()
+            wraps = [(unhex(wrap["user"]), number_in(unhex(wrap["epoch"])), unhex(wrap["wrap"])) for wrap in step["wraps"]]
+            return {"outcome": self.store.append(tresor, sequence, previous, data, wraps, unhex(step["removes"]))}
+        if act == "show":
+            self.store.logs[tresor] = unhex(step["log"])
+        elif act == "wrap":
+            key = (tresor, unhex(step["user"]), number_in(unhex(step["epoch"])))
+            self.store.wraps.pop(key, None)
+            if "wrap" in step:
+                self.store.wraps[key] = unhex(step["wrap"])
+        elif act == "open":
+            try:
+                content, _, _ = self.homes[step["by"]].open_file(unhex(step["file"]), {"current": step.get("current author", False)})
+                return {"content hash": blake2b(content).hex()}
+            except Refused as refused:
+                return {"error": refused.name}
+        elif act == "identity":
+            self.homes[step["name"]].identity = self.person(step)
+        elif act == "pin":
+            home = self.homes[step["by"]]
+            home.pins = put_pin(home.pins, read_chain(unhex(step["chain"])), False, 0)
+            assert encode_pins(read_pins(encode_pins(home.pins))) == encode_pins(home.pins)
+        else:
+            raise AssertionError("no such step: %s" % act)
+        return {}
+
+    def run(self, document):
+        self.tresor, self.store, self.homes = unhex(document["tresor"]), Store(), {}
+        for person in document["people"]:
+            self.homes[person["name"]] = Home(self.store, self.person(person), read_pins(unhex(person["pins"])))
+        for i, step in enumerate(document["steps"]):
+            wrong = []
+            try:
+                happened = self.do(step)
+                if happened != step.get("expect", {}):
+                    wrong.append("%s, not %s" % (happened, step.get("expect", {})))
+                for name, stated in step["views"].items():
+                    seen = view_of(self.homes[name], self.tresor)
+                    if seen != stated:
+                        differ = sorted(field for field in {**seen, **stated} if seen.get(field) != stated.get(field))
+                        wrong.append("%s sees %s" % (name, {field: seen.get(field) for field in differ}))
+            except Exception as problem:
+                wrong.append("%s: %s" % (type(problem).__name__, problem))
+                if self.verbose:
+                    traceback.print_exc()
+            # A step counts as negative if something is refused in it, other than keys to somebody who has no right to them.
+            negative = "error" in step.get("expect", {}) or step.get("expect", {}).get("outcome") == "conflict"
+            negative = negative or any("error" in v or v["keys"] not in ("ok", "no_access") for v in step["views"].values())
+            self.negatives, self.positives = self.negatives + negative, self.positives + (not negative)
+            if wrong:
+                self.fail("step %d (%s)" % (i, step["comment"]), "; ".join(wrong))
+            else:
+                self.passed += 1
+        if document["numberOfTests"] != len(document["steps"]):
+            self.fail("numberOfTests", "%d, not %d" % (len(document["steps"]), document["numberOfTests"]))
+
+
+# Test kit: whole sealed files
+
+class TestKit(Run):
+    def run(self, data):
+        head, _, sealed = data.partition(b"\n\n")
+        stated = dict(line.split(": ", 1) if ": " in line else (line.rstrip(":"), "") for line in head.decode("utf-8").split("\n"))
+        tresor, entries, key = unhex(stated["tresor"]), read_kept_log(unhex(stated["log"])), unhex(stated["key"])
+
+        def state_of(named):
+            require(named == tresor, "no_access")
+            return fold(tresor, entries)
+        expected = {}
+        if "record" in stated:
+            expected["record"] = unhex(stated["record"])
+        if "from" in stated:
+            expected["author"] = unhex(stated["from"])
+        try:
+            content, _, _ = open_file(sealed, state_of, lambda epoch: key, expected)
+            found = ("ok", blake2b(content).hex())
+        except Refused as refused:
+            found = (refused.name, "none")
+        except Exception as problem:
+            found = (type(problem).__name__, str(problem))
+        self.positives, self.negatives = int(stated["expect"] == "ok"), int(stated["expect"] != "ok")
+        if found == (stated["expect"], stated["content"]):
+            self.passed += 1
+        else:
+            self.fail(stated.get("comment", ""), "%s, %s" % found)
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def section_line(spec, name, passed, failed):
+    print("SPEC %-5s%-14s%d passed, %d failed" % (spec, name, passed, failed), flush=True)
+
+
+class Totals:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def problem(self, text):
+        self.failed += 1
+        print(text, file=sys.stderr)
+
+
+def check_own_labels():
+    """What no vector has: the names a home keeps sealed."""
+    identity = Identity(Chain([type("Card", (), {"bytes": b"", "handle": b""})]), [Keys(ZERO)])
+    names = [(bytes(32), b"a"), (bytes([1] * 32), b"b")]
+    return open_names(identity, seal_names(identity, names)) == names
+
+
+def check_registry(document, totals):
+    """The labels of labels.json are those of SPEC §16.1, and none is a prefix of another."""
+    stated = {(unhex(test["in"]["label"]), unhex(test["in"]["use"]).decode()) for group in document["groups"]
+              if group["operation"] == "label" for test in group["tests"] if test["result"] == "valid"}
+    if stated != {(label_, how) for label_, (how, _) in REGISTRY.items()}:
+        totals.problem("labels.json: not the registry of SPEC 16.1")
+    if any(a != b and b.startswith(a) for a in REGISTRY for b in REGISTRY):
+        totals.problem("a label is a prefix of another")
+
+
+def check_appendix(directory, totals):
+    """The blocks of SPEC's Appendix A, if SPEC.md lies beside, are what the vectors have at the places named."""
+    try:
+        text = (directory.parent / "SPEC.md").read_text(encoding="utf-8")
+    except OSError:
+        return
+    documents = {}
+    for name, test, place, block in re.findall(r"^`([a-z/-]+\.json) (\d+) ([^`]+)`\n\n```hex\n(.*?)```", text, re.M | re.S):
+        if name not in documents:
+            documents[name] = {t["id"]: t for group in load(directory / name)["groups"] for t in group["tests"]}
+        value = documents[name].get(int(test), {})
+        for part in place.split("."):
+            if isinstance(value, list):
+                value = value[int(part)]
+            else:
+                value = value.get(part, "") if isinstance(value, dict) else ""
+        value = "".join(value) if isinstance(value, list) else value
+        if "".join(block.split()) != value or not value:
+            totals.problem("SPEC.md, Appendix A: not %s %s %s" % (name, test, place))
+
+
+def run_vectors(directory, ignore_sums, verbose, only):
+    """A line for each file; the files of a directory (scenario, testkit) have one line together."""
+    totals, index, sections = Totals(), load(directory / "index.json"), {}
+    for name, stated in index["files"].items():
+        sections.setdefault(name.split("/")[0] if "/" in name else name.rsplit(".", 1)[0], []).append((name, stated))
+    for section, files in sections.items():
+        if only and section not in only:
+            continue
+        passed = failed = 0
+        for name, stated in files:
+            try:
+                data = (directory / name).read_bytes()
+            except OSError:
+                totals.problem("%s: not there" % name)
+                continue
+            if not ignore_sums and hashlib.sha256(data).hexdigest() != stated["sha256"]:
+                totals.problem("%s: not the bytes that index.json names" % name)
+            if section == "testkit":
+                run = TestKit(name, verbose)
+                run.run(data)
+            else:
+                document = json.loads(data)
+                if document["file"] == "labels":
+                    check_registry(document, totals)
+                run = (Scenario if "steps" in document else Run)(document["file"], verbose)
+                run.run(document)
+            passed, failed = passed + run.passed, failed + run.failed
+            if (run.positives, run.negatives) != (stated["positives"], stated["negatives"]):
+                totals.problem("%s: %d valid and %d invalid tests, not those of index.json" % (name, run.positives, run.negatives))
+        section_line(files[0][1]["spec"], section, passed, failed)
+        totals.passed, totals.failed = totals.passed + passed, totals.failed + failed
+    if not only:
+        for path in sorted(directory.rglob("*")):
+            name = path.relative_to(directory).as_posix()
+            counted = path.is_file() and (name.startswith("testkit/") or name.endswith(".json") and not name.startswith("schema/"))
+            if counted and name not in index["files"] and name != "index.json":
+                totals.problem("%s: not in index.json" % name)
+        if totals.failed == 0 and totals.passed != index["numberOfTests"]:
+            totals.problem("%d tests, not the %d of index.json" % (totals.passed, index["numberOfTests"]))
+        check_appendix(directory, totals)
+        if not check_own_labels():
+            totals.problem("names")
+        for label_, how in sorted(USED):
+            if REGISTRY.get(label_, (None,))[0] != how:
+                totals.problem("used and not registered: %s for %s" % (label_.decode(), how))
+        for label_ in sorted(set(REGISTRY) - {used for used, _ in USED}):
+            totals.problem("registered and not used: %s" % label_.decode())
+    return totals
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 30. Live: what the command `tresor` makes is opened here, and what is made here is opened by the command
+# ---------------------------------------------------------------------------------------------------------------------
+
+class Command:
+    """The command, with temporary homes, one store and one password."""
+
+    def __init__(self, path, directory):
+        self.path, self.directory, self.store = os.path.abspath(path), pathlib.Path(directory), pathlib.Path(directory, "store.db")
+        self.password = b"a pass\xc3\xa9word of mine"
+        self.file("password", self.password + b"\n")
+        self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(directory), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+
+    def file(self, name, data):
+        path = self.directory / name
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+            out.write(data)
+        return path
+
+    def run(self, home, *arguments, password="password"):
+        common = ["--home", str(self.directory / home), "--store", str(self.store), "--batch", "--quiet"]
+        common += ["--password-file", str(self.directory / password)]
+        result = subprocess.run([self.path, *map(str, arguments), *common], capture_output=True, env=self.environment,
+                                cwd=self.directory, timeout=300, check=False)
+        return result.returncode, result.stdout, result.stderr.decode("utf-8", "replace").strip()
+
+    def must(self, home, *arguments, password="password"):
+        code, out, error = self.run(home, *arguments, password=password)
+        if code != 0:
+            raise AssertionError("tresor %s ended with %d: %s" % (arguments[0], code, error))
+        return out
+
+    def blobs(self, magic):
+        """All rows of the store, as lists of (column, value), of the table that holds objects with the magic, and its name."""
+        connection = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+        try:
+            for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                cursor = connection.execute('SELECT * FROM "%s"' % table)
+                columns = [column[0] for column in cursor.description]
+                rows = [dict(zip(columns, row)) for row in cursor.fetchall()]
+                if any(isinstance(value, bytes) and value.startswith(magic) for row in rows for value in row.values()):
+                    return table, rows
+            return None, []
+        finally:
+            connection.close()
+
+    def objects(self, magic):
+        _, rows = self.blobs(magic)
+        return [value for row in rows for value in row.values() if isinstance(value, bytes) and value.startswith(magic)]
+
+    def put(self, magic, new_row):
+        """A row like those that are there; `new_row` takes an old row and gives old values with the new ones in their place."""
+        table, rows = self.blobs(magic)
+        replaced = new_row(rows[0])
+        row = {column: replaced.get(value, value) for column, value in rows[0].items()}
+        connection = sqlite3.connect(self.store)
+        try:
+            names = ", ".join('"%s"' % column for column in row)
+            connection.execute('INSERT INTO "%s" (%s) VALUES (%s)' % (table, names, ", ".join("?" * len(row))), list(row.values()))
+            connection.commit()
+        finally:
+            connection.close()
+
+    def log(self, tresor):
+        entries = [data for data in self.objects(b"tresorE1") if data[10:42] == tresor]
+        return sorted(entries, key=lambda data: data[42:50])
+
+    def wrap(self, tresor, user, epoch):
+        found = [data for data in self.objects(b"tresorW1") if data[9:41] == tresor and data[41:49] == u64(epoch) and data[49:81] == user]
+        return found[0] if found else None
+
+    def identity(self, home, password=None):
+        return open_with_password(read_identity_file((self.directory / home / "identity").read_bytes()), password or self.password)
+
+
+class Live:
+    def __init__(self, command):
+        self.command, self.totals, self.here = command, Totals(), [0, 0]
+
+    def check(self, what, function):
+        try:
+            function()
+            self.here[0] += 1
+        except Exception as problem:
+            self.here[1] += 1
+            print("live, %s: %s: %s" % (what, type(problem).__name__, problem), file=sys.stderr)
+            if not isinstance(problem, (AssertionError, Refused)):
+                traceback.print_exc()
+
+    def section(self, spec, name):
+        section_line(spec, name, *self.here)
+        self.totals.passed, self.totals.failed, self.here = self.totals.passed + self.here[0], self.totals.failed + self.here[1], [0, 0]
+
+    def state(self, tresor):
+        return fold(tresor, self.command.log(tresor))
+
+    def keys(self, identity, tresor, epoch):
+        return keys_of(self.state(tresor), identity, lambda e: self.command.wrap(tresor, identity.user, e), epoch)
+
+    def open(self, identity, path):
+        data = pathlib.Path(path).read_bytes()
+        tresor = read_header(Reader(dearmour(data, FILE_ARMOUR) if is_armour(data) else data)).tresor
+        return open_file(data, self.state, lambda epoch: self.keys(identity, tresor, epoch)[0])
+
+    def seal(self, identity, tresor, content, record=b"", type_=b"", origin=None, generation=None):
+        state = self.state(tresor)
+        generation = len(identity.keys) - 1 if generation is None else generation
+        header = encode_header(tresor, state.epoch, state.sequence, state.hash)
+        fields = encode_fields(identity.user, generation, int(time.time()), type_, record, origin)
+        return seal_payload(identity.keys[generation], self.keys(identity, tresor, state.epoch)[0], header, fields, content)
+
+
+def same(found, wanted, what="value"):
+    if found != wanted:
+        raise AssertionError("another %s" % what)
+
+
+def refused_with(name, result):
+    if result[0] != EXIT_CODES[name] or result[1]:
+        raise AssertionError("ended with %d, not %s: %s" % (result[0], name, result[2]))
+
+
+def live(path):
+    with tempfile.TemporaryDirectory(prefix="tresor-live-") as directory:
+        command = Command(path, directory)
+        run = Live(command)
+        try:
+            live_all(run, command)
+        except Exception as problem:
+            run.totals.problem("live: %s: %s" % (type(problem).__name__, problem))
+            traceback.print_exc()
+        return run.totals
+
+
+def live_all(run, command):
+    small, large = b'{"plan": 1}', os.urandom(200000)
+    contents = {"plan.json": small, "large.bin": large, "empty": b""}
+    for name, content in contents.items():
+        command.file(name, content)
+    password, people = command.password, {}
+    for home in ("anna", "dr-house", "eve"):
+        command.must(home, "keygen", home, "--no-kit", "--argon2id", "64,3")
+
+    # 7, 8: identities
+    def identities():
+        for home in ("anna", "dr-house", "eve"):
+            people[home] = command.identity(home)
+            same(people[home].chain.handle, home.encode())
+    run.check("identity files open", identities)
+    chain = lambda home: people[home].chain
+
+    def wrong_password():
+        try:
+            command.identity("anna", password + b".")
+        except Refused as refused:
+            same(refused.name, "wrong_password")
+        else:
+            raise AssertionError("opened with another password")
+    run.check("another password", wrong_password)
+
+    def numbers():
+        for home in people:
+            same(command.must(home, "card", "--number").decode().strip().replace(" ", ""), number(chain(home)).replace(" ", ""), "number")
+    run.check("numbers", numbers)
+
+    def cards():
+        for home in people:
+            command.must(home, "card", "-o", home + ".card")
+            data = (command.directory / (home + ".card")).read_bytes()
+            same(read_chain(dearmour(data, CARD_ARMOUR) if is_armour(data) else data).bytes, chain(home).bytes, "card")
+        same(sorted(command.objects(b"tresorC1")), sorted(chain(home).bytes for home in people), "card in the store")
+    run.check("cards", cards)
+
+    def pins():
+        for home, other in (("anna", "dr-house"), ("anna", "eve"), ("dr-house", "anna"), ("eve", "anna")):
+            command.must(home, "verify", other, "--number", number(chain(other)))
+        refused_with("unverified", command.run("eve", "verify", "dr-house", "--number", number(chain("anna"))))
+        kept = read_pins((command.directory / "anna" / "pins").read_bytes())
+        same([trust(chain("anna"), kept, chain(home)) for home in ("anna", "dr-house", "eve")], ["me", "verified", "verified"], "trust")
+    run.check("numbers that are typed, and pins", pins)
+    run.section("7", "live-identity")
+
+    # 9: a tresor
+    command.must("anna", "create", "plans")
+    tresor = command.objects(b"tresorE1")[0][10:42]
+
+    def encrypt(home, source, target, *options):
+        command.must(home, "encrypt", "-t", "plans", "--type", "application/json", source, "-o", target, *options)
+    encrypt("anna", "plan.json", "1.tresor")
+    command.must("anna", "share", "-t", "plans", "dr-house", "--role", "writer")
+    encrypt("dr-house", "large.bin", "2.tresor", "-a")
+    command.must("anna", "rotate", "-t", "plans", "--yes")
+    encrypt("anna", "empty", "3.tresor")
+    command.must("anna", "share", "-t", "plans", "eve", "--from-now")
+    encrypt("dr-house", "plan.json", "4.tresor")
+    command.must("anna", "rotate", "--identity", "--no-kit", "--argon2id", "64,3", "--yes")
+    people["anna"] = command.identity("anna")
+    anna, house, eve = people["anna"], people["dr-house"], people["eve"]
+
+    def members():
+        state = run.state(tresor)
+        same({user: (m.role, m.history) for user, m in state.members.items()},
+             {anna.user: (OWNER, 0), house.user: (WRITER, 0), eve.user: (READER, 3)}, "list of members")
+        same((state.epoch, state.rotate_first, state.chains[anna.user].bytes), (4, False, anna.chain.bytes), "state")
+    run.check("the log folds", members)
+
+    def kept():
+        heads = read_heads((command.directory / "anna" / "heads").read_bytes())
+        state = run.state(tresor)
+        same(heads, [(tresor, state.sequence, state.hash)], "head")
+        logs = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file() and p.read_bytes()[:8] == b"tresorL1"]
+        same([read_kept_log(log) for log in logs], [command.log(tresor)], "kept log")
+        names = open_names(anna, (command.directory / "anna" / "names").read_bytes())
+        same(names, [(tresor, b"plans")], "kept name")
+    run.check("heads, kept log and names of the home", kept)
+    run.section("9.4", "live-log")
+
+    # 9.5, 9.6: keys
+    def keys_from_all():
+        state = run.state(tresor)
+        for e in range(1, state.epoch + 1):
+            same(run.keys(house, tresor, e), run.keys(anna, tresor, e), "key")
+        same([run.keys(eve, tresor, e)[0] for e in (3, 4)], [run.keys(anna, tresor, e)[0] for e in (3, 4)], "key")
+        same(run.keys(eve, tresor, 4)[1], None, "history key")
+    run.check("wraps and back-links of everybody", keys_from_all)
+
+    def from_now():
+        for e in (1, 2):
+            try:
+                run.keys(eve, tresor, e)
+            except Refused as refused:
+                same(refused.name, "no_access")
+            else:
+                raise AssertionError("a key from before")
+    run.check("nothing from before", from_now)
+
+    def name():
+        sealed, epoch, sequence = run.state(tresor).name
+        same(open_name(run.keys(anna, tresor, epoch)[0], tresor, epoch, sequence, sealed), (b"plans", b""), "name")
+        for entry in map(read_entry, command.log(tresor)):
+            if entry.body.name is not None:
+                epoch = run.state(tresor).epoch_at(entry.sequence)
+                same(open_name(run.keys(anna, tresor, epoch)[0], tresor, epoch, entry.sequence, entry.body.name)[0], b"plans", "name")
+    run.check("sealed names", name)
+    run.section("9.6", "live-wrap")
+
+    # 10: files
+    for i, (author, record) in enumerate([(anna, "plan.json"), (house, "large.bin"), (anna, "empty"), (house, "plan.json")], 1):
+        def opens(i=i, author=author, record=record):
+            content, fields, _ = run.open(anna, command.directory / ("%d.tresor" % i))
+            same(content, contents[record], "content")
+            same((fields.author, fields.record, fields.type), (author.user, record.encode(), b"application/json"), "field")
+        run.check("file %d opens" % i, opens)
+    run.section("10.5", "live-open")
+
+    # The other way round: files
+    command.must("dr-house", "verify", "anna", "--number", number(anna.chain))
+    command.must("eve", "verify", "anna", "--number", number(anna.chain))
+
+    def decrypts(home, data, content, *options):
+        command.file("made.tresor", data)
+        same(command.must(home, "decrypt", "made.tresor", "-o", "-", *options), content, "content")
+
+    def refuses(home, data, name):
+        command.file("made.tresor", data)
+        refused_with(name, command.run(home, "decrypt", "made.tresor", "-o", "-"))
+
+    for what, content in contents.items():
+        def made(content=content, what=what):
+            data = run.seal(anna, tresor, content, what.encode(), b"text/plain")
+            for home in people:
+                decrypts(home, data, content, "--record", what, "--from", "anna", "--current")
+        run.check("the command opens %s, sealed here" % what, made)
+    run.check("the command opens armour",
+              lambda: decrypts("eve", armour(run.seal(house, tresor, large, b"r"), FILE_ARMOUR, b"\r\n"), large))
+
+    def resealed():
+        _, fields, _ = run.open(anna, command.directory / "4.tresor")
+        origin = (fields.header.bytes, fields.author, fields.generation, fields.time, fields.signature)
+        data = run.seal(anna, tresor, small, b"plan.json", b"application/json", origin)
+        decrypts("dr-house", data, small, "--from", "dr-house")
+        refuses("dr-house", run.seal(anna, tresor, small + b" ", b"plan.json", b"application/json", origin), "altered")
+    run.check("the command opens a file with an origin", resealed)
+    run.check("it refuses a bit", lambda: refuses("eve", (lambda d: d[:-30] + bytes([d[-30] ^ 1]) + d[-29:])(run.seal(anna, tresor, small)), "altered"))
+    run.check("it refuses a reader's file", lambda: refuses("anna", run.seal(eve, tresor, small), "no_access"))
+    run.check("it refuses a replaced generation", lambda: refuses("dr-house", run.seal(anna, tresor, small, generation=0), "no_access"))
+    run.section("10.4", "live-seal")
+
+    # An identity file made here, with a kit slot, a password slot and its tag
+    def made_identity():
+        file = read_identity_file((command.directory / "dr-house" / "identity").read_bytes())
+        new_password, K, now = set_password("ein neues Pa\u00dfwort".encode()), os.urandom(32), int(time.time())
+        salt = os.urandom(16)
+        slots = b""
+        for fields, key in (
+                (u8(PASSWORD) + os.urandom(16) + u64(now) + u32(65536) + u32(3) + salt, argon2id(new_password, salt, 65536, 3)),
+                (u8(KIT) + os.urandom(16) + u64(now) + kit_locator(K), kit_slot_key(K))):
+            slots += fields + tc1_seal(key, "tresor/v1/slot-seal", file.chain.user + u32(file.generation) + fields, house.keys[-1].seed)
+        before = preamble(b"tresorI1") + opaque32(file.chain.bytes) + b"".join(file.previous) + u16(2) + slots
+        data = before + identity_tag(house.keys[-1], before)
+        same(open_with_kit(read_identity_file(data), " ".join(kit_words(K))).user, house.user, "user")
+        command.file("new-password", "ein neues Pa\u00dfwort\n".encode())
+        command.file("dr-house/identity", data)
+        command.file("made.tresor", run.seal(anna, tresor, small))
+        same(command.must("dr-house", "decrypt", "made.tresor", "-o", "-", password="new-password"), small, "content")
+        refused_with("wrong_password", command.run("dr-house", "decrypt", "made.tresor", "-o", "-"))
+    run.check("an identity file made here", made_identity)
+
+    # A tresor made here, put into the store as rows like those that are there
+    def made_tresor():
+        newest, keys = anna.chain.newest, anna.keys[-1]
+        root = u8(1) + anna.user + newest.hash + os.urandom(32)
+        new, TK, HK, now = tresor_id(root), os.urandom(32), os.urandom(32), int(time.time())
+        epoch = Epoch(1, *commitments(new, 1, TK, HK), b"").encode()
+        body = root + opaque32(anna.chain.bytes) + u16(0) + seal_name(TK, new, 1, 0, b"made elsewhere", b"") + epoch
+        genesis = make_entry(keys, new, 0, ZERO, anna.user, newest.generation, now, GENESIS, body)
+        state = fold(new, [genesis])
+        people_ = u16(1) + u8(1) + opaque32(house.chain.bytes)
+        TK2, HK2 = os.urandom(32), os.urandom(32)
+        epoch2 = Epoch(2, *commitments(new, 2, TK2, HK2), seal_back_link(new, 2, HK2, [(1, TK, HK)])).encode()
+        body = people_ + u8(READER) + u64(0) + u8(1) + epoch2 + seal_name(TK2, new, 2, 1, b"made elsewhere", b"")
+        grant = make_entry(keys, new, 1, state.hash, anna.user, newest.generation, now, GRANT, body)
+        fold(new, [genesis, grant])
+        for sequence, entry in enumerate((genesis, grant)):
+            def entry_row(old, sequence=sequence, entry=entry):
+                blob = next(v for v in old.values() if isinstance(v, bytes) and v[:8] == b"tresorE1")
+                there = read_entry(blob)
+                return {there.tresor: new, u64(there.sequence): u64(sequence), there.sequence: sequence, blob: entry}
+            command.put(b"tresorE1", entry_row)
+        for person, e, plaintext in ((anna, 1, TK + HK), (anna, 2, TK2 + HK2), (house, 2, TK2)):
+            wrap = make_wrap(new, e, person.user, person.chain.newest, plaintext)
+
+            def wrap_row(old, person=person, e=e, wrap=wrap):
+                blob = next(v for v in old.values() if isinstance(v, bytes) and v[:8] == b"tresorW1")
+                there = read_wrap(blob)
+                return {there.tresor: new, there.user: person.user, u64(there.epoch): u64(e), there.epoch: e, blob: wrap}
+            command.put(b"tresorW1", wrap_row)
+        command.must("anna", "encrypt", "-t", "made elsewhere", "plan.json", "-o", "5.tresor")
+        same(run.open(house, command.directory / "5.tresor")[0], small, "content")
+        data = run.seal(anna, new, large, b"r")
+        decrypts("anna", data, large)
+        command.file("made.tresor", data)
+        same(command.must("dr-house", "decrypt", "made.tresor", "-o", "-", password="new-password"), large, "content")
+        refused_with("no_access", command.run("eve", "decrypt", "made.tresor", "-o", "-"))
+        command.must("anna", "revoke", "-t", "made elsewhere", "dr-house", "--yes")
+        same(run.state(new).epoch, 3, "epoch")
+        same(run.keys(anna, new, 1), (TK, HK), "key behind two back-links")
+    run.check("a tresor made here", made_tresor)
+    run.section("9.7", "live-make")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The English word list of BIP-39 (8.2)
+# ---------------------------------------------------------------------------------------------------------------------
+
+WORDS = """
+abandon ability able about above absent absorb abstract absurd abuse access accident account accuse achieve acid acoustic acquire
+across act action actor actress actual adapt add addict address adjust admit adult advance advice aerobic affair afford afraid
+again age agent agree ahead aim air airport aisle alarm album alcohol alert alien all alley allow almost alone alpha already also
+alter always amateur amazing among amount amused analyst anchor ancient anger angle angry animal ankle announce annual another
+answer antenna antique anxiety any apart apology appear apple approve april arch arctic area arena argue arm armed armor army
+around arrange arrest arrive arrow art artefact artist artwork ask aspect assault asset assist assume asthma athlete atom attack
+attend attitude attract auction audit august aunt author auto autumn average avocado avoid awake aware away awesome awful awkward
+axis baby bachelor bacon badge bag balance balcony ball bamboo banana banner bar barely bargain barrel base basic basket battle
+beach bean beauty because become beef before begin behave behind believe below belt bench benefit best betray better between
+beyond bicycle bid bike bind biology bird birth bitter black blade blame blanket blast bleak bless blind blood blossom blouse blue
+blur blush board boat body boil bomb bone bonus book boost border boring borrow boss bottom bounce box boy bracket brain brand
+brass brave bread breeze brick bridge brief bright bring brisk broccoli broken bronze broom brother brown brush bubble buddy
+budget buffalo build bulb bulk bullet bundle bunker burden burger burst bus business busy butter buyer buzz cabbage cabin cable
+cactus cage cake call calm camera camp can canal cancel candy cannon canoe canvas canyon capable capital captain car carbon card
+cargo carpet carry cart case cash casino castle casual cat catalog catch category cattle caught cause caution cave ceiling celery
+cement census century cereal certain chair chalk champion change chaos chapter charge chase chat cheap check cheese chef cherry
+chest chicken chief child chimney choice choose chronic chuckle chunk churn cigar cinnamon circle citizen city civil claim clap
+clarify claw clay clean clerk clever click client cliff climb clinic clip clock clog close cloth cloud clown club clump cluster
+clutch coach coast coconut code coffee coil coin collect color column combine come comfort comic common company concert conduct
+confirm congress connect consider control convince cook cool copper copy coral core corn correct cost cotton couch country couple
+course cousin cover coyote crack cradle craft cram crane crash crater crawl crazy cream credit creek crew cricket crime crisp
+critic crop cross crouch crowd crucial cruel cruise crumble crunch crush cry crystal cube culture cup cupboard curious current
+curtain curve cushion custom cute cycle dad damage damp dance danger daring dash daughter dawn day deal debate debris decade
+december decide decline decorate decrease deer defense define defy degree delay deliver demand demise denial dentist deny depart
+depend deposit depth deputy derive describe desert design desk despair destroy detail detect develop device devote diagram dial
+diamond diary dice diesel diet differ digital dignity dilemma dinner dinosaur direct dirt disagree discover disease dish dismiss
+disorder display distance divert divide divorce dizzy doctor document dog doll dolphin domain donate donkey donor door dose double
+dove draft dragon drama drastic draw dream dress drift drill drink drip drive drop drum dry duck dumb dune during dust dutch duty
+dwarf dynamic eager eagle early earn earth easily east easy echo ecology economy edge edit educate effort egg eight either elbow
+elder electric elegant element elephant elevator elite else embark embody embrace emerge emotion employ empower empty enable enact
+end endless endorse enemy energy enforce engage engine enhance enjoy enlist enough enrich enroll ensure enter entire entry
+envelope episode equal equip era erase erode erosion error erupt escape essay essence estate eternal ethics evidence evil evoke
+evolve exact example excess exchange excite exclude excuse execute exercise exhaust exhibit exile exist exit exotic expand expect
+expire explain expose express extend extra eye eyebrow fabric face faculty fade faint faith fall false fame family famous fan
+fancy fantasy farm fashion fat fatal father fatigue fault favorite feature february federal fee feed feel female fence festival
+fetch fever few fiber fiction field figure file film filter final find fine finger finish fire firm first fiscal fish fit fitness
+fix flag flame flash flat flavor flee flight flip float flock floor flower fluid flush fly foam focus fog foil fold follow food
+foot force forest forget fork fortune forum forward fossil foster found fox fragile frame frequent fresh friend fringe frog front
+frost frown frozen fruit fuel fun funny furnace fury future gadget gain galaxy gallery game gap garage garbage garden garlic
+garment gas gasp gate gather gauge gaze general genius genre gentle genuine gesture ghost giant gift giggle ginger giraffe girl
+give glad glance glare glass glide glimpse globe gloom glory glove glow glue goat goddess gold good goose gorilla gospel gossip
+govern gown grab grace grain grant grape grass gravity great green grid grief grit grocery group grow grunt guard guess guide
+guilt guitar gun gym habit hair half hammer hamster hand happy harbor hard harsh harvest hat have hawk hazard head health heart
+heavy hedgehog height hello helmet help hen hero hidden high hill hint hip hire history hobby hockey hold hole holiday hollow home
+honey hood hope horn horror horse hospital host hotel hour hover hub huge human humble humor hundred hungry hunt hurdle hurry hurt
+husband hybrid ice icon idea identify idle ignore ill illegal illness image imitate immense immune impact impose improve impulse
+inch include income increase index indicate indoor industry infant inflict inform inhale inherit initial inject injury inmate
+inner innocent input inquiry insane insect inside inspire install intact interest into invest invite involve iron island isolate
+issue item ivory jacket jaguar jar jazz jealous jeans jelly jewel job join joke journey joy judge juice jump jungle junior junk
+just kangaroo keen keep ketchup key kick kid kidney kind kingdom kiss kit kitchen kite kitten kiwi knee knife knock know lab label
+labor ladder lady lake lamp language laptop large later latin laugh laundry lava law lawn lawsuit layer lazy leader leaf learn
+leave lecture left leg legal legend leisure lemon lend length lens leopard lesson letter level liar liberty library license life
+lift light like limb limit link lion liquid list little live lizard load loan lobster local lock logic lonely long loop lottery
+loud lounge love loyal lucky luggage lumber lunar lunch luxury lyrics machine mad magic magnet maid mail main major make mammal
+man manage mandate mango mansion manual maple marble march margin marine market marriage mask mass master match material math
+matrix matter maximum maze meadow mean measure meat mechanic medal media melody melt member memory mention menu mercy merge merit
+merry mesh message metal method middle midnight milk million mimic mind minimum minor minute miracle mirror misery miss mistake
+mix mixed mixture mobile model modify mom moment monitor monkey monster month moon moral more morning mosquito mother motion motor
+mountain mouse move movie much muffin mule multiply muscle museum mushroom music must mutual myself mystery myth naive name napkin
+narrow nasty nation nature near neck need negative neglect neither nephew nerve nest net network neutral never news next nice
+night noble noise nominee noodle normal north nose notable note nothing notice novel now nuclear number nurse nut oak obey object
+oblige obscure observe obtain obvious occur ocean october odor off offer office often oil okay old olive olympic omit once one
+onion online only open opera opinion oppose option orange orbit orchard order ordinary organ orient original orphan ostrich other
+outdoor outer output outside oval oven over own owner oxygen oyster ozone pact paddle page pair palace palm panda panel panic
+panther paper parade parent park parrot party pass patch path patient patrol pattern pause pave payment peace peanut pear peasant
+pelican pen penalty pencil people pepper perfect permit person pet phone photo phrase physical piano picnic picture piece pig
+pigeon pill pilot pink pioneer pipe pistol pitch pizza place planet plastic plate play please pledge pluck plug plunge poem poet
+point polar pole police pond pony pool popular portion position possible post potato pottery poverty powder power practice praise
+predict prefer prepare present pretty prevent price pride primary print priority prison private prize problem process produce
+profit program project promote proof property prosper protect proud provide public pudding pull pulp pulse pumpkin punch pupil
+puppy purchase purity purpose purse push put puzzle pyramid quality quantum quarter question quick quit quiz quote rabbit raccoon
+race rack radar radio rail rain raise rally ramp ranch random range rapid rare rate rather raven raw razor ready real reason rebel
+rebuild recall receive recipe record recycle reduce reflect reform refuse region regret regular reject relax release relief rely
+remain remember remind remove render renew rent reopen repair repeat replace report require rescue resemble resist resource
+response result retire retreat return reunion reveal review reward rhythm rib ribbon rice rich ride ridge rifle right rigid ring
+riot ripple risk ritual rival river road roast robot robust rocket romance roof rookie room rose rotate rough round route royal
+rubber rude rug rule run runway rural sad saddle sadness safe sail salad salmon salon salt salute same sample sand satisfy satoshi
+sauce sausage save say scale scan scare scatter scene scheme school science scissors scorpion scout scrap screen script scrub sea
+search season seat second secret section security seed seek segment select sell seminar senior sense sentence series service
+session settle setup seven shadow shaft shallow share shed shell sheriff shield shift shine ship shiver shock shoe shoot shop
+short shoulder shove shrimp shrug shuffle shy sibling sick side siege sight sign silent silk silly silver similar simple since
+sing siren sister situate six size skate sketch ski skill skin skirt skull slab slam sleep slender slice slide slight slim slogan
+slot slow slush small smart smile smoke smooth snack snake snap sniff snow soap soccer social sock soda soft solar soldier solid
+solution solve someone song soon sorry sort soul sound soup source south space spare spatial spawn speak special speed spell spend
+sphere spice spider spike spin spirit split spoil sponsor spoon sport spot spray spread spring spy square squeeze squirrel stable
+stadium staff stage stairs stamp stand start state stay steak steel stem step stereo stick still sting stock stomach stone stool
+story stove strategy street strike strong struggle student stuff stumble style subject submit subway success such sudden suffer
+sugar suggest suit summer sun sunny sunset super supply supreme sure surface surge surprise surround survey suspect sustain
+swallow swamp swap swarm swear sweet swift swim swing switch sword symbol symptom syrup system table tackle tag tail talent talk
+tank tape target task taste tattoo taxi teach team tell ten tenant tennis tent term test text thank that theme then theory there
+they thing this thought three thrive throw thumb thunder ticket tide tiger tilt timber time tiny tip tired tissue title toast
+tobacco today toddler toe together toilet token tomato tomorrow tone tongue tonight tool tooth top topic topple torch tornado
+tortoise toss total tourist toward tower town toy track trade traffic tragic train transfer trap trash travel tray treat tree
+trend trial tribe trick trigger trim trip trophy trouble truck true truly trumpet trust truth try tube tuition tumble tuna tunnel
+turkey turn turtle twelve twenty twice twin twist two type typical ugly umbrella unable unaware uncle uncover under undo unfair
+unfold unhappy uniform unique unit universe unknown unlock until unusual unveil update upgrade uphold upon upper upset urban urge
+usage use used useful useless usual utility vacant vacuum vague valid valley valve van vanish vapor various vast vault vehicle
+velvet vendor venture venue verb verify version very vessel veteran viable vibrant vicious victory video view village vintage
+violin virtual virus visa visit visual vital vivid vocal voice void volcano volume vote voyage wage wagon wait walk wall walnut
+want warfare warm warrior wash wasp waste water wave way wealth weapon wear weasel weather web wedding weekend weird welcome west
+wet whale what wheat wheel when where whip whisper wide width wife wild will win window wine wing wink winner winter wire wisdom
+wise wish witness wolf woman wonder wood wool word work world worry worth wrap wreck wrestle wrist write wrong yard year yellow
+you young youth zebra zero zone zoo
+""".split()
+assert hashlib.sha256("".join(word + "\n" for word in WORDS).encode()).hexdigest() == (
+    "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda")
+WORD_NUMBERS = {word: number for number, word in enumerate(WORDS)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs every vector of SPEC.md.")
+    parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
+    parser.add_argument("--ignore-sums", action="store_true", help="do not compare the files with the SHA-256 in index.json")
+    parser.add_argument("--only", action="append", metavar="NAME", help="run this file of vectors alone; may be repeated")
+    parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
+    parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
+    options = parser.parse_args()
+    if MISSING is not None:
+        print("this needs cryptography 50 or later, with HPKE and X-Wing, and PyNaCl: %s" % MISSING, file=sys.stderr)
+        print("0 passed, 1 failed")
+        return 1
+    totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
+    print("%d passed, %d failed" % (totals.passed, totals.failed))
+    return 0 if totals.failed == 0 and totals.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
