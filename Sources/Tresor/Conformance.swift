@@ -142,6 +142,9 @@ package enum Conformance {
         return try file.open(with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
     }
 
+    /// The size of a payload, SPEC §10.3.
+    package static func paddedByteCount(_ count: Int) -> Int { Padding.paddedByteCount(count) }
+
     /// Folds a log as a home keeps it.
     package static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> State {
         try Fold.state(of: try CachedLog(bytes).entries, tresor: tresor)

@@ -19,7 +19,9 @@ enum Repository {
     }
 
     /// Every vector file with groups.
-    static let files = ["encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "labels"]
+    static let files = [
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "accumulated", "labels",
+    ]
 
     static func tests(_ name: String) throws -> [[String: Any]] {
         let groups = try json("\(name).json")["groups"] as? [[String: Any]] ?? []

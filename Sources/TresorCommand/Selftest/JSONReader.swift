@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a vector file may hold. Escapes other than `\"`, `\\` and `\n`, fractions and null do not occur and are refused.
+/// What a vector file may hold. Fractions and exponents do not occur and are refused.
 enum VectorValue: Equatable, Sendable {
     case text(String)
     case number(Int)
     case bool(Bool)
+    case null
     case list([VectorValue])
     case members([String: VectorValue])
 
@@ -64,12 +65,16 @@ struct JSONReader {
         case UInt8(ascii: "f"):
             try take("false")
             return .bool(false)
+        case UInt8(ascii: "n"):
+            try take("null")
+            return .null
         default: return .number(try number())
         }
     }
 
     private mutating func number() throws(Malformed) -> Int {
         let start = index
+        if bytes[index] == UInt8(ascii: "-") { index += 1 }
         while index < bytes.count, (0x30...0x39).contains(bytes[index]) { index += 1 }
         guard let number = Int(String(decoding: bytes[start..<index], as: UTF8.self)) else { throw Malformed() }
         return number
@@ -90,13 +95,27 @@ struct JSONReader {
                 guard index < bytes.count else { throw Malformed() }
                 switch bytes[index] {
                 case UInt8(ascii: "n"): text.append(0x0a)
-                case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(bytes[index])
+                case UInt8(ascii: "r"): text.append(0x0d)
+                case UInt8(ascii: "t"): text.append(0x09)
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(bytes[index])
+                case UInt8(ascii: "u"):
+                    text += try codePoint()
                 default: throw Malformed()
                 }
                 index += 1
             default: text.append(byte)
             }
         }
+    }
+
+    /// Four digits behind `\u`; halves of pairs do not occur.
+    private mutating func codePoint() throws(Malformed) -> [UInt8] {
+        guard index + 4 < bytes.count,
+            let value = UInt32(String(decoding: bytes[(index + 1)...(index + 4)], as: UTF8.self), radix: 16),
+            let scalar = Unicode.Scalar(value)
+        else { throw Malformed() }
+        index += 4
+        return Array(String(Character(scalar)).utf8)
     }
 
     private mutating func list(depth: Int) throws(Malformed) -> [VectorValue] {

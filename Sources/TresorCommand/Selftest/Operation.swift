@@ -33,6 +33,7 @@ enum Operation {
         case "readName": VectorFields(["name": try Name(input.bytes("name")).bytes])
         case "typeName": try typeName(input)
         case "typeNumber": try typeNumber(input)
+        case "accumulate": try accumulate(input)
         case "exitCode": try exitCode(input)
         case "readKit": try readKit(input)
         case "hash": try hash(input)

@@ -67,6 +67,7 @@ struct Selftest {
             if report.passed + report.failed != file.count { total.isComplete = false }
         }
         if kits.passed + kits.failed > 0 { try line(Self.row("10.5", "testkit", kits)) }
+        if let external { total.add(try PublishedVectors(directory: external).run(line)) }
         return try finish(total, line)
     }
 

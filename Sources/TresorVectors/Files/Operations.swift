@@ -39,6 +39,16 @@ enum Operations {
             "`links`, SPEC §9.5, after checkKeys of the keys themselves"
         ),
         ("openName", "epoch", "`sealed name`, `TK`, `tresor`, `epoch`, `sequence`", "`name`, `kind`, SPEC §9.2"),
+        (
+            "accumulate", "accumulated", "`construction`, `count`",
+            """
+            `hash`: acc = 32 zero bytes; for number = 0 … count − 1: acc = BLAKE2b-256(acc ‖ result). Values are drawn as above with file "accumulated", id = number and \
+            the name "construction name". *seal*: seal(K (32), "tresor/v1/file-seal", context (number mod 100), plaintext (number mod 300)) with salt (24). *derive*: derive(K, \
+            "tresor/v1/slot-device", context (number mod 64)). *hash*: H("tresor/v1/entry-hash", x (number mod 200)). *padding*: L = the integer of L (5), shifted right by number mod 40; u64 \
+            of len(Payload) of §10.3. *armour*: bytes (number mod 100) as TRESOR CARD. *id*: id (16 if number is even, else 32) as text. *number*: the 30 digits of hash (32). *words*: the kit of K (32), one blank \
+            between words. *sign*: sign(seed (32), "tresor/v1/entry-signature", x (number mod 150)). In brackets: how many bytes are drawn
+            """
+        ),
         ("label", "labels", "`label`, `use`", "`label`, if it is registered with this use (SPEC §16.1), else `usage`"),
         ("hash", "labels", "`label`, `x`", "`hash` = H(label, x)"),
         ("verifyLabel", "labels", "`A`, `label`, `x`, `sig`", "verifyLabel(A, label, x, sig), SPEC §5.2"),

@@ -9,7 +9,7 @@ struct Library {
     static func make() -> Library {
         var library = Library()
         let files: [VectorFile] = [
-            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .labels(),
+            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .accumulated(), .labels(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
         for file in files { library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n") }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension TC1 {
+    private enum KnownAnswerUse: SealingUse {}
+
+    /// Random messages, sealed under random keys and salts that follow from their numbers, reduced to one hash (vectors/accumulated.json). It takes
+    /// neither key nor salt: what it computes is known beforehand.
+    ///
+    /// - Parameter draw: the first `count` bytes of the random value of a name and a number.
+    package static func accumulated(
+        _ count: Int, draw: (_ name: String, _ number: Int, _ count: Int) throws(TresorError) -> [UInt8]
+    ) throws(TresorError) -> [UInt8] {
+        var sum = [UInt8](repeating: 0, count: 32)
+        for number in 0..<count {
+            let bytes = try draw("seal K", number, 32)
+            let key = try SecretKey<KnownAnswerUse>(SecretBytes(copying: bytes.span))
+            let context = try draw("seal context", number, number % 100)
+            let plaintext = try draw("seal plaintext", number, number % 300)
+            let sealed = try seal(
+                plaintext.span, with: key, label: .fileSeal, context: context.span,
+                salt: try draw("seal salt", number, saltByteCount))
+            var hash = try BLAKE2b(outputCount: 32)
+            try hash.update(sum.span)
+            try hash.update(sealed.span)
+            sum = try hash.finalize()
+        }
+        return sum
+    }
+}
