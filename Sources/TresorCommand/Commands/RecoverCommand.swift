@@ -42,6 +42,7 @@ struct RecoverCommand: SurfaceCommand {
         place.kit = kit
         place.noKit = false
         try place.check(batch: options.batch)
+        try place.checkPlace(workplace.invocation, goingOnFor: workplace.client)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         let recoveryKit = try place.make(workplace)
         try await Interrupts.atomically { try await session.setKit(recoveryKit) }
