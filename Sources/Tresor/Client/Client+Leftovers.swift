@@ -4,7 +4,8 @@
 extension Client {
     /// Whether a change of the ways in was interrupted, and the store still has to delete something; ``settleWaysIn()`` does it.
     public func hasLeftovers() throws(TresorError) -> Bool {
-        try !leftovers().isEmpty
+        let noted = try leftovers()
+        return !noted.kits.isEmpty || !noted.devices.isEmpty
     }
 
     /// Finishes what an interrupted change of the ways in began: old kit copies and halves of ended devices leave the store, a half here that

@@ -21,7 +21,7 @@ struct IdentityRotation {
             return try await finish(session)
         }
         try kit.check(batch: workplace.invocation.options.batch)
-        if !dryRun { try kit.checkPlace(workplace.invocation) }
+        if !dryRun { try kit.checkPlace(workplace.invocation, goingOnFor: workplace.client) }
         explain()
         guard !dryRun else { return }
         try workplace.confirm("make new keys for \(Shown.name(session.identity.handle.bytes))?", yes: yes)

@@ -26,7 +26,9 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Makes sure, before anything is made, that the words will have a place.
-    func checkPlace(_ invocation: Invocation) throws(CommandFailure) {
+    ///
+    /// - Parameter client: whose interrupted run may have written the file already.
+    func checkPlace(_ invocation: Invocation, goingOnFor client: Client? = nil) throws(CommandFailure) {
         guard !noKit else { return }
         guard let kit else {
             _ = try invocation.person(or: Self.noTerminal)
@@ -35,6 +37,7 @@ struct KitOptions: ParsableArguments, Sendable {
         guard kit != "-", !kit.isEmpty else {
             throw .usage("a kit goes to a file of its own or to the terminal", hints: Self.hints)
         }
+        if let client, Self.begun(kit, client) != nil { return }
         try OutputFile(path: kit, access: .owner, replaces: false).check()
         let directory = Draft.split(kit).directory
         guard access(directory, W_OK | X_OK) == 0 else {
@@ -61,7 +64,7 @@ struct KitOptions: ParsableArguments, Sendable {
     /// Makes a kit and keeps or shows its words. A kit that an interrupted run has written to the file is taken up again.
     func make(_ workplace: Workplace) throws -> RecoveryKit {
         if let kit, FileIdentity(path: kit) != nil {
-            if let begun = Self.begun(kit, workplace) {
+            if let begun = Self.begun(kit, workplace.client) {
                 workplace.output.say("going on with the recovery kit in \(Shown.quoted(kit))")
                 return begun
             }
@@ -74,9 +77,9 @@ struct KitOptions: ParsableArguments, Sendable {
         return recoveryKit
     }
 
-    private static func begun(_ path: String, _ workplace: Workplace) -> RecoveryKit? {
+    private static func begun(_ path: String, _ client: Client) -> RecoveryKit? {
         guard let file = try? SecretFile(path: path), let words = try? file.read(limit: RecoveryKit.maximumByteCount),
-            let kit = try? RecoveryKit(typed: words), (try? workplace.client.isPrepared(kit)) == true
+            let kit = try? RecoveryKit(typed: words), (try? client.isPrepared(kit)) == true
         else { return nil }
         return kit
     }

@@ -41,7 +41,10 @@ struct RecoverCommand: SurfaceCommand {
         var place = KitOptions()
         place.kit = kit
         place.noKit = false
-        try place.check(batch: options.batch)
+        guard !options.batch || kit != nil else {
+            throw CommandFailure.usage("a kit is made and --batch forbids showing it", hints: ["tresor … --kit FILE"])
+        }
+        try place.checkPlace(workplace.invocation, goingOnFor: workplace.client)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         let recoveryKit = try place.make(workplace)
         try await Interrupts.atomically { try await session.setKit(recoveryKit) }

@@ -45,7 +45,7 @@ extension Operation {
             let context = try draw("derive context", number, number % 64)
             let key = try SecretKey<VectorUse>(secret("derive K", number))
             let derived: SecretKey<VectorUse> = try key.derive(.slotDevice, context: context.span)
-            return derived.span.array
+            return derived.span.publicBytes
         case "hash": return try BLAKE2b.hash(.entryHash, draw("hash x", number, number % 200)).bytes
         case "padding":
             let length = try draw("padding L", number, 5).reduce(0) { $0 << 8 | Int($1) } >> (number % 40)
@@ -57,7 +57,7 @@ extension Operation {
             return Array(Number(hash).digits.utf8)
         case "words":
             let words = try RecoveryKit(SecretKey(secret("words K", number))).words()
-            return words.span.array
+            return words.span.publicBytes
         case "sign":
             let key = try SigningKey(seed: SecretKey(secret("sign seed", number)))
             return try key.sign(Label.entrySignature.message(draw("sign x", number, number % 150)))

@@ -123,7 +123,7 @@ struct PublishedVectors {
             }
             let kit = try RecoveryKit(typed: typed)
             let written = try kit.words()
-            return kit.key.span.array == entropy && written.span.array == words
+            return kit.key.span.publicBytes == entropy && written.span.publicBytes == words
         }
         return count(results, expecting: rows.isEmpty ? 1 : rows.count)
     }

@@ -24,6 +24,13 @@ extension ScriptRunner {
                 throw ScriptFailure("chmod takes a mode and a file")
             }
             guard chmod(file(operands[1]).path, mode) == 0 else { throw ScriptFailure("there is no \(operands[1])") }
+        case "capture":
+            guard operands.count == 3 else { throw ScriptFailure("capture takes a name, a file and an expression") }
+            let text = String(decoding: try content(operands[1]), as: UTF8.self)
+            let regex = try Regex<AnyRegexOutput>(operands[2]).anchorsMatchLineEndings()
+            guard let match = text.firstMatch(of: regex), match.output.count > 1, let group = match.output[1].substring
+            else { throw ScriptFailure("it does not match") }
+            variables[operands[0]] = String(group)
         case "write":
             guard operands.count == 2 else { throw ScriptFailure("write takes a file and a text") }
             try write(Data(operands[1].utf8), to: operands[0])

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that became different for a person (``Client/changes(of:every:)``).
+public enum Change: Hashable, Sendable {
+    /// They were let in.
+    case added(TresorID)
+    /// They were put out, or went.
+    case removed(TresorID)
+    /// The tresor has another key; files sealed from now on use this epoch.
+    case epochChanged(TresorID, epoch: UInt64)
+    /// Somebody has new keys, of this generation: compare numbers again.
+    case renewed(UserID, generation: UInt32)
+    /// The tresor's log could not be verified: ``TresorError/forked``, ``TresorError/altered`` and the like. Said once until it changes.
+    case failed(TresorID, TresorError)
+    /// The store could not be asked. Said once until it answers again.
+    case storeFailed(TresorError)
+}
+
+/// What becomes different for a person, as the store shows it and the home verifies it. It ends when its task is cancelled.
+public struct Changes: AsyncSequence, Sendable {
+    let client: Client
+    let user: UserID
+    let interval: Duration
+
+    /// Begins with what the home has seen so far, so that the first changes are those since then.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(client: client, user: user, interval: interval)
+    }
+
+    /// Looks at the store whenever nothing is left to say.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let client: Client
+        private let user: UserID
+        private let interval: Duration
+        private var view: View
+        private var pending: [Change] = []
+        private var hasLooked = false
+
+        init(client: Client, user: UserID, interval: Duration) {
+            self.client = client
+            self.user = user
+            self.interval = interval
+            view = View(of: user, in: client)
+        }
+
+        /// The next change; `nil` when the task is cancelled.
+        public mutating func next() async -> Change? {
+            while pending.isEmpty {
+                if hasLooked {
+                    do { try await Task.sleep(for: interval) } catch { return nil }
+                }
+                guard !Task.isCancelled else { return nil }
+                hasLooked = true
+                pending = await view.look(as: user, through: client)
+            }
+            return pending.removeFirst()
+        }
+    }
+}
+
+extension Client {
+    /// What becomes different for a person, by following the store: tresors they are let into or put out of, keys that change, people who renew theirs.
+    /// Needs no secret. Every log is verified and remembered before anything is said of it.
+    ///
+    /// - Parameters:
+    ///   - user: whose changes; usually the owner of this home.
+    ///   - interval: how long to wait between two looks at the store.
+    public func changes(of user: UserID, every interval: Duration = .seconds(30)) -> Changes {
+        Changes(client: self, user: user, interval: interval)
+    }
+}
+
+/// What was last said.
+private struct View {
+    struct Tresor {
+        var isIn = false
+        var epoch: UInt64 = 0
+        var error: TresorError?
+    }
+
+    private var tresors: [TresorID: Tresor] = [:]
+    private var generations: [UserID: UInt32] = [:]
+    private var storeError: TresorError?
+
+    init(of user: UserID, in client: Client) {
+        for pin in (try? client.pinnedPeople()) ?? [] { generations[pin.chain.user] = pin.chain.newest.generation }
+        for tresor in (try? client.knownTresors()) ?? [] {
+            guard let known = try? client.verifiedLog(of: tresor) else { continue }
+            tresors[tresor] = Tresor(isIn: known.state.members[user] != nil, epoch: known.state.epoch)
+            for (user, chain) in known.state.chains { raise(user, to: chain) }
+        }
+    }
+
+    mutating func look(as user: UserID, through client: Client) async -> [Change] {
+        var changes: [Change] = []
+        do throws(TresorError) {
+            let offered = try await client.store.tresors(of: user)
+            changes += try await lookAtPeople(through: client)
+            storeError = nil
+            for tresor in Set(offered).union(tresors.keys).sorted() {
+                changes += await look(at: tresor, as: user, through: client)
+            }
+        } catch {
+            if storeError != error { changes.append(.storeFailed(error)) }
+            storeError = error
+        }
+        return changes
+    }
+
+    private mutating func lookAtPeople(through client: Client) async throws(TresorError) -> [Change] {
+        var changes: [Change] = []
+        for pin in try client.pinnedPeople() where !pin.isReplaced {
+            let person: Person
+            do throws(TresorError) {
+                person = try await client.person(pin.chain.user)
+            } catch {
+                guard case .store = error else { continue }
+                throw error
+            }
+            if raise(pin.chain.user, to: person.chain) { changes.append(renewal(of: person.chain)) }
+        }
+        return changes
+    }
+
+    private mutating func look(at tresor: TresorID, as user: UserID, through client: Client) async -> [Change] {
+        var seen = tresors[tresor] ?? Tresor()
+        defer { tresors[tresor] = seen }
+        let state: State
+        do throws(TresorError) {
+            state = try await client.state(of: tresor)
+        } catch {
+            defer { seen.error = error }
+            return seen.error == error ? [] : [.failed(tresor, error)]
+        }
+        let before = seen
+        seen = Tresor(isIn: state.members[user] != nil, epoch: state.epoch)
+        var changes: [Change] = []
+        if seen.isIn != before.isIn { changes.append(seen.isIn ? .added(tresor) : .removed(tresor)) }
+        if seen.isIn, before.isIn, seen.epoch != before.epoch {
+            changes.append(.epochChanged(tresor, epoch: seen.epoch))
+        }
+        for (other, chain) in state.chains.sorted(by: { $0.key < $1.key }) where other != user {
+            let isKnown = generations[other] != nil
+            if raise(other, to: chain), isKnown { changes.append(renewal(of: chain)) }
+        }
+        return changes
+    }
+
+    @discardableResult
+    private mutating func raise(_ user: UserID, to chain: CardChain) -> Bool {
+        guard chain.newest.generation > generations[user] ?? 0 || generations[user] == nil else { return false }
+        generations[user] = chain.newest.generation
+        return true
+    }
+
+    private func renewal(of chain: CardChain) -> Change {
+        .renewed(chain.user, generation: chain.newest.generation)
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// What an interrupted change of the ways in leaves is taken away by the next.
+@Suite struct LeftoversTests {
+    let world = World(store: MemoryStore())
+    let anna: Session
+
+    init() async throws { anna = try await world.quick("anna") }
+
+    @Test func encodingIsOne() throws {
+        var noted = Leftovers()
+        let user = anna.identity.user
+        for _ in 0..<3 {
+            noted.kits.insert(Leftovers.Kit(user: user, locator: try anyDigest()))
+            noted.devices.insert(Leftovers.Device(user: user, id: try DeviceID.random()))
+            noted.slots.insert(try DeviceID.random())
+        }
+        #expect(try Leftovers(noted.bytes) == noted)
+        #expect(error { _ = try Leftovers(noted.bytes + [0]) } == .altered)
+        #expect(error { _ = try Leftovers(Array(noted.bytes.dropLast())) } == .altered)
+        #expect(try Leftovers(Leftovers().bytes).isEmpty)
+    }
+
+    @Test func A27_aKitThatNeverCountedOpensNothing() async throws {
+        let first = try await anna.makeKit()
+        let begun = try RecoveryKit()
+        try anna.client.prepare(begun)
+        let slot = try Slot.kit(of: anna.identity, kit: begun, time: 0)
+        let copy = try anna.client.identityFile().copy(for: slot, identity: anna.identity)
+        try await world.store.putKitCopy(copy.bytes, locator: begun.locator())
+        #expect(try anna.client.hasLeftovers())
+        #expect(try anna.client.isPrepared(begun))
+        try await anna.client.settleWaysIn()
+        #expect(try await world.store.kitCopy(locator: begun.locator()) == nil)
+        #expect(try await world.store.kitCopy(locator: first.locator()) != nil)
+        #expect(try !anna.client.hasLeftovers())
+    }
+
+    @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {
+        let kit = try await anna.makeKit()
+        try anna.client.prepare(kit)
+        try anna.client.home.delete(.identity)
+        try await anna.client.settleWaysIn()
+        #expect(try await world.store.kitCopy(locator: kit.locator()) != nil)
+    }
+
+    @Test func A32_theStoresHalfFollowsWhenItCanBeReached() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try anna.client.destroyDeviceHalf()
+        #expect(anna.home[.deviceHalf] == nil)
+        #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
+        try await anna.client.forgetDevice()
+        #expect(try await world.store.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try !anna.client.hasLeftovers())
+    }
+
+    @Test func A26_aFileThatItsOwnerDidNotWriteIsNotWrittenAnew() async throws {
+        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
+        let home = try #require(anna.client.home as? MemoryHome)
+        var bytes = try #require(home.read(.identity))
+        let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
+        bytes[name] = 0x78
+        home.replace(.identity, with: bytes)
+        #expect(error { try anna.changePassword(to: password("new"), cost: .floor) } == .altered)
+        #expect(await failure { try await anna.setKit(try RecoveryKit()) } == .altered)
+        #expect(home.read(.identity) == bytes)
+    }
+
+    @Test func revokingThisDeviceDestroysItsHalf() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try await anna.revokeDevices([device.id])
+        #expect(anna.home[.deviceHalf] == nil)
+    }
+}
