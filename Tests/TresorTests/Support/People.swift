@@ -48,6 +48,11 @@ extension World {
 
 extension Session {
     /// All of the home but the evidence, to show that nothing changed.
+    /// The home without the note of what an interrupted change must still take away, which is written before the change.
+    nonisolated var homeBesidesLeftovers: [HomeObject: [UInt8]] {
+        home.filter { $0.key != .leftovers }
+    }
+
     nonisolated var home: [HomeObject: [UInt8]] {
         ((client.home as? MemoryHome)?.contents ?? [:]).filter { if case .evidence = $0.key { false } else { true } }
     }
