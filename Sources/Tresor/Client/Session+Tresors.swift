@@ -59,7 +59,11 @@ extension Session {
         if state.head.sequence == entry.sequence {
             for wrap in wraps {
                 let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
-                guard kept.contains(wrap.bytes) else { throw .store(.notStored) }
+                if kept.contains(wrap.bytes) { continue }
+                // Somebody else's later act may have taken the wrap away again.
+                let later = try await client.state(of: entry.tresor)
+                guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
+                return later
             }
         }
         if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
