@@ -42,7 +42,8 @@ extension DirectoryHome {
             for name in try Self.names(in: directory) {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
-                let isSecret = (directory == data && name == "identity") || (directory == state && name == "device-half")
+                let isSecret =
+                    (directory == data && name == "identity") || (directory == state && name == "device-half")
                 found += Self.exposure(of: path, status, isDirectory: false, isSecret: isSecret)
             }
         }

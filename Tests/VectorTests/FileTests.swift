@@ -58,8 +58,12 @@ import Tresor
     }
 
     /// Whatever binary object is read: turn a bit, and the test fails.
-    @Test(arguments: ["tc1", "identity", "slots", "log", "epoch", "wrap", "file"]) func everyTurnedBitIsNoticed(_ name: String) throws {
-        let objects: Set = ["sealed", "chain", "entry", "wrap", "file", "sealed name", "keys", "TK", "K", "tresor", "pk"]
+    @Test(arguments: ["tc1", "identity", "slots", "log", "epoch", "wrap", "file"]) func everyTurnedBitIsNoticed(
+        _ name: String
+    ) throws {
+        let objects: Set = [
+            "sealed", "chain", "entry", "wrap", "file", "sealed name", "keys", "TK", "K", "tresor", "pk",
+        ]
         let bytes = Array(try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(name).json")))
         for test in try VectorSuite(bytes).cases where test.error == nil && test.operation != "foldCrowd" {
             for key in test.input.names where objects.contains(key) {

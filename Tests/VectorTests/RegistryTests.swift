@@ -15,9 +15,12 @@ import Tresor
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             return "\(cells[0].dropFirst().dropLast()) \(cells[1])"
         }
-        let vectors = try Repository.tests("labels").filter { $0["operation"] as? String == "label" && $0["error"] == nil }.map {
+        let vectors = try Repository.tests("labels").filter {
+            $0["operation"] as? String == "label" && $0["error"] == nil
+        }.map {
             let input = $0["in"] as? [String: String] ?? [:]
-            return ["label", "use"].map { String(decoding: Hex.bytes(input[$0] ?? "") ?? [], as: UTF8.self) }.joined(separator: " ")
+            return ["label", "use"].map { String(decoding: Hex.bytes(input[$0] ?? "") ?? [], as: UTF8.self) }.joined(
+                separator: " ")
         }
         #expect(Set(code) == Set(specification))
         #expect(code.count == specification.count)
@@ -52,7 +55,8 @@ import Tresor
             try Repository.tests("text").filter { $0["operation"] as? String == "exitCode" && $0["error"] == nil }
                 .compactMap { ($0["in"] as? [String: String])?["error"].flatMap(Hex.bytes) })
         let errors: [TresorError] = [
-            .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting, .store(.other),
+            .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting,
+            .store(.other),
             .unsupported, .usage, .interrupted,
         ]
         for error in errors {
@@ -61,7 +65,9 @@ import Tresor
         }
         #expect(named.count == errors.count)
         let thrown = Set(try Repository.allTests().compactMap { $0["error"] as? String })
-        for error in ["altered", "unsupported", "no_access", "forked", "unverified", "usage", "wrong_password", "not_found"] {
+        for error in [
+            "altered", "unsupported", "no_access", "forked", "unverified", "usage", "wrong_password", "not_found",
+        ] {
             #expect(thrown.contains(error), "\(error)")
         }
     }

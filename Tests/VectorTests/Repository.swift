@@ -20,7 +20,8 @@ enum Repository {
 
     /// Every vector file with groups.
     static let files = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "accumulated", "labels",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "accumulated",
+        "labels",
     ]
 
     static func tests(_ name: String) throws -> [[String: Any]] {

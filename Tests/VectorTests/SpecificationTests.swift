@@ -7,10 +7,12 @@ import Tresor
 /// The worked example of SPEC.md is that of the vectors.
 @Suite struct SpecificationTests {
     @Test func appendixEqualsVectors() throws {
-        let lines = try Repository.text("SPEC.md").split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = try Repository.text("SPEC.md").split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
         var count = 0
         for (index, line) in lines.enumerated() where line == "```hex" {
-            let name = lines[index - 2].trimmingCharacters(in: CharacterSet(charactersIn: "`")).split(separator: " ", maxSplits: 2)
+            let name = lines[index - 2].trimmingCharacters(in: CharacterSet(charactersIn: "`")).split(
+                separator: " ", maxSplits: 2)
             let end = try #require(lines[(index + 1)...].firstIndex(of: "```"))
             let found = lines[(index + 1)..<end].joined()
             let id = try #require(Int(name[1]))

@@ -7,6 +7,7 @@ import TresorCrypto
 /// The target is chosen by `TRESOR_FUZZ_TARGET`; with `TRESOR_FUZZ_SEEDS` a corpus is written there instead.
 private let target = ProcessInfo.processInfo.environment["TRESOR_FUZZ_TARGET"].flatMap(Target.init)
 
+/// Gives one input to the chosen target. A `TresorError` is an answer; anything else is a finding.
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: size))
@@ -20,6 +21,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     return 0
 }
 
+/// Lists the targets, writes a corpus of seeds or runs the fuzzer, which then reads its own arguments.
 @c(TresorFuzz_main)
 public func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt {
     guard let target else {

@@ -39,7 +39,8 @@ struct Samples: @unchecked Sendable {
         guard let first = log.keys[1], let newest = log.keys[log.state.epoch] else { throw TresorError.failed(.other) }
         wraps = try [
             Wrap(first, of: state.tresor, for: house.chain.newest, user: house.user, history: .all).bytes,
-            Wrap(newest, of: state.tresor, for: renewed.chain.newest, user: renewed.user, history: .from(epoch: 2)).bytes,
+            Wrap(newest, of: state.tresor, for: renewed.chain.newest, user: renewed.user, history: .from(epoch: 2))
+                .bytes,
         ]
         let contents: [[UInt8]] = [[], Array("{\"activities\": []}".utf8)]
         let sealed = try contents.map { content in

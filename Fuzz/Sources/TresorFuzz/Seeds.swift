@@ -28,7 +28,9 @@ enum Seeds {
         case .kit: return [samples.kit, samples.kit.map { $0 == 0x20 ? 0x0a : $0 }]
         case .name: return ["interventions", "Zoe\u{308}", "дом", "-x", "a\u{202e}b"].map { Array($0.utf8) }
         case .password:
-            return ["correct horse", "Zoe\u{308} \u{3000}", "\u{1100}\u{1161}\u{11a8}", "a\u{323}\u{307}"].map { Array($0.utf8) }
+            return ["correct horse", "Zoe\u{308} \u{3000}", "\u{1100}\u{1161}\u{11a8}", "a\u{323}\u{307}"].map {
+                Array($0.utf8)
+            }
         case .home:
             var heads = ByteEncoder()
             heads.preamble(.heads)

@@ -40,7 +40,8 @@ struct CardCommand: SurfaceCommand {
                 try await workplace.client.publishCard()
             } catch {
                 guard error == .unverified else { throw CommandFailure(error) }
-                throw CommandFailure(error, "somebody else has a card under \(Shown.name(chain.handle.bytes)) in this store")
+                throw CommandFailure(
+                    error, "somebody else has a card under \(Shown.name(chain.handle.bytes)) in this store")
             }
             workplace.output.say("the card of \(Shown.name(chain.handle.bytes)) is in the store")
         }
@@ -79,7 +80,11 @@ struct CardCommand: SurfaceCommand {
                 "card": .text(chain.armoured),
             ])
         } else if file == nil {
-            if number { try workplace.output.line(grouped) } else { try workplace.output.line(String(decoding: chain.armoured.dropLast(), as: UTF8.self)) }
+            if number {
+                try workplace.output.line(grouped)
+            } else {
+                try workplace.output.line(String(decoding: chain.armoured.dropLast(), as: UTF8.self))
+            }
         }
     }
 }

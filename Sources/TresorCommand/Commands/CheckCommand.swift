@@ -98,7 +98,8 @@ struct CheckCommand: SurfaceCommand {
         workplace.output.say(count == 1 ? "1 entry was given back" : "\(count) entries were given back")
         guard options.json else { return }
         try workplace.output.object([
-            "type": "finding", "level": "ok", "subject": .string(ids[0].description), "put_back": .unsigned(UInt64(count)),
+            "type": "finding", "level": "ok", "subject": .string(ids[0].description),
+            "put_back": .unsigned(UInt64(count)),
         ])
     }
 
@@ -115,13 +116,16 @@ struct CheckCommand: SurfaceCommand {
         for id in ids.isEmpty ? known : ids {
             guard let state = try? await workplace.client.state(of: id) else { continue }
             if state.contains(head) {
-                return try report.add("ok", String(id.description.prefix(10)), "the head \(sequence) lies on this log", nil)
+                return try report.add(
+                    "ok", String(id.description.prefix(10)), "the head \(sequence) lies on this log", nil)
             }
             if !ids.isEmpty {
                 let isNewer = sequence > state.head.sequence
                 return try report.add(
                     "bad", String(id.description.prefix(10)),
-                    isNewer ? "the head \(sequence) is newer than what the store shows here" : "the head \(sequence) is of another history",
+                    isNewer
+                        ? "the head \(sequence) is newer than what the store shows here"
+                        : "the head \(sequence) is of another history",
                     .forked)
             }
         }
@@ -141,7 +145,8 @@ struct CheckCommand: SurfaceCommand {
                 let state = try await workplace.state(of: file.header.tresor)
                 let isOn = state.contains(head)
                 return try report.add(
-                    isOn ? "ok" : "bad", subject, isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
+                    isOn ? "ok" : "bad", subject,
+                    isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
                     isOn ? nil : .forked)
             }
             let opened = try await session.open(file)

@@ -25,7 +25,8 @@ struct CreateCommand: SurfaceCommand {
             state = try await session.create(tresorName)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
-            throw CommandFailure.usage("a tresor of yours is called \(Shown.name(name)) already", hints: ["tresor list"])
+            throw CommandFailure.usage(
+                "a tresor of yours is called \(Shown.name(name)) already", hints: ["tresor list"])
         }
         guard options.json else {
             try workplace.output.line(state.tresor.description)

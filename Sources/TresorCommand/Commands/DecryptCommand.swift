@@ -19,7 +19,9 @@ struct DecryptCommand: SurfaceCommand {
             examples: ["tresor decrypt plan.tresor", "tresor decrypt --from anna -C out *.tresor"])
     }
 
-    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("The tresor it must be in.", valueName: "T"))
+    @Option(
+        name: [.customShort("t"), .customLong("tresor")],
+        help: ArgumentHelp("The tresor it must be in.", valueName: "T"))
     var tresor: String?
 
     @Option(help: ArgumentHelp("The record name it must have.", valueName: "NAME"))
@@ -51,7 +53,9 @@ struct DecryptCommand: SurfaceCommand {
     static let standardOutputLimit = 64 << 20
 
     func perform() async throws {
-        guard record == nil || !anyRecord else { throw CommandFailure.usage("--record and --any-record cannot both be given") }
+        guard record == nil || !anyRecord else {
+            throw CommandFailure.usage("--record and --any-record cannot both be given")
+        }
         let plan = try OutputPlan(
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
         let workplace = try await Workplace.open(options)

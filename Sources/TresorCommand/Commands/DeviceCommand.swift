@@ -32,7 +32,9 @@ struct DeviceCommand: SurfaceCommand {
             guard words.count <= 1 else { throw CommandFailure.usage("device list takes no ID") }
             try await list()
         case "revoke":
-            guard words.count > 1 else { throw CommandFailure.usage("name the devices to end", hints: ["tresor device list"]) }
+            guard words.count > 1 else {
+                throw CommandFailure.usage("name the devices to end", hints: ["tresor device list"])
+            }
             try await revoke(Array(words.dropFirst()))
         case "add": throw CommandFailure(.unsupported, "\"device add\" is a word of a later stage")
         default: throw CommandFailure.usage("device takes list or revoke", hints: ["tresor help device"])
@@ -73,7 +75,9 @@ struct DeviceCommand: SurfaceCommand {
         workplace.output.explain(
             "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
         workplace.output.explain("if you fear both: tresor rotate --identity")
-        let names = devices.filter { chosen.contains($0.id) }.map { "\($0.id.description.prefix(10)) \(Shown.quoted($0.name.bytes))" }
+        let names = devices.filter { chosen.contains($0.id) }.map {
+            "\($0.id.description.prefix(10)) \(Shown.quoted($0.name.bytes))"
+        }
         try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)
         try await Interrupts.atomically { try await session.revokeDevices(chosen) }
         for id in chosen {

@@ -13,7 +13,10 @@ struct EncryptCommand: SurfaceCommand {
                 INPUT.tresor beside each, or in DIR. -a makes text.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy],
-            examples: ["tresor encrypt -t interventions plan.json > plan.tresor", "tresor encrypt -t interventions -C out *.json"])
+            examples: [
+                "tresor encrypt -t interventions plan.json > plan.tresor",
+                "tresor encrypt -t interventions -C out *.json",
+            ])
     }
 
     @OptionGroup var tresor: TresorOption
@@ -62,8 +65,11 @@ struct EncryptCommand: SurfaceCommand {
 
     /// Before a password is asked for.
     private func refuseTerminal(_ plan: OutputPlan) throws {
-        guard !a, case .standardOutput(isForced: false) = plan.steps[0].target, Channel.output.isTerminal else { return }
-        throw CommandFailure.usage("a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
+        guard !a, case .standardOutput(isForced: false) = plan.steps[0].target, Channel.output.isTerminal else {
+            return
+        }
+        throw CommandFailure.usage(
+            "a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
     }
 
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: Workplace) async throws {
@@ -73,7 +79,8 @@ struct EncryptCommand: SurfaceCommand {
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
-                .noAccess, "you are no longer in \(title) of \(owner)", hints: [workplace.askToShare(summary, with: session)])
+                .noAccess, "you are no longer in \(title) of \(owner)",
+                hints: [workplace.askToShare(summary, with: session)])
         }
         guard me.role != .reader else {
             throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
@@ -118,9 +125,12 @@ struct EncryptCommand: SurfaceCommand {
         do {
             return try Name(text: text)
         } catch {
-            guard record == nil else { throw CommandFailure.usage("a record's name has at most 256 bytes and no control characters") }
+            guard record == nil else {
+                throw CommandFailure.usage("a record's name has at most 256 bytes and no control characters")
+            }
             throw CommandFailure(
-                .usage, "\(input.shownName) cannot be a record's name", hints: ["tresor … --record NAME"], file: input.path)
+                .usage, "\(input.shownName) cannot be a record's name", hints: ["tresor … --record NAME"],
+                file: input.path)
         }
     }
 

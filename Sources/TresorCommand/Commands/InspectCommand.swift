@@ -8,7 +8,8 @@ struct InspectCommand: SurfaceCommand {
         CommandPage(
             name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file or a card.",
             usage: "tresor inspect [INPUT…]",
-            discussion: "Needs no keys. What a sealed file's header says is a claim: it is not proved.", classes: [.local],
+            discussion: "Needs no keys. What a sealed file's header says is a claim: it is not proved.",
+            classes: [.local],
             examples: ["tresor inspect plan.tresor"])
     }
 
@@ -43,7 +44,8 @@ struct InspectCommand: SurfaceCommand {
         do {
             file = try SealedFile(bytes)
         } catch {
-            throw CommandFailure(error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
+            throw CommandFailure(
+                error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
         }
         try show(file, count: bytes.count, input, workplace)
     }
@@ -75,7 +77,8 @@ struct InspectCommand: SurfaceCommand {
         guard options.json else {
             return try lines(
                 [
-                    ("card", "\(input.shownName) of \(Shown.name(chain.handle.bytes))"), ("user", chain.user.description),
+                    ("card", "\(input.shownName) of \(Shown.name(chain.handle.bytes))"),
+                    ("user", chain.user.description),
                     ("number", number), ("generation", String(chain.newest.generation)),
                     ("made", Timestamp(seconds: chain.newest.time).dateAndMinute),
                     ("signs with", Base32.text(chain.newest.signingKey.bytes)),

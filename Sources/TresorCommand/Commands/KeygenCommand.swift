@@ -63,7 +63,8 @@ struct KeygenCommand: SurfaceCommand {
     /// A handle proves nothing, but a second card under it would only confuse.
     private func checkFree(_ handle: Name, in workplace: Workplace) async throws {
         guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
-        throw CommandFailure(.usage, "there is a card of \(Shown.name(name)) in this store already; choose another handle")
+        throw CommandFailure(
+            .usage, "there is a card of \(Shown.name(name)) in this store already; choose another handle")
     }
 
     private func publish(_ session: Session, _ workplace: Workplace) async throws {
@@ -104,7 +105,8 @@ struct KeygenCommand: SurfaceCommand {
     static func makePassword(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
         do {
             let password = try GeneratedPassword.make()
-            try terminal.show("tresor: the password is \"", secret: password, "\"; write it down, it is not shown again\n")
+            try terminal.show(
+                "tresor: the password is \"", secret: password, "\"; write it down, it is not shown again\n")
             return password
         } catch {
             throw CommandFailure(error)

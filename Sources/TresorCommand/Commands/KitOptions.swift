@@ -97,6 +97,7 @@ struct KitOptions: ParsableArguments, Sendable {
         let end = Array("\n".utf8)
         try file.write(end.span)
         try file.commit()
-        workplace.output.say("the recovery kit is in \(Shown.quoted(kit)); print it and keep it apart from this machine")
+        workplace.output.say(
+            "the recovery kit is in \(Shown.quoted(kit)); print it and keep it apart from this machine")
     }
 }

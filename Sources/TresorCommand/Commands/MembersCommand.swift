@@ -36,7 +36,8 @@ struct MembersCommand: SurfaceCommand {
             let by = admission.by == user ? "-" : workplace.handle(of: admission.by, in: state)
             let verified = try verified(user, admission, in: state, workplace)
             table.add(
-                workplace.handle(of: user, in: state), role.description, Timestamp(seconds: admission.time).date, by, verified)
+                workplace.handle(of: user, in: state), role.description, Timestamp(seconds: admission.time).date, by,
+                verified)
             people.append(object(user, role, admission, verified, in: state))
         }
         if options.json {
@@ -53,7 +54,8 @@ struct MembersCommand: SurfaceCommand {
     /// Somebody whose handle is known as another person's is named after the list.
     private func reportChanged(_ users: [UserID], in state: State, _ workplace: Workplace) throws {
         for user in users {
-            guard let chain = state.chain(of: user), case .changed(let pinned) = try workplace.client.trust(in: chain) else {
+            guard let chain = state.chain(of: user), case .changed(let pinned) = try workplace.client.trust(in: chain)
+            else {
                 continue
             }
             throw CommandFailure(
@@ -78,7 +80,9 @@ struct MembersCommand: SurfaceCommand {
             "let_in_by": .string(admission.by.description), "verified": .string(verified),
         ]
         if let notAfter = admission.notAfter { object["until"] = .time(notAfter) }
-        if let member = state.members[user], case .from(let epoch) = member.history { object["from_key"] = .unsigned(epoch) }
+        if let member = state.members[user], case .from(let epoch) = member.history {
+            object["from_key"] = .unsigned(epoch)
+        }
         return .object(object)
     }
 
@@ -120,7 +124,9 @@ struct MembersCommand: SurfaceCommand {
 
 /// `-t T`.
 struct TresorOption: ParsableArguments, Sendable {
-    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
+    @Option(
+        name: [.customShort("t"), .customLong("tresor")],
+        help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
     var tresor: String
 
     /// The id; the identity is opened only when T is none.

@@ -58,14 +58,17 @@ struct RecoverCommand: SurfaceCommand {
         let recoveryKit = try Self.kit(typed)
         let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
         let password = try Workplace.prepared(
-            try workplace.invocation.passwords.new(for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
+            try workplace.invocation.passwords.new(
+                for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
         let session: Session
         let fromStore: Bool
         do {
-            (session, fromStore) = try await workplace.client.recover(kit: recoveryKit, newPassword: password, cost: cost)
+            (session, fromStore) = try await workplace.client.recover(
+                kit: recoveryKit, newPassword: password, cost: cost)
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
-            throw CommandFailure(error, "the kit opens nothing here", hints: ["tresor … --store FILE", "tresor … --home DIR"])
+            throw CommandFailure(
+                error, "the kit opens nothing here", hints: ["tresor … --store FILE", "tresor … --home DIR"])
         }
         let places = workplace.invocation.places
         if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }

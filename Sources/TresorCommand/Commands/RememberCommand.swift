@@ -43,7 +43,8 @@ struct RememberCommand: SurfaceCommand {
         }
         let last = Timestamp(seconds: device.until)
         workplace.output.say(
-            "this device, \(Shown.quoted(device.name.bytes)) (\(device.id.description.prefix(10))), opens the identity until \(last.date)")
+            "this device, \(Shown.quoted(device.name.bytes)) (\(device.id.description.prefix(10))), opens the identity until \(last.date)"
+        )
         guard options.json else { return }
         try workplace.output.object(DeviceCommand.object(device, isThis: true))
     }
@@ -66,9 +67,11 @@ struct RememberCommand: SurfaceCommand {
                     .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
                     hints: ["tresor remember --accept-same-disk", "tresor … --store FILE"])
             }
-            workplace.output.say("both halves lie in \(Shown.quoted(directory)): whoever takes this disk opens the identity")
+            workplace.output.say(
+                "both halves lie in \(Shown.quoted(directory)): whoever takes this disk opens the identity")
         } else if FileIdentity.isOnSameDevice(store, places.data) {
-            workplace.output.hint("the store is on the same file system as the home; a thief of this disk has both halves")
+            workplace.output.hint(
+                "the store is on the same file system as the home; a thief of this disk has both halves")
         }
     }
 }

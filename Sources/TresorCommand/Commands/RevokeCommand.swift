@@ -11,7 +11,8 @@ struct RevokeCommand: SurfaceCommand {
                 tresor revoke -t T PERSON… [-n] [--yes]
                 tresor revoke -t T --me [-n] [--yes]
                 """,
-            discussion: "What somebody has opened or copied stays with them; nothing written from now on is theirs to read.",
+            discussion:
+                "What somebody has opened or copied stays with them; nothing written from now on is theirs to read.",
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor revoke -t interventions dr-house", "tresor revoke -t interventions --me"])
     }
@@ -38,7 +39,8 @@ struct RevokeCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign a change to \(Shown.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         let title = workplace.title(of: summary)
-        let state = dryRun || me ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
+        let state =
+            dryRun || me ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
         if me, state.departure(of: session.identity.user) != nil {
             workplace.output.say("you are out of \(title) already")
@@ -87,7 +89,8 @@ struct RevokeCommand: SurfaceCommand {
 
     private func explain(_ effect: Effect, _ state: State, _ title: String, _ workplace: Workplace) {
         guard !me else {
-            workplace.output.explain("you will read nothing of \(title) any more; what you opened or copied stays with you")
+            workplace.output.explain(
+                "you will read nothing of \(title) any more; what you opened or copied stays with you")
             return
         }
         for user in effect.dismissed {

@@ -19,7 +19,9 @@ struct RotateCommand: SurfaceCommand {
             examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])
     }
 
-    @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
+    @Option(
+        name: [.customShort("t"), .customLong("tresor")],
+        help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
     var tresor: String?
 
     @Flag(help: "New keys for myself.")
@@ -83,7 +85,8 @@ struct RotateCommand: SurfaceCommand {
     private func report(_ state: State, _ workplace: Workplace) throws {
         guard options.json else { return }
         try workplace.output.object([
-            "type": "change", "change": "rotate", "tresor": .string(state.tresor.description), "key": .unsigned(state.epoch),
+            "type": "change", "change": "rotate", "tresor": .string(state.tresor.description),
+            "key": .unsigned(state.epoch),
             "dry_run": .bool(dryRun),
         ])
     }

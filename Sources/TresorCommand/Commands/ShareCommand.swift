@@ -16,7 +16,9 @@ struct ShareCommand: SurfaceCommand {
                 a reminder, which check and every act of the owner enforce with a removal; by itself it takes no key back.
                 """,
             classes: [.identity, .write], further: [.noAccess],
-            examples: ["tresor share -t interventions dr-house", "tresor share -t interventions dr-house --from-now -n"])
+            examples: [
+                "tresor share -t interventions dr-house", "tresor share -t interventions dr-house --from-now -n",
+            ])
     }
 
     @OptionGroup var tresor: TresorOption
@@ -24,7 +26,9 @@ struct ShareCommand: SurfaceCommand {
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
     var people: [String]
 
-    @Option(help: ArgumentHelp("What they may do: reader, writer or owner; reader, or what they are, if left out.", valueName: "ROLE"))
+    @Option(
+        help: ArgumentHelp(
+            "What they may do: reader, writer or owner; reader, or what they are, if left out.", valueName: "ROLE"))
     var role: RoleArgument?
 
     @Flag(help: "They read nothing from before now; the key changes.")
@@ -99,7 +103,8 @@ struct ShareCommand: SurfaceCommand {
             let refusal = CommandFailure(
                 .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
                 hints: people.count == 1 ? ["tresor … --number \"DIGITS\"", verify] : [verify])
-            let proof = Workplace.Proof(number: number, card: card, accept: acceptUnverified || dryRun, refusal: refusal)
+            let proof = Workplace.Proof(
+                number: number, card: card, accept: acceptUnverified || dryRun, refusal: refusal)
             if try workplace.proves(person, by: proof), !dryRun { compared.append(person.chain) }
         }
         for chain in compared { try workplace.pin(chain) }
@@ -138,7 +143,8 @@ struct ShareCommand: SurfaceCommand {
                     hints: people.prefix(3).map { "tresor share -t \(Shell.word(tresor.tresor)) \(Shell.word($0))" })
             }
             throw CommandFailure.usage(
-                "\(Shown.name(people[0])) cannot have that role: the person who made the tresor stays its owner, and an owner reads everything")
+                "\(Shown.name(people[0])) cannot have that role: the person who made the tresor stays its owner, and an owner reads everything"
+            )
         }
     }
 

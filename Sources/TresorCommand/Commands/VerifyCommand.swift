@@ -13,7 +13,9 @@ struct VerifyCommand: SurfaceCommand {
                 under a handle that was verified before.
                 """,
             classes: [.store, .write],
-            examples: ["tresor verify dr-house", "tresor verify dr-house --number \"80031 26649 91275 04418 65520 37792\""])
+            examples: [
+                "tresor verify dr-house", "tresor verify dr-house --number \"80031 26649 91275 04418 65520 37792\"",
+            ])
     }
 
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
@@ -34,7 +36,9 @@ struct VerifyCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        guard number == nil || card == nil else { throw CommandFailure.usage("--number and --card cannot both be given") }
+        guard number == nil || card == nil else {
+            throw CommandFailure.usage("--number and --card cannot both be given")
+        }
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a number", hints: ["tresor … --number \"DIGITS\""])
         }

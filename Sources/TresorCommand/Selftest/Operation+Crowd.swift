@@ -23,7 +23,8 @@ extension Operation {
             for card in group { body += [1] + bigEndianBytes(UInt32(card.count)) + card }
             body += [Role.reader.rawValue] + bigEndianBytes(UInt64(0)) + [0]
             var signed = Array("tresorE1".utf8) + [1, 1] + tresor.digest.bytes + bigEndianBytes(sequence) + head.bytes
-            signed += try input.bytes("author") + bigEndianBytes(UInt32(0)) + bigEndianBytes(time) + bigEndianBytes(UInt16(2))
+            signed +=
+                try input.bytes("author") + bigEndianBytes(UInt32(0)) + bigEndianBytes(time) + bigEndianBytes(UInt16(2))
             signed += bigEndianBytes(UInt32(body.count)) + body
             let entry = signed + (try founder.sign(Label.entrySignature.message(signed)))
             try fold.apply(entry)
@@ -31,7 +32,8 @@ extension Operation {
         }
         guard let state = fold.state else { throw VectorProblem("no state") }
         return VectorFields([
-            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes, "members": bigEndianBytes(UInt64(state.members.count)),
+            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
+            "members": bigEndianBytes(UInt64(state.members.count)),
         ])
     }
 

@@ -21,7 +21,8 @@ extension Operation {
 
     static func openName(_ input: VectorFields) throws -> VectorFields {
         let opened = try Conformance.openName(
-            input.bytes("sealed name"), contentKey: input.bytes("TK"), tresor: input.tresor(), epoch: input.integer("epoch"),
+            input.bytes("sealed name"), contentKey: input.bytes("TK"), tresor: input.tresor(),
+            epoch: input.integer("epoch"),
             sequence: input.integer("sequence"))
         return VectorFields(["name": opened.name.bytes, "kind": opened.kind.bytes])
     }

@@ -53,7 +53,8 @@ extension Operation {
         let file = try IdentityFile(input.bytes("file"))
         return opened(
             try Conformance.open(
-                file, deviceHalf: input.bytes("device half"), storeHalf: input.bytes("store half"), now: input.integer("now")))
+                file, deviceHalf: input.bytes("device half"), storeHalf: input.bytes("store half"),
+                now: input.integer("now")))
     }
 
     private static func opened(_ identity: Identity) -> VectorFields {

@@ -89,7 +89,9 @@ enum Operation {
         if let author = try input.optional("expected author") {
             guard opened.author.user.digest.bytes == author else { throw TresorError.altered }
         }
-        if try input.optional("current author") == [1], opened.author.standing != .current { throw TresorError.noAccess }
+        if try input.optional("current author") == [1], opened.author.standing != .current {
+            throw TresorError.noAccess
+        }
         var hash = try BLAKE2b(outputCount: 32)
         try hash.update(opened.content.span)
         return VectorFields([
@@ -118,7 +120,8 @@ enum Operation {
             return user.digest.bytes + [member.role.rawValue] + times + member.admittedBy.digest.bytes
         }
         return VectorFields([
-            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes, "head time": bigEndianBytes(state.headTime),
+            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
+            "head time": bigEndianBytes(state.headTime),
             "epoch": bigEndianBytes(state.epoch), "rotate first": [state.rotateFirst ? 1 : 0],
         ]).with("members", members)
     }

@@ -21,7 +21,8 @@ struct PublishedVectors {
     func run(_ line: (String) throws -> Void) throws -> Selftest.Report {
         var report = Selftest.Report()
         let sets: [(String, (VectorValue) throws -> Outcome)] = [
-            ("crypto/wycheproof/ed25519_test.json", wycheproofSignatures), ("crypto/wycheproof/mlkem_768_encaps_test.json", modulus),
+            ("crypto/wycheproof/ed25519_test.json", wycheproofSignatures),
+            ("crypto/wycheproof/mlkem_768_encaps_test.json", modulus),
             ("crypto/ed25519/cctv-ed25519vectors.json", edgeCases), ("crypto/ed25519/speccheck-cases.json", specCheck),
             ("crypto/xwing/test-vectors.json", publicKeys), ("crypto/bip39/vectors.json", kits),
         ]
@@ -52,7 +53,8 @@ struct PublishedVectors {
     }
 
     private func accepts(key: String?, signature: String?, message: [UInt8]) -> Bool {
-        guard let key = key.flatMap(Hex.bytes).flatMap({ Digest($0) }), let signature = signature.flatMap(Hex.bytes) else {
+        guard let key = key.flatMap(Hex.bytes).flatMap({ Digest($0) }), let signature = signature.flatMap(Hex.bytes)
+        else {
             return false
         }
         return (try? Ed25519.verify(signature, of: message, by: key)) != nil
@@ -62,7 +64,8 @@ struct PublishedVectors {
         let results = (root["testGroups"]?.list ?? []).flatMap { group in
             (group["tests"]?.list ?? []).map { test in
                 let message = test["msg"]?.text.flatMap(Hex.bytes) ?? []
-                let isAccepted = accepts(key: group["publicKey"]?["pk"]?.text, signature: test["sig"]?.text, message: message)
+                let isAccepted = accepts(
+                    key: group["publicKey"]?["pk"]?.text, signature: test["sig"]?.text, message: message)
                 return isAccepted == (test["result"]?.text == "valid")
             }
         }
@@ -73,7 +76,8 @@ struct PublishedVectors {
     private func edgeCases(_ root: VectorValue) -> Outcome {
         let cases = root.list ?? []
         let accepted = cases.count { test in
-            accepts(key: test["key"]?.text, signature: test["sig"]?.text, message: Array((test["msg"]?.text ?? "").utf8))
+            accepts(
+                key: test["key"]?.text, signature: test["sig"]?.text, message: Array((test["msg"]?.text ?? "").utf8))
         }
         return cases.count == 914 && accepted == 43 ? Outcome(passed: 914, failed: 0) : Outcome(passed: 0, failed: 914)
     }
@@ -82,7 +86,8 @@ struct PublishedVectors {
     private func specCheck(_ root: VectorValue) -> Outcome {
         let results = (root.list ?? []).enumerated().map { index, test in
             let message = test["message"]?.text.flatMap(Hex.bytes) ?? []
-            return accepts(key: test["pub_key"]?.text, signature: test["signature"]?.text, message: message) == (index == 3)
+            return accepts(key: test["pub_key"]?.text, signature: test["signature"]?.text, message: message)
+                == (index == 3)
         }
         return count(results, expecting: 12)
     }

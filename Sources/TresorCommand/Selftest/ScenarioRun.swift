@@ -58,7 +58,8 @@ final class ScenarioRun {
         case "show": await store.show(try fields.list("log"))
         case "wrap":
             await store.put(
-                try fields.optional("wrap"), user: UserID(try fields.digest("user")), epoch: try fields.integer("epoch"))
+                try fields.optional("wrap"), user: UserID(try fields.digest("user")), epoch: try fields.integer("epoch")
+            )
         case "open": try await open(step, fields)
         case "identity":
             let index = try player(step["name"])
@@ -82,12 +83,15 @@ final class ScenarioRun {
 
     private func append(_ step: VectorValue, _ fields: VectorFields) async throws {
         let entry = try fields.bytes("entry")
-        guard entry.count > 82, let previous = Digest(entry[50..<82]) else { throw VectorProblem("an entry that is too short") }
+        guard entry.count > 82, let previous = Digest(entry[50..<82]) else {
+            throw VectorProblem("an entry that is too short")
+        }
         let sequence = entry[42..<50].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let wraps = try (step["wraps"]?.list ?? []).map { wrap in
             let fields = VectorFields(wrap.members ?? [:])
             return StoredWrap(
-                user: UserID(try fields.digest("user")), epoch: try fields.integer("epoch"), bytes: try fields.bytes("wrap"))
+                user: UserID(try fields.digest("user")), epoch: try fields.integer("epoch"),
+                bytes: try fields.bytes("wrap"))
         }
         let removing = try fields.list("removes").compactMap { Digest($0).map { UserID($0) } }
         let outcome = try await store.append(
@@ -123,7 +127,9 @@ final class ScenarioRun {
     }
 
     private func look(_ step: VectorValue) async throws {
-        guard let views = step["views"]?.members, views.count == players.count else { throw VectorProblem("views are missing") }
+        guard let views = step["views"]?.members, views.count == players.count else {
+            throw VectorProblem("views are missing")
+        }
         for player in players {
             let found = await view(player)
             guard let expected = views[player.name]?.members else { throw VectorProblem("a view is missing") }

@@ -41,7 +41,8 @@ actor ScriptedStore: Store {
         guard head == previous else { return .conflict }
         return append(
             LogChange(
-                tresor: tresor, sequence: sequence, previous: log.last, entry: entry, putting: putting, removingWrapsOf: removing))
+                tresor: tresor, sequence: sequence, previous: log.last, entry: entry, putting: putting,
+                removingWrapsOf: removing))
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) -> [[UInt8]] {

@@ -26,7 +26,8 @@ struct Selftest {
 
     /// The order in which files are run: that of SPEC.
     static let order = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "scenario", "testkit",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "scenario",
+        "testkit",
         "accumulated", "labels",
     ]
 
@@ -41,7 +42,9 @@ struct Selftest {
     /// `vectors/` beside the program, or in the current directory.
     private static func found() -> String? {
         let beside = CommandLine.arguments.first.map { program in
-            program.contains("/") ? program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/vectors" : "vectors"
+            program.contains("/")
+                ? program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+                    + "/vectors" : "vectors"
         }
         return [beside, "vectors"].compactMap { $0 }.first { access($0 + "/index.json", R_OK) == 0 }
     }
@@ -106,7 +109,9 @@ struct Selftest {
         var problems: [String] = []
         do throws(VectorProblem) {
             let bytes: [UInt8]
-            do throws(CommandFailure) { bytes = try read(directory + "/" + file.name) } catch { throw VectorProblem("cannot be read") }
+            do throws(CommandFailure) { bytes = try read(directory + "/" + file.name) } catch {
+                throw VectorProblem("cannot be read")
+            }
             for problem in try await VectorFile.results(file.name, bytes) {
                 if let problem {
                     report.failed += 1

@@ -81,7 +81,8 @@ struct FileOpener {
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return CommandFailure(
-            error, "\(input.shownName) is not yours to read, or its author was not allowed to write it", file: input.path)
+            error, "\(input.shownName) is not yours to read, or its author was not allowed to write it",
+            file: input.path)
     }
 
     private func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
@@ -90,7 +91,8 @@ struct FileOpener {
             CommandFailure(
                 error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path)
         case .unsupported:
-            CommandFailure(error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
+            CommandFailure(
+                error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
         default: CommandFailure(error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
         }
     }
@@ -123,7 +125,8 @@ struct FileOpener {
         let author = opened.author
         let verified = try verification(of: author.user, in: state)
         if json { return .object(object(opened, input, output, verified)) }
-        var text = "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
+        var text =
+            "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
         if case .former(let former) = author.standing { text += " (\(Self.words(former)))" }

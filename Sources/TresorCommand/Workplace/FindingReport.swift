@@ -31,7 +31,8 @@ struct FindingReport {
     mutating func add(_ level: String, _ subject: String, _ text: String, _ error: TresorError?) throws {
         if let error { errors.append(error) }
         guard workplace.output.isJSON else {
-            return try workplace.output.line("\(level)\(String(repeating: " ", count: 5 - level.count))\(subject)  \(text)")
+            return try workplace.output.line(
+                "\(level)\(String(repeating: " ", count: 5 - level.count))\(subject)  \(text)")
         }
         var object: JSONObject = [
             "type": "finding", "level": .string(level), "subject": .string(subject), "text": .string(text),
@@ -71,7 +72,8 @@ struct FindingReport {
         case .withoutStoreHalf: "the store has no half for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
-        case .notPublished: "the store does not have the newest card: tresor card --publish, after a renewal tresor rotate --identity"
+        case .notPublished:
+            "the store does not have the newest card: tresor card --publish, after a renewal tresor rotate --identity"
         case .interrupted: "a change of the ways in was interrupted: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: evidence)))"

@@ -95,11 +95,13 @@ extension Workplace {
         let name = Shown.name(chain.handle.bytes)
         if let typed = proof.number {
             guard try number(typed) == chain.number() else {
-                throw CommandFailure(.unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
+                throw CommandFailure(
+                    .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
             }
         } else if let card = proof.card {
             guard try readCard(card) == chain else {
-                throw CommandFailure(.unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
+                throw CommandFailure(
+                    .unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
             }
         } else {
             if person.trust.isVerified, !replacing { return false }
@@ -139,7 +141,9 @@ extension Workplace {
     private func broughtByHand(_ card: String, for text: String) throws -> Candidate? {
         guard card != "-" else { return nil }
         let chain = try readCard(card)
-        guard (try? Name(typed: text)) == chain.handle || Base32.matches(text, chain.user.digest.bytes) else { return nil }
+        guard (try? Name(typed: text)) == chain.handle || Base32.matches(text, chain.user.digest.bytes) else {
+            return nil
+        }
         return Candidate(chain: chain, trust: try client.trust(in: chain))
     }
 

@@ -28,7 +28,8 @@ extension Workplace {
     func tresor(id text: String) throws -> TresorID? {
         let known = try client.knownTresors().filter { Base32.matches(text, $0.digest.bytes) }
         if known.count == 1 { return known[0] }
-        guard known.isEmpty, text.utf8.count == 52, let bytes = Base32.prefixBytes(text), let digest = Digest(bytes) else {
+        guard known.isEmpty, text.utf8.count == 52, let bytes = Base32.prefixBytes(text), let digest = Digest(bytes)
+        else {
             return nil
         }
         return TresorID(digest)

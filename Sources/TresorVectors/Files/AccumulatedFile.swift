@@ -4,14 +4,16 @@ import TresorCrypto
 
 extension VectorFile {
     static func accumulated() -> VectorFile {
-        let file = VectorFile("accumulated", section: "6", purpose: "random cases of each construction, reduced to one hash")
+        let file = VectorFile(
+            "accumulated", section: "6", purpose: "random cases of each construction, reduced to one hash")
         file.group("accumulate")
         for construction in ["seal", "derive", "hash", "padding", "armour", "id", "number", "words", "sign"] {
             let count = 10_000
             var sum = zeros(32)
             for number in 0..<count { sum = blake2b(32, sum + result(construction, number)) }
             file.valid(
-                "\(count) cases of \(construction)", in: ["construction": ascii(construction), "count": u64(UInt64(count))],
+                "\(count) cases of \(construction)",
+                in: ["construction": ascii(construction), "count": u64(UInt64(count))],
                 out: ["hash": sum])
         }
         return file

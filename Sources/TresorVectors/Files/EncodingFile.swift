@@ -4,7 +4,9 @@ import TresorCrypto
 
 extension VectorFile {
     static func encoding() -> VectorFile {
-        let file = VectorFile("encoding", section: "4", purpose: "every object that is read: the one form, and what is not it; armour; ids; evidence")
+        let file = VectorFile(
+            "encoding", section: "4",
+            purpose: "every object that is read: the one form, and what is not it; armour; ids; evidence")
         file.addObjects()
         file.addEvidence()
         file.addArmour()
@@ -22,21 +24,32 @@ extension VectorFile {
             preamble("tresorP1") + join(people.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
         }
         let objects: [(String, String, Bytes)] = [
-            ("tresorC1", "a chain", Cast.gwenRenewed.chain), ("tresorE1", "an entry", log.entries[2]), ("tresorW1", "a wrap", wrap),
+            ("tresorC1", "a chain", Cast.gwenRenewed.chain), ("tresorE1", "an entry", log.entries[2]),
+            ("tresorW1", "a wrap", wrap),
             ("tresorF1", "a sealed file", file), ("tresorP1", "two pins", pins([Cast.bert, Cast.gwen])),
             ("tresorH1", "two heads", preamble("tresorH1") + join(heads.map { join($0, u64(7), draw()("hash", 32)) })),
-            ("tresorL1", "a kept log", log.kept), ("tresorD1", "a device half", join(preamble("tresorD1"), Cast.anna.user, draw()("device", 16), draw()("half", 32))),
+            ("tresorL1", "a kept log", log.kept),
+            (
+                "tresorD1", "a device half",
+                join(preamble("tresorD1"), Cast.anna.user, draw()("device", 16), draw()("half", 32))
+            ),
         ]
         for (magic, comment, object) in objects {
             let base = valid(comment, in: ["magic": ascii(magic), "object": object], out: ["object": object])
             func refuse(_ comment: String, _ flag: String, _ error: String, _ object: Bytes) {
                 invalid(comment, flag, error, base: base, in: ["object": object])
             }
-            refuse("another release", "WrongMagic", magic == "tresorD1" ? "unsupported" : "unsupported", object.replacing(at: 7, with: [0x39]))
+            refuse(
+                "another release", "WrongMagic", magic == "tresorD1" ? "unsupported" : "unsupported",
+                object.replacing(at: 7, with: [0x39]))
             refuse("no object of ours", "WrongMagic", "altered", object.replacing(at: 0, with: [0x54]))
             refuse("suite 2", "WrongSuite", "unsupported", object.replacing(at: magic == "tresorW1" ? 8 : 9, with: [2]))
-            if magic != "tresorW1" { refuse("version 2", "WrongVersion", "unsupported", object.replacing(at: 8, with: [2])) }
-            refuse("the first 9 bytes", "Truncated", magic == "tresorW1" || magic != "tresorD1" ? "altered" : "altered", Bytes(object.prefix(9)))
+            if magic != "tresorW1" {
+                refuse("version 2", "WrongVersion", "unsupported", object.replacing(at: 8, with: [2]))
+            }
+            refuse(
+                "the first 9 bytes", "Truncated", magic == "tresorW1" || magic != "tresorD1" ? "altered" : "altered",
+                Bytes(object.prefix(9)))
             refuse("nothing", "Truncated", "altered", [])
             if magic != "tresorF1" {
                 refuse("a byte is missing", "Truncated", "altered", Bytes(object.dropLast()))
@@ -48,29 +61,55 @@ extension VectorFile {
 
     private func addHomeObjects(_ heads: [Bytes]) {
         let row = { (tresor: Bytes) in join(tresor, u64(7), zeros(32)) }
-        let base = valid("no heads", ["EdgeCase"], in: ["magic": ascii("tresorH1"), "object": preamble("tresorH1")], out: ["object": preamble("tresorH1")])
-        valid("no pins", ["EdgeCase"], in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1")], out: ["object": preamble("tresorP1")])
-        valid("an empty log", ["EdgeCase"], in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1")], out: ["object": preamble("tresorL1")])
-        invalid("heads that fall", "NonCanonical", "altered", base: base, in: ["object": preamble("tresorH1") + row(heads[1]) + row(heads[0])])
-        invalid("one tresor twice", "NonCanonical", "altered", base: base, in: ["object": preamble("tresorH1") + row(heads[0]) + row(heads[0])])
-        invalid("an entry of no bytes", "LengthOverflow", "altered", in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32(0)])
-        invalid("an entry longer than 1 MiB", "Oversize", "altered", in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32((1 << 20) + 1)])
-        invalid("an entry of 2^32 − 1 bytes", "LengthOverflow", "altered", in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + [255, 255, 255, 255]])
+        let base = valid(
+            "no heads", ["EdgeCase"], in: ["magic": ascii("tresorH1"), "object": preamble("tresorH1")],
+            out: ["object": preamble("tresorH1")])
+        valid(
+            "no pins", ["EdgeCase"], in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1")],
+            out: ["object": preamble("tresorP1")])
+        valid(
+            "an empty log", ["EdgeCase"], in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1")],
+            out: ["object": preamble("tresorL1")])
+        invalid(
+            "heads that fall", "NonCanonical", "altered", base: base,
+            in: ["object": preamble("tresorH1") + row(heads[1]) + row(heads[0])])
+        invalid(
+            "one tresor twice", "NonCanonical", "altered", base: base,
+            in: ["object": preamble("tresorH1") + row(heads[0]) + row(heads[0])])
+        invalid(
+            "an entry of no bytes", "LengthOverflow", "altered",
+            in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32(0)])
+        invalid(
+            "an entry longer than 1 MiB", "Oversize", "altered",
+            in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32((1 << 20) + 1)])
+        invalid(
+            "an entry of 2^32 − 1 bytes", "LengthOverflow", "altered",
+            in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + [255, 255, 255, 255]])
         let pin = join(u64(1_767_300_000), [2], prefixed(Cast.bert.chain))
-        invalid("a pin that is replaced by 2", "NonCanonical", "altered", in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + pin])
+        invalid(
+            "a pin that is replaced by 2", "NonCanonical", "altered",
+            in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + pin])
         let late = join(u64(253_402_300_800), [0], prefixed(Cast.bert.chain))
-        invalid("a pin of the year 10 000", "Oversize", "altered", in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + late])
+        invalid(
+            "a pin of the year 10 000", "Oversize", "altered",
+            in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + late])
     }
 
     private func addEvidence() {
         group("evidence")
         let log = Cast.fullLog()
         for (comment, verified, shown) in [
-            ("two entries of one number", log.entries[4], log.entries[5]), ("a shorter log", log.entries[4], log.entries[3]), ("an empty store, and no kept entry", [], []),
+            ("two entries of one number", log.entries[4], log.entries[5]),
+            ("a shorter log", log.entries[4], log.entries[3]), ("an empty store, and no kept entry", [], []),
         ] {
-            let evidence = join(preamble("tresorV1"), log.tresor, u64(4), log.head(at: 4).1, prefixed(verified), prefixed(shown))
+            let evidence = join(
+                preamble("tresorV1"), log.tresor, u64(4), log.head(at: 4).1, prefixed(verified), prefixed(shown))
             valid(
-                comment, in: ["tresor": log.tresor, "sequence": u64(4), "hash": log.head(at: 4).1, "verified": verified, "shown": shown],
+                comment,
+                in: [
+                    "tresor": log.tresor, "sequence": u64(4), "hash": log.head(at: 4).1, "verified": verified,
+                    "shown": shown,
+                ],
                 out: ["evidence": evidence, "evidence hash": hash("tresor/v1/evidence-hash", evidence)])
         }
     }
@@ -83,10 +122,13 @@ extension VectorFile {
             bases.append(
                 valid(
                     "\(count) bytes", [count == 0 || count % 48 == 0 ? "EdgeCase" : "Normal"],
-                    in: ["kind": ascii("TRESOR CARD"), "text": Armoured.text(bytes, kind: "TRESOR CARD")], out: ["bytes": bytes]))
+                    in: ["kind": ascii("TRESOR CARD"), "text": Armoured.text(bytes, kind: "TRESOR CARD")],
+                    out: ["bytes": bytes]))
         }
         let bytes = draw()("bytes", 100)
-        let base = valid("CRLF everywhere", ["EdgeCase"], in: ["kind": ascii("TRESOR FILE"), "text": Armoured.text(bytes, eol: "\r\n")], out: ["bytes": bytes])
+        let base = valid(
+            "CRLF everywhere", ["EdgeCase"],
+            in: ["kind": ascii("TRESOR FILE"), "text": Armoured.text(bytes, eol: "\r\n")], out: ["bytes": bytes])
         let text = String(decoding: Armoured.text(bytes), as: UTF8.self)
         func refuse(_ comment: String, _ flag: String = "NonCanonical", text: String) {
             invalid(comment, flag, "altered", base: base, in: ["text": ascii(text)])
@@ -100,12 +142,19 @@ extension VectorFile {
         refuse("another kind", "WrongMagic", text: text.replacing("TRESOR FILE", with: "TRESOR CARD"))
         refuse("lower case", text: text.replacing("BEGIN", with: "begin"))
         refuse("a header line", text: text.replacing("-----\n", with: "-----\nVersion: 1\n\n", maxReplacements: 1))
-        refuse("lines of 60", text: ([lines[0]] + [String(lines[1].prefix(60)), String(lines[1].suffix(4)) + lines[2], lines[3], lines[4]]).joined(separator: "\n") + "\n")
-        refuse("one long line", text: ([lines[0], lines[1] + lines[2] + lines[3], lines[4]]).joined(separator: "\n") + "\n")
+        refuse(
+            "lines of 60",
+            text: ([lines[0]] + [
+                String(lines[1].prefix(60)), String(lines[1].suffix(4)) + lines[2], lines[3], lines[4],
+            ]).joined(separator: "\n") + "\n")
+        refuse(
+            "one long line",
+            text: ([lines[0], lines[1] + lines[2] + lines[3], lines[4]]).joined(separator: "\n") + "\n")
         refuse("an empty line", text: text.replacing("\n", with: "\n\n", maxReplacements: 1))
         refuse("mixed line ends", text: text.replacing("\n", with: "\r\n", maxReplacements: 1))
         refuse("a blank in a line", text: text.replacing(String(lines[1].prefix(4)), with: lines[1].prefix(3) + " "))
-        refuse("the alphabet of URLs", text: lines[0] + "\n" + String(repeating: "-", count: 4) + "\n" + lines[4] + "\n")
+        refuse(
+            "the alphabet of URLs", text: lines[0] + "\n" + String(repeating: "-", count: 4) + "\n" + lines[4] + "\n")
         refuse("no padding", "Truncated", text: text.replacing("=", with: ""))
         refuse("padding in the middle", text: lines[0] + "\nAA==AAAA\n" + lines[4] + "\n")
         refuse("unused bits that are set", text: lines[0] + "\nAB==\n" + lines[4] + "\n")
@@ -128,8 +177,12 @@ extension VectorFile {
         let base = valid("six characters", in: ["typed": ascii(String(text.prefix(6))), "id": id], out: ["id": id])
         valid("all", in: ["typed": ascii(text), "id": id], out: ["id": id])
         valid("in capitals", ["EdgeCase"], in: ["typed": ascii(text.uppercased()), "id": id], out: ["id": id])
-        valid("o for 0 and i, l for 1", ["EdgeCase"], in: ["typed": ascii(text.replacing("0", with: "o").replacing("1", with: "L")), "id": id], out: ["id": id])
-        func refuse(_ comment: String, _ flag: String, _ typed: String) { invalid(comment, flag, "not_found", base: base, in: ["typed": ascii(typed)]) }
+        valid(
+            "o for 0 and i, l for 1", ["EdgeCase"],
+            in: ["typed": ascii(text.replacing("0", with: "o").replacing("1", with: "L")), "id": id], out: ["id": id])
+        func refuse(_ comment: String, _ flag: String, _ typed: String) {
+            invalid(comment, flag, "not_found", base: base, in: ["typed": ascii(typed)])
+        }
         refuse("five characters", "Truncated", String(text.prefix(5)))
         refuse("nothing", "Truncated", "")
         refuse("the letter u", "NonCanonical", String(text.prefix(6)) + "u")
@@ -165,7 +218,9 @@ extension VectorFile {
 
     private func addNames() {
         group("readName")
-        func add(_ comment: String, _ flag: String, _ name: Bytes) -> Int { valid(comment, [flag], in: ["name": name], out: ["name": name]) }
+        func add(_ comment: String, _ flag: String, _ name: Bytes) -> Int {
+            valid(comment, [flag], in: ["name": name], out: ["name": name])
+        }
         let base = add("a name", "Normal", ascii("Care plan (draft)"))
         _ = add("no bytes", "EdgeCase", [])
         _ = add("256 bytes", "EdgeCase", Bytes(repeating: 0x78, count: 256))
@@ -173,16 +228,33 @@ extension VectorFile {
         _ = add("unassigned, as far as anybody knows today", "EdgeCase", ascii("\u{378}"))
         _ = add("private use", "EdgeCase", ascii("\u{e000}"))
         _ = add("a variation selector", "EdgeCase", ascii("\u{fe0f}"))
-        for point in [0x20, 0x7e, 0xa0, 0xac, 0xae, 0x200a, 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0xfff8, 0xfffc, 0xdfffd, 0xe0080, 0x10fffd] {
-            _ = add("beside the list: U+\(String(point, radix: 16))", "EdgeCase", ascii(String(Character(Unicode.Scalar(UInt32(point)) ?? "?"))))
+        for point in [
+            0x20, 0x7e, 0xa0, 0xac, 0xae, 0x200a, 0x2010, 0x2027, 0x202f, 0x205f, 0x2070, 0xfff8, 0xfffc, 0xdfffd,
+            0xe0080, 0x10fffd,
+        ] {
+            _ = add(
+                "beside the list: U+\(String(point, radix: 16))", "EdgeCase",
+                ascii(String(Character(Unicode.Scalar(UInt32(point)) ?? "?"))))
         }
-        func refuse(_ comment: String, _ flag: String, _ name: Bytes) { invalid(comment, flag, "altered", base: base, in: ["name": name]) }
+        func refuse(_ comment: String, _ flag: String, _ name: Bytes) {
+            invalid(comment, flag, "altered", base: base, in: ["name": name])
+        }
         refuse("257 bytes", "Oversize", Bytes(repeating: 0x78, count: 257))
-        for name: Bytes in [[0x80], [0xff], [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf], [0xf0, 0x80, 0x80, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x82], [0x61, 0xcc]] {
+        for name: Bytes in [
+            [0x80], [0xff], [0xc0, 0x80], [0xc1, 0xbf], [0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf],
+            [0xf0, 0x80, 0x80, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x82],
+            [0x61, 0xcc],
+        ] {
             refuse("not UTF-8: \(hexText(name))", "BadUTF8", name)
         }
-        for point in [0, 0xa, 0x1b, 0x1f, 0x7f, 0x80, 0x85, 0x9f, 0xad, 0x61c, 0x180e, 0x200b, 0x200f, 0x2028, 0x202e, 0x2060, 0x206f, 0xfeff, 0xfff9, 0xfffb, 0xfdd0, 0xfdef, 0xfffe, 0xffff, 0x1fffe, 0xe0000, 0xe0001, 0xe007f, 0x10ffff] {
-            refuse("U+\(String(point, radix: 16))", "ControlInName", ascii("a") + ascii(String(Character(Unicode.Scalar(UInt32(point)) ?? "?"))))
+        for point in [
+            0, 0xa, 0x1b, 0x1f, 0x7f, 0x80, 0x85, 0x9f, 0xad, 0x61c, 0x180e, 0x200b, 0x200f, 0x2028, 0x202e, 0x2060,
+            0x206f, 0xfeff, 0xfff9, 0xfffb, 0xfdd0, 0xfdef, 0xfffe, 0xffff, 0x1fffe, 0xe0000, 0xe0001, 0xe007f,
+            0x10ffff,
+        ] {
+            refuse(
+                "U+\(String(point, radix: 16))", "ControlInName",
+                ascii("a") + ascii(String(Character(Unicode.Scalar(UInt32(point)) ?? "?"))))
         }
     }
 
@@ -191,7 +263,9 @@ extension VectorFile {
         let base = valid("a name", in: ["typed": ascii("plan.json")], out: ["name": ascii("plan.json")])
         valid("NFD becomes NFC", ["EdgeCase"], in: ["typed": ascii("e\u{301}")], out: ["name": ascii("\u{e9}")])
         valid("a hyphen inside", in: ["typed": ascii("dr-house")], out: ["name": ascii("dr-house")])
-        func refuse(_ comment: String, _ flag: String, _ typed: Bytes) { invalid(comment, flag, "usage", base: base, in: ["typed": typed]) }
+        func refuse(_ comment: String, _ flag: String, _ typed: Bytes) {
+            invalid(comment, flag, "usage", base: base, in: ["typed": typed])
+        }
         refuse("nothing", "Truncated", [])
         refuse("a hyphen first", "NonCanonical", ascii("-x"))
         refuse("257 bytes", "Oversize", Bytes(repeating: 0x78, count: 257))
@@ -204,10 +278,15 @@ extension VectorFile {
         group("typeNumber")
         let digits = "012345678901234567890123456789"
         let shown = "01234 56789 01234 56789 01234 56789"
-        let base = valid("in one piece", in: ["typed": ascii(digits)], out: ["digits": ascii(digits), "number-shown": ascii(shown)])
+        let base = valid(
+            "in one piece", in: ["typed": ascii(digits)], out: ["digits": ascii(digits), "number-shown": ascii(shown)])
         valid("as shown", in: ["typed": ascii(shown)], out: ["digits": ascii(digits), "number-shown": ascii(shown)])
-        valid("blanks anywhere", ["EdgeCase"], in: ["typed": ascii("  0 12345678901234567890123456789 ")], out: ["digits": ascii(digits), "number-shown": ascii(shown)])
-        func refuse(_ comment: String, _ flag: String, _ typed: String) { invalid(comment, flag, "usage", base: base, in: ["typed": ascii(typed)]) }
+        valid(
+            "blanks anywhere", ["EdgeCase"], in: ["typed": ascii("  0 12345678901234567890123456789 ")],
+            out: ["digits": ascii(digits), "number-shown": ascii(shown)])
+        func refuse(_ comment: String, _ flag: String, _ typed: String) {
+            invalid(comment, flag, "usage", base: base, in: ["typed": ascii(typed)])
+        }
         refuse("29 digits", "Truncated", String(digits.dropLast()))
         refuse("31 digits", "TrailingData", digits + "0")
         refuse("a letter", "NonCanonical", digits.dropLast() + "O")
@@ -219,16 +298,24 @@ extension VectorFile {
     private func addWords() {
         group("readKit")
         var base = 0
-        for (comment, kit) in [("random bytes", draw()("K", 32)), ("zeros", zeros(32)), ("ones", Bytes(repeating: 0xff, count: 32))] {
+        for (comment, kit) in [
+            ("random bytes", draw()("K", 32)), ("zeros", zeros(32)), ("ones", Bytes(repeating: 0xff, count: 32)),
+        ] {
             let words = IdentityFileWriter.words(kit)
-            let id = valid(comment, [comment == "random bytes" ? "Normal" : "EdgeCase"], in: ["words": ascii(words)], out: ["K": kit, "words": ascii(words)])
+            let id = valid(
+                comment, [comment == "random bytes" ? "Normal" : "EdgeCase"], in: ["words": ascii(words)],
+                out: ["K": kit, "words": ascii(words)])
             if base == 0 { base = id }
         }
-        func refuse(_ comment: String, _ flag: String, _ words: String) { invalid(comment, flag, "wrong_password", base: base, in: ["words": ascii(words)]) }
+        func refuse(_ comment: String, _ flag: String, _ words: String) {
+            invalid(comment, flag, "wrong_password", base: base, in: ["words": ascii(words)])
+        }
         let abandon = Array(repeating: "abandon", count: 23).joined(separator: " ")
         refuse("no checksum", "BadChecksum", abandon + " abandon")
         refuse("another checksum", "BadChecksum", abandon + " zoo")
-        refuse("12 words, a kit of others", "BadWord", Array(repeating: "abandon", count: 11).joined(separator: " ") + " about")
+        refuse(
+            "12 words, a kit of others", "BadWord",
+            Array(repeating: "abandon", count: 11).joined(separator: " ") + " about")
         refuse("no words", "BadWord", "")
         refuse("an unknown word", "BadWord", abandon + " tresor")
         refuse("a word cut to four letters", "BadWord", "aban " + abandon.dropFirst(8) + " art")
@@ -239,8 +326,10 @@ extension VectorFile {
     private func addErrors() {
         group("exitCode")
         let table: [(String, Int)] = [
-            ("failed", 1), ("not_found", 10), ("busy", 11), ("wrong_password", 12), ("no_access", 13), ("altered", 14), ("forked", 15),
-            ("unverified", 16), ("waiting", 17), ("store", 18), ("unsupported", 19), ("usage", 64), ("interrupted", 130),
+            ("failed", 1), ("not_found", 10), ("busy", 11), ("wrong_password", 12), ("no_access", 13), ("altered", 14),
+            ("forked", 15),
+            ("unverified", 16), ("waiting", 17), ("store", 18), ("unsupported", 19), ("usage", 64),
+            ("interrupted", 130),
         ]
         var base = 0
         for (name, code) in table {

@@ -2,7 +2,8 @@
 
 extension VectorFile {
     static func epoch() -> VectorFile {
-        let file = VectorFile("epoch", section: "9.5", purpose: "commitments, back-links, keys used twice, sealed names")
+        let file = VectorFile(
+            "epoch", section: "9.5", purpose: "commitments, back-links, keys used twice, sealed names")
         let log = Cast.fullLog()
         file.addCommitments(log)
         file.addBackLinks(log)
@@ -20,9 +21,13 @@ extension VectorFile {
             "content_commitment": EpochSecret.commitment("tresor/v1/commit-tk", log.tresor, 2, epoch.tk),
             "history_commitment": EpochSecret.commitment("tresor/v1/commit-hk", log.tresor, 2, epoch.hk),
         ]
-        let base = valid("TK and HK", in: input(epoch, epoch.tk + epoch.hk, known: [log.epochs[0]]), mid: middle, out: ["epoch": u64(2)])
+        let base = valid(
+            "TK and HK", in: input(epoch, epoch.tk + epoch.hk, known: [log.epochs[0]]), mid: middle,
+            out: ["epoch": u64(2)])
         let alone = valid("TK alone", in: input(epoch, epoch.tk), mid: middle, out: ["epoch": u64(2)])
-        func refuse(_ comment: String, _ flag: String, _ keys: Bytes) { invalid(comment, flag, "altered", base: base, in: ["keys": keys]) }
+        func refuse(_ comment: String, _ flag: String, _ keys: Bytes) {
+            invalid(comment, flag, "altered", base: base, in: ["keys": keys])
+        }
         refuse("a bit of TK", "CommitmentMismatch", epoch.tk.flipped(at: 0) + epoch.hk)
         refuse("a bit of HK", "CommitmentMismatch", epoch.tk + epoch.hk.flipped(at: 31))
         refuse("the keys of epoch 1", "WrongEpoch", log.epochs[0].tk + log.epochs[0].hk)
@@ -30,14 +35,17 @@ extension VectorFile {
         refuse("33 bytes", "LengthOverflow", epoch.tk + [0])
         refuse("31 bytes", "Truncated", Bytes(epoch.tk.dropLast()))
         invalid("another tresor", "WrongTresor", "altered", base: base, in: ["tresor": log.tresor.flipped(at: 0)])
-        invalid("another tresor, TK alone", "WrongTresor", "altered", base: alone, in: ["tresor": log.tresor.flipped(at: 31)])
+        invalid(
+            "another tresor, TK alone", "WrongTresor", "altered", base: alone,
+            in: ["tresor": log.tresor.flipped(at: 31)])
         let earlier = log.epochs[0]
         let salt = draw()("salt", 24)
         func again(_ tk: Bytes, _ hk: Bytes) -> EpochSecret {
             EpochSecret(tresor: log.tresor, number: 2, tk: tk, hk: hk, links: [earlier.link], salt: salt)
         }
         for (comment, secret) in [
-            ("the TK of epoch 1 again", again(earlier.tk, epoch.hk)), ("the HK of epoch 1 again", again(epoch.tk, earlier.hk)),
+            ("the TK of epoch 1 again", again(earlier.tk, epoch.hk)),
+            ("the HK of epoch 1 again", again(epoch.tk, earlier.hk)),
             ("both keys of epoch 1 again", again(earlier.tk, earlier.hk)),
         ] {
             invalid(
@@ -62,12 +70,18 @@ extension VectorFile {
         _ = add("epoch 2 yields epoch 1", "Normal", Array(log.epochs[..<2]), [log.epochs[0]])
         func third(_ links: [Bytes], tk: Bytes? = nil, hk: Bytes? = nil) -> EpochSecret {
             let epoch = log.epochs[2]
-            return EpochSecret(tresor: log.tresor, number: 3, tk: tk ?? epoch.tk, hk: hk ?? epoch.hk, links: links, salt: draw()("salt", 24))
+            return EpochSecret(
+                tresor: log.tresor, number: 3, tk: tk ?? epoch.tk, hk: hk ?? epoch.hk, links: links,
+                salt: draw()("salt", 24))
         }
         let both = third([log.epochs[1].link, log.epochs[0].link])
-        _ = add("two links repair a spoiled one", "EdgeCase", [log.epochs[0], log.epochs[1], both], [log.epochs[1], log.epochs[0]])
+        _ = add(
+            "two links repair a spoiled one", "EdgeCase", [log.epochs[0], log.epochs[1], both],
+            [log.epochs[1], log.epochs[0]])
         let spoiledSecond = third([log.epochs[1].link, log.epochs[0].link.flipped(at: 8)])
-        _ = add("a second link that does not hold is not believed; the first is", "EdgeCase", [log.epochs[0], log.epochs[1], spoiledSecond], [log.epochs[1]])
+        _ = add(
+            "a second link that does not hold is not believed; the first is", "EdgeCase",
+            [log.epochs[0], log.epochs[1], spoiledSecond], [log.epochs[1]])
         func refuse(_ comment: String, _ flag: String, _ epoch: EpochSecret) {
             invalid(
                 comment, flag, "altered", base: base,
@@ -84,9 +98,13 @@ extension VectorFile {
         refuse("71 bytes", "Truncated", third([Bytes(log.epochs[1].link.dropLast())]))
         refuse("73 bytes", "TrailingData", third([log.epochs[1].link + [0]]))
         refuse("the keys of epoch 2 are its own", "EpochReused", third([log.epochs[1].link], tk: log.epochs[1].tk))
-        refuse("the history key of epoch 2 is its own", "EpochReused", third([log.epochs[1].link], hk: log.epochs[1].hk))
+        refuse(
+            "the history key of epoch 2 is its own", "EpochReused", third([log.epochs[1].link], hk: log.epochs[1].hk))
         let sealed = log.epochs[2].backLink?.bytes ?? []
-        for (index, flag) in [(0, "ModifiedSalt"), (24, "ModifiedCommitment"), (56, "ModifiedCiphertext"), (sealed.count - 1, "ModifiedTag")] {
+        for (index, flag) in [
+            (0, "ModifiedSalt"), (24, "ModifiedCommitment"), (56, "ModifiedCiphertext"),
+            (sealed.count - 1, "ModifiedTag"),
+        ] {
             let statement = log.epochs[2].statement
             let spoiled = statement.flipped(at: statement.count - sealed.count + index)
             invalid(
@@ -95,20 +113,27 @@ extension VectorFile {
         }
         invalid("another HK", "WrongKey", "altered", base: base, in: ["keys": log.epochs[2].tk + log.epochs[1].hk])
         invalid("another tresor", "WrongTresor", "altered", base: base, in: ["tresor": log.tresor.flipped(at: 0)])
-        let moved = Sealing(log.epochs[2].hk, "tresor/v1/backlink-seal", log.tresor + u64(2), log.epochs[1].link, salt: draw()("salt", 24))
+        let moved = Sealing(
+            log.epochs[2].hk, "tresor/v1/backlink-seal", log.tresor + u64(2), log.epochs[1].link,
+            salt: draw()("salt", 24))
         invalid(
             "sealed for another epoch", "WrongContext", "altered", base: base,
-            in: Values([]).with("epochs", [
-                log.epochs[0].statement, log.epochs[1].statement,
-                Bytes(log.epochs[2].statement.dropLast(moved.bytes.count)) + moved.bytes,
-            ]))
-        let labelled = Sealing(log.epochs[2].hk, "tresor/v1/name-seal", log.tresor + u64(3), log.epochs[1].link, salt: draw()("salt", 24))
+            in: Values([]).with(
+                "epochs",
+                [
+                    log.epochs[0].statement, log.epochs[1].statement,
+                    Bytes(log.epochs[2].statement.dropLast(moved.bytes.count)) + moved.bytes,
+                ]))
+        let labelled = Sealing(
+            log.epochs[2].hk, "tresor/v1/name-seal", log.tresor + u64(3), log.epochs[1].link, salt: draw()("salt", 24))
         invalid(
             "sealed under the label of names", "WrongLabel", "altered", base: base,
-            in: Values([]).with("epochs", [
-                log.epochs[0].statement, log.epochs[1].statement,
-                Bytes(log.epochs[2].statement.dropLast(labelled.bytes.count)) + labelled.bytes,
-            ]))
+            in: Values([]).with(
+                "epochs",
+                [
+                    log.epochs[0].statement, log.epochs[1].statement,
+                    Bytes(log.epochs[2].statement.dropLast(labelled.bytes.count)) + labelled.bytes,
+                ]))
     }
 
     private func addNames(_ log: Log) {
@@ -123,7 +148,8 @@ extension VectorFile {
         func add(_ comment: String, _ flag: String, _ name: Bytes, _ kind: Bytes) -> Int {
             let sealing = sealed(Log.namePlaintext(name, kind))
             return valid(
-                comment, [flag], in: input(sealing), mid: ["plaintext": Log.namePlaintext(name, kind), "okm": sealing.okm],
+                comment, [flag], in: input(sealing),
+                mid: ["plaintext": Log.namePlaintext(name, kind), "okm": sealing.okm],
                 out: ["name": name, "kind": kind])
         }
         let name = ascii("interventions")
@@ -144,8 +170,11 @@ extension VectorFile {
         invalid("another entry", "WrongContext", "altered", base: base, in: ["sequence": u64(1)])
         invalid("another tresor", "WrongTresor", "altered", base: base, in: ["tresor": log.tresor.flipped(at: 0)])
         invalid("another key", "WrongKey", "altered", base: base, in: ["TK": log.epochs[1].tk])
-        invalid("sealed as a file", "WrongLabel", "altered", base: base, in: ["sealed name": sealed(plain, label: "tresor/v1/file-seal").bytes])
-        invalid("587 bytes", "Truncated", "altered", base: base, in: ["sealed name": Bytes(sealed(plain).bytes.dropLast())])
+        invalid(
+            "sealed as a file", "WrongLabel", "altered", base: base,
+            in: ["sealed name": sealed(plain, label: "tresor/v1/file-seal").bytes])
+        invalid(
+            "587 bytes", "Truncated", "altered", base: base, in: ["sealed name": Bytes(sealed(plain).bytes.dropLast())])
         invalid("589 bytes", "TrailingData", "altered", base: base, in: ["sealed name": sealed(plain).bytes + [0]])
     }
 }

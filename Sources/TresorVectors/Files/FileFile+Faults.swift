@@ -33,16 +33,20 @@ extension VectorFile {
         refuse("armour without its last line end", "NonCanonical", Bytes(Armoured.text(file).dropLast()))
         let other = Log.begun(draw(), founder: Cast.anna)
         let foreign = FileSealing(
-            fixture.content, author: Cast.anna, time: other.time, tresor: other.tresor, epoch: other.current, head: other.head(at: 0),
+            fixture.content, author: Cast.anna, time: other.time, tresor: other.tresor, epoch: other.current,
+            head: other.head(at: 0),
             salt: draw()("salt", 24))
         refuse("a file of another tresor", "SwappedTresor", "no_access", foreign.bytes)
         refuse(
             "a file of another tresor, its header changed", "SwappedTresor",
-            FileSealing.header(tresor: fixture.log.tresor, epoch: 3, head: fixture.log.head(at: 7)) + foreign.sealing.bytes)
+            FileSealing.header(tresor: fixture.log.tresor, epoch: 3, head: fixture.log.head(at: 7))
+                + foreign.sealing.bytes)
         invalid("another key", "WrongKey", "altered", base: 2, in: ["TK": fixture.log.epochs[1].tk])
         invalid("an unrelated key", "WrongKey", "altered", base: 2, in: ["TK": draw()("TK", 32)])
         let sealing = fixture.base.sealing
-        let name = Sealing(fixture.log.current.tk, "tresor/v1/name-seal", fixture.base.header, fixture.base.payload, salt: sealing.salt)
+        let name = Sealing(
+            fixture.log.current.tk, "tresor/v1/name-seal", fixture.base.header, fixture.base.payload, salt: sealing.salt
+        )
         refuse("sealed under the label of names", "WrongLabel", fixture.base.header + name.bytes)
         let bare = Sealing(fixture.log.current.tk, "tresor/v1/file-seal", [], fixture.base.payload, salt: sealing.salt)
         refuse("sealed without the header as context", "WrongContext", fixture.base.header + bare.bytes)
@@ -53,35 +57,59 @@ extension VectorFile {
         func refuse(_ comment: String, _ flag: String, _ error: String, _ file: FileSealing) {
             self.refuse(comment, flag, error, fixture, file.bytes)
         }
-        func sealed(_ faults: FileSealing.Faults) -> FileSealing { fixture.seal(fixture.content, draw(), faults: faults) }
+        func sealed(_ faults: FileSealing.Faults) -> FileSealing {
+            fixture.seal(fixture.content, draw(), faults: faults)
+        }
         let size = fixture.base.padding.count
         refuse("a padding byte of 1", "BadPadding", sealed(.init(padding: zeros(size).replacing(at: 0, with: [1]))))
-        refuse("the last padding byte", "BadPadding", sealed(.init(padding: zeros(size).replacing(at: size - 1, with: [0x80]))))
+        refuse(
+            "the last padding byte", "BadPadding",
+            sealed(.init(padding: zeros(size).replacing(at: size - 1, with: [0x80]))))
         refuse("a padding byte too many", "BadPadding", sealed(.init(padding: zeros(size + 1))))
         refuse("32 padding bytes too many", "BadPadding", sealed(.init(padding: zeros(size + 32))))
-        for (length, comment) in [(UInt64(0), "0"), (1 << 63, "2^63"), (.max, "2^64 − 1"), (512, "greater than the payload")] {
+        for (length, comment) in [
+            (UInt64(0), "0"), (1 << 63, "2^63"), (.max, "2^64 − 1"), (512, "greater than the payload"),
+        ] {
             refuse("a content length of \(comment)", "BadContentLength", sealed(.init(contentLength: length)))
         }
-        refuse("a content length of one more", "BadContentLength", sealed(.init(contentLength: UInt64(fixture.content.count + 1))))
-        refuse("a content length of one less", "BadContentLength", sealed(.init(contentLength: UInt64(fixture.content.count - 1))))
+        refuse(
+            "a content length of one more", "BadContentLength",
+            sealed(.init(contentLength: UInt64(fixture.content.count + 1))))
+        refuse(
+            "a content length of one less", "BadContentLength",
+            sealed(.init(contentLength: UInt64(fixture.content.count - 1))))
         refuse("has_origin = 2", "NonCanonical", sealed(.init(originFlag: 2)))
         refuse("has_origin = 1 and none", "OriginInvalid", sealed(.init(originFlag: 1)))
-        refuse("a control character in the record name", "ControlInName", fixture.seal(fixture.content, draw(), record: "a\u{0}b"))
-        refuse("a right-to-left override in the type", "ControlInName", fixture.seal(fixture.content, draw(), type: "a\u{202e}b"))
-        refuse("a record name of 257 bytes", "Oversize", fixture.seal(fixture.content, draw(), record: String(repeating: "r", count: 257)))
+        refuse(
+            "a control character in the record name", "ControlInName",
+            fixture.seal(fixture.content, draw(), record: "a\u{0}b"))
+        refuse(
+            "a right-to-left override in the type", "ControlInName",
+            fixture.seal(fixture.content, draw(), type: "a\u{202e}b"))
+        refuse(
+            "a record name of 257 bytes", "Oversize",
+            fixture.seal(fixture.content, draw(), record: String(repeating: "r", count: 257)))
         refuse("a time beyond the year 9999", "Oversize", fixture.seal(fixture.content, draw(), time: 253_402_300_800))
         refuse("signed by another writer", "WrongAuthor", fixture.seal(fixture.content, draw(), signer: Cast.bert))
-        refuse("naming another writer", "WrongAuthor", fixture.seal(fixture.content, draw(), author: Cast.bert, signer: Cast.anna))
+        refuse(
+            "naming another writer", "WrongAuthor",
+            fixture.seal(fixture.content, draw(), author: Cast.bert, signer: Cast.anna))
         let base = fixture.base
         let cross = Cast.anna.sign("tresor/v1/entry-signature", base.message)
         refuse("the signature of entries", "CrossTypeSignature", sealed(.init(signature: cross)))
         refuse("S + L", "NonCanonicalS", sealed(.init(signature: EdgeSignature.addingOrder(base.signature))))
         let message = join(prefixed(ascii("tresor/v1/file-signature")), base.message)
-        refuse("R is the neutral point, and the equation holds", "SmallOrderR", sealed(.init(signature: EdgeSignature.neutralR(Cast.anna.newest.signing, message))))
+        refuse(
+            "R is the neutral point, and the equation holds", "SmallOrderR",
+            sealed(.init(signature: EdgeSignature.neutralR(Cast.anna.newest.signing, message))))
         let other = fixture.seal(ascii("{}"), draw())
         refuse("the signature of another content", "WrongAuthor", sealed(.init(signature: other.signature)))
-        refuse("sealed by somebody who never was in", "UnknownMember", "no_access", fixture.seal(fixture.content, draw(), author: Cast.gwen))
-        refuse("a generation that the log does not have", "StaleGeneration", "no_access", fixture.seal(fixture.content, draw(), generation: 1))
+        refuse(
+            "sealed by somebody who never was in", "UnknownMember", "no_access",
+            fixture.seal(fixture.content, draw(), author: Cast.gwen))
+        refuse(
+            "a generation that the log does not have", "StaleGeneration", "no_access",
+            fixture.seal(fixture.content, draw(), generation: 1))
     }
 
     func addRightFaults(_ fixture: FileFixture) {
@@ -89,31 +117,42 @@ extension VectorFile {
             self.refuse(comment, flag, error, fixture, file.bytes)
         }
         refuse("by a reader", "NotWriterAtHead", "no_access", fixture.seal(fixture.content, draw(), author: Cast.cleo))
-        refuse("by somebody removed before the head", "NotWriterAtHead", "no_access", fixture.seal(fixture.content, draw(), author: Cast.emilRenewed))
+        refuse(
+            "by somebody removed before the head", "NotWriterAtHead", "no_access",
+            fixture.seal(fixture.content, draw(), author: Cast.emilRenewed))
         refuse(
             "by a writer at a head before they were in", "NotWriterAtHead", "no_access",
             fixture.seal(fixture.content, draw(), head: 7, author: Cast.gwen))
         func at(_ comment: String, _ flag: String, _ error: String, head: Int, sealed: Int, _ author: Person) {
-            var keyed = fixture.input(fixture.seal(fixture.content, draw(), head: head, epoch: sealed, author: author).bytes, epoch: sealed)
+            var keyed = fixture.input(
+                fixture.seal(fixture.content, draw(), head: head, epoch: sealed, author: author).bytes, epoch: sealed)
             keyed = Values(keyed.pairs.filter { ["TK", "file"].contains($0.0) })
             if sealed == 3 { keyed = Values(keyed.pairs.filter { $0.0 == "file" }) }
             invalid(comment, flag, error, base: 2, in: keyed)
         }
         at("by a writer at a head before the grant", "NotWriterAtHead", "no_access", head: 0, sealed: 1, Cast.bert)
         at("at a head where *rotate first* is set", "RotateFirstIgnored", "no_access", head: 5, sealed: 1, Cast.anna)
-        at("at a head where *rotate first* is set, by a writer", "RotateFirstIgnored", "no_access", head: 5, sealed: 1, Cast.bert)
+        at(
+            "at a head where *rotate first* is set, by a writer", "RotateFirstIgnored", "no_access", head: 5, sealed: 1,
+            Cast.bert)
         at("an old epoch at a newer head", "EpochNotCurrent", "altered", head: 7, sealed: 1, Cast.anna)
         at("a new epoch at an older head", "EpochNotCurrent", "altered", head: 3, sealed: 3, Cast.anna)
-        at("the epoch before at the head that began another", "EpochNotCurrent", "altered", head: 7, sealed: 2, Cast.anna)
+        at(
+            "the epoch before at the head that began another", "EpochNotCurrent", "altered", head: 7, sealed: 2,
+            Cast.anna)
         func claiming(_ head: (UInt64, Bytes), _ author: Person) -> FileSealing {
             FileSealing(
-                fixture.content, author: author, time: fixture.log.time, tresor: fixture.log.tresor, epoch: fixture.log.current, head: head,
+                fixture.content, author: author, time: fixture.log.time, tresor: fixture.log.tresor,
+                epoch: fixture.log.current, head: head,
                 salt: draw()("salt", 24))
         }
         refuse("a head beyond the log", "FutureHead", "forked", claiming((8, draw()("head", 32)), Cast.anna))
         refuse("another hash at a known number", "HeadNotInLog", "forked", claiming((7, draw()("head", 32)), Cast.bert))
-        refuse("the hash of another entry", "HeadNotInLog", "forked", claiming((7, fixture.log.head(at: 6).1), Cast.bert))
-        refuse("a head beyond the log, by a reader", "HeadNotInLog", "no_access", claiming((8, draw()("head", 32)), Cast.cleo))
+        refuse(
+            "the hash of another entry", "HeadNotInLog", "forked", claiming((7, fixture.log.head(at: 6).1), Cast.bert))
+        refuse(
+            "a head beyond the log, by a reader", "HeadNotInLog", "no_access",
+            claiming((8, draw()("head", 32)), Cast.cleo))
         refuse("the greatest number", "FutureHead", "forked", claiming((.max, draw()("head", 32)), Cast.anna))
         addDateFaults(fixture)
         addGenerationFaults(fixture)
@@ -140,7 +179,9 @@ extension VectorFile {
         log.append(bert, Body.renew(bert.newest.card), generation: 0)
         log.rotate()
         let renewed = fixture.with(log)
-        let base = accept("by the new generation", ["Normal"], renewed, renewed.seal(renewed.content, draw(), author: bert), renewed.content)
+        let base = accept(
+            "by the new generation", ["Normal"], renewed, renewed.seal(renewed.content, draw(), author: bert),
+            renewed.content)
         refuse(
             "by the generation that was replaced, at a head behind it", "StaleGeneration", "no_access", renewed,
             renewed.seal(renewed.content, draw(), author: bert, generation: 0).bytes, base: base)
@@ -150,7 +191,8 @@ extension VectorFile {
             in: ["TK": log.epochs[2].tk, "file": early.bytes])
         accept(
             "by the earlier generation, at a head before the renewal", ["EdgeCase"], renewed,
-            renewed.seal(renewed.content, draw(), head: 7, epoch: 3, author: bert, generation: 0), renewed.content, epoch: 3)
+            renewed.seal(renewed.content, draw(), head: 7, epoch: 3, author: bert, generation: 0), renewed.content,
+            epoch: 3)
     }
 
     func addOriginFaults(_ fixture: FileFixture) {
@@ -173,7 +215,8 @@ extension VectorFile {
         refuse("an origin whose epoch is not its head's", "OriginInvalid", "altered", mixed.origin)
         let other = Log.begun(draw(), founder: Cast.anna)
         let foreign = FileSealing(
-            fixture.content, author: Cast.anna, time: other.time, tresor: other.tresor, epoch: other.current, head: other.head(at: 0),
+            fixture.content, author: Cast.anna, time: other.time, tresor: other.tresor, epoch: other.current,
+            head: other.head(at: 0),
             salt: draw()("salt", 24))
         refuse("an origin of another tresor", "SwappedTresor", "altered", foreign.origin)
         let renamed = fixture.seal(fixture.content, draw(), head: 3, epoch: 1, author: Cast.bert, record: "other.json")
@@ -191,13 +234,21 @@ extension VectorFile {
         let file = fixture.base
         let base = valid(
             "all expectations hold", ["Normal"],
-            in: fixture.input(file.bytes).with("expected tresor", fixture.log.tresor).with("expected record", ascii("plan.json"))
-                .with("expected author", Cast.anna.user).with("current author", [1]),
+            in: fixture.input(file.bytes).with("expected tresor", fixture.log.tresor).with(
+                "expected record", ascii("plan.json")
+            )
+            .with("expected author", Cast.anna.user).with("current author", [1]),
             out: ["content hash": blake2b(32, fixture.content), "content size": u64(UInt64(fixture.content.count))])
-        invalid("another tresor was expected", "SwappedTresor", "altered", base: base, in: ["expected tresor": draw()("tresor", 32)])
-        invalid("another record was expected", "SwappedRecord", "altered", base: base, in: ["expected record": ascii("plan2.json")])
+        invalid(
+            "another tresor was expected", "SwappedTresor", "altered", base: base,
+            in: ["expected tresor": draw()("tresor", 32)])
+        invalid(
+            "another record was expected", "SwappedRecord", "altered", base: base,
+            in: ["expected record": ascii("plan2.json")])
         invalid("no record was expected", "SwappedRecord", "altered", base: base, in: ["expected record": []])
-        invalid("another author was expected", "WrongAuthor", "altered", base: base, in: ["expected author": Cast.bert.user])
+        invalid(
+            "another author was expected", "WrongAuthor", "altered", base: base, in: ["expected author": Cast.bert.user]
+        )
         var log = fixture.log
         log.remove([Cast.bert])
         let former = fixture.with(log)

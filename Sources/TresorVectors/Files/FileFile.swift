@@ -2,7 +2,9 @@
 
 extension VectorFile {
     static func file() -> VectorFile {
-        let file = VectorFile("file", section: "10", purpose: "sealed files: the payload, the author's right, the origin, the reader's expectations")
+        let file = VectorFile(
+            "file", section: "10",
+            purpose: "sealed files: the payload, the author's right, the origin, the reader's expectations")
         file.group("openFile")
         let fixture = FileFixture()
         file.addFiles(fixture)
@@ -18,40 +20,52 @@ extension VectorFile {
         var first = Log.begun(Draw(file: "people", id: 2), founder: Cast.anna)
         first.grant([Cast.house], role: 3)
         let example = FileSealing(
-            ascii("{}"), author: Cast.anna, time: first.time, tresor: first.tresor, epoch: first.current, head: first.head(at: 1),
+            ascii("{}"), author: Cast.anna, time: first.time, tresor: first.tresor, epoch: first.current,
+            head: first.head(at: 1),
             salt: draw()("salt", 24))
         accept("the file of SPEC §0.1 and Appendix A", ["Normal"], fixture.with(first), example, ascii("{}"))
         accept("the base of what follows: by an owner, at the head", ["Normal"], fixture, fixture.base, fixture.content)
         accept("empty content", ["EdgeCase"], fixture, fixture.seal([], draw()), [])
         for count in [384, 385, 401] {
             let content = draw()("content", count)
-            accept("\(count) bytes, at the edge of padding", ["EdgeCase"], fixture, fixture.seal(content, draw()), content)
+            accept(
+                "\(count) bytes, at the edge of padding", ["EdgeCase"], fixture, fixture.seal(content, draw()), content)
         }
         let large = draw()("content", 65_536)
         accept("65 536 bytes: two chunks and one part", ["EdgeCase"], fixture, fixture.seal(large, draw()), large)
         let larger = draw()("content", 65_537)
         accept("65 537 bytes: two chunks and two parts", ["EdgeCase"], fixture, fixture.seal(larger, draw()), larger)
-        accept("by a writer", ["Normal"], fixture, fixture.seal(fixture.content, draw(), author: Cast.bert), fixture.content)
-        accept("by a writer from now on", ["Normal"], fixture, fixture.seal(fixture.content, draw(), author: Cast.fred), fixture.content)
+        accept(
+            "by a writer", ["Normal"], fixture, fixture.seal(fixture.content, draw(), author: Cast.bert),
+            fixture.content)
+        accept(
+            "by a writer from now on", ["Normal"], fixture, fixture.seal(fixture.content, draw(), author: Cast.fred),
+            fixture.content)
         let earlier = fixture.seal(fixture.content, draw(), head: 3, epoch: 1)
         accept("sealed at an earlier head and epoch", ["Normal"], fixture, earlier, fixture.content, epoch: 1)
-        accept("no type, no record", ["EdgeCase"], fixture, fixture.seal(fixture.content, draw(), type: "", record: ""), fixture.content)
-        accept("resealed: the first author stays", ["Normal"], fixture, fixture.resealed(earlier, draw()), fixture.content)
+        accept(
+            "no type, no record", ["EdgeCase"], fixture, fixture.seal(fixture.content, draw(), type: "", record: ""),
+            fixture.content)
+        accept(
+            "resealed: the first author stays", ["Normal"], fixture, fixture.resealed(earlier, draw()), fixture.content)
         accept(
             "resealed: the first author is out of date by then, and shown so", ["EdgeCase"], fixture,
-            fixture.resealed(fixture.seal(fixture.content, draw(), head: 3, epoch: 1, author: Cast.bert), draw()), fixture.content)
+            fixture.resealed(fixture.seal(fixture.content, draw(), head: 3, epoch: 1, author: Cast.bert), draw()),
+            fixture.content)
         accept("armoured", ["Normal"], fixture, fixture.base, fixture.content, armoured: true)
     }
 
     @discardableResult func accept(
-        _ comment: String, _ flags: [String], _ fixture: FileFixture, _ file: FileSealing, _ content: Bytes, epoch: Int? = nil,
+        _ comment: String, _ flags: [String], _ fixture: FileFixture, _ file: FileSealing, _ content: Bytes,
+        epoch: Int? = nil,
         armoured: Bool = false
     ) -> Int {
         let bytes = armoured ? Armoured.text(file.bytes) : file.bytes
         return valid(
             comment, flags, in: fixture.input(bytes, epoch: epoch),
             mid: ([
-                "header": file.header, "fields": file.fields, "D": file.digest, "M": file.message, "signature": file.signature,
+                "header": file.header, "fields": file.fields, "D": file.digest, "M": file.message,
+                "signature": file.signature,
                 "salt": file.sealing.salt, "okm": file.sealing.okm, "k": file.sealing.messageKey,
                 "commitment": file.sealing.commitment,
             ] as Values).with("d", file.parts).with("padding size", u64(UInt64(file.padding.count))),
@@ -76,19 +90,22 @@ struct FileFixture {
     func input(_ file: Bytes, epoch: Int? = nil) -> Values {
         let keys = epoch.map { log.epochs[$0 - 1] } ?? log.current
         return Values([
-            ("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("TK", .bytes(keys.tk)), ("file", .bytes(file)),
+            ("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("TK", .bytes(keys.tk)),
+            ("file", .bytes(file)),
         ])
     }
 
     func seal(
-        _ content: Bytes, _ draw: Draw, head: Int? = nil, epoch: Int? = nil, author: Person = Cast.anna, generation: Int? = nil,
+        _ content: Bytes, _ draw: Draw, head: Int? = nil, epoch: Int? = nil, author: Person = Cast.anna,
+        generation: Int? = nil,
         type: String = "application/json", record: String = "plan.json", time: UInt64? = nil, signer: Person? = nil,
         origin: FileSealing? = nil, originBytes: Bytes? = nil, faults: FileSealing.Faults = .init()
     ) -> FileSealing {
         FileSealing(
             content, type: type, record: record, author: author, generation: generation, time: time ?? log.time,
             tresor: log.tresor, epoch: epoch.map { log.epochs[$0 - 1] } ?? log.current,
-            head: log.head(at: head ?? log.entries.count - 1), origin: origin, originBytes: originBytes, salt: draw("salt", 24),
+            head: log.head(at: head ?? log.entries.count - 1), origin: origin, originBytes: originBytes,
+            salt: draw("salt", 24),
             signer: signer, faults: faults)
     }
 
@@ -114,7 +131,9 @@ enum Armoured {
 
     static func text(_ bytes: Bytes, kind: String = "TRESOR FILE", eol: String = "\n") -> Bytes {
         let text = base64(bytes)
-        let lines = stride(from: 0, to: text.count, by: 64).map { Bytes(text[$0..<min($0 + 64, text.count)]) + ascii(eol) }
+        let lines = stride(from: 0, to: text.count, by: 64).map {
+            Bytes(text[$0..<min($0 + 64, text.count)]) + ascii(eol)
+        }
         return join(ascii("-----BEGIN \(kind)-----\(eol)"), join(lines), ascii("-----END \(kind)-----\(eol)"))
     }
 }

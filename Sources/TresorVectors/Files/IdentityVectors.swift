@@ -4,7 +4,8 @@ import TresorCrypto
 
 extension VectorFile {
     static func identity() -> VectorFile {
-        let file = VectorFile("identity", section: "7", purpose: "cards, chains, user ids, numbers, and what a pin says of a chain")
+        let file = VectorFile(
+            "identity", section: "7", purpose: "cards, chains, user ids, numbers, and what a pin says of a chain")
         file.addChains()
         file.addCardFaults()
         file.addSuccessionFaults()
@@ -66,40 +67,62 @@ extension VectorFile {
         refuse("nothing", "Truncated", chain: [])
         refuse("without the signature's last byte", "Truncated", chain: Bytes(card.dropLast()))
         refuse("a byte behind", "TrailingData", chain: card + [0])
-        refuse("an empty handle", "LengthOverflow", chain: signed(body.replacing(at: 10, with: [0, 0]).dropping(12, 4)))
-        refuse("a handle of 257 bytes", "Oversize", chain: Person("x", handle: Bytes(repeating: 0x6c, count: 257)).chain)
+        refuse(
+            "an empty handle", "LengthOverflow", chain: signed(body.replacing(at: 10, with: [0, 0]).dropping(12, 4)))
+        refuse(
+            "a handle of 257 bytes", "Oversize", chain: Person("x", handle: Bytes(repeating: 0x6c, count: 257)).chain)
         refuse("a handle that is not UTF-8", "BadUTF8", chain: Person("x", handle: [0xff]).chain)
         refuse("an overlong form in the handle", "BadUTF8", chain: Person("x", handle: [0xc1, 0xa1]).chain)
         refuse("a line end in the handle", "ControlInName", chain: Person("x", handle: ascii("a\nb")).chain)
-        refuse("a right-to-left override in the handle", "ControlInName", chain: Person("x", handle: ascii("a\u{202e}b")).chain)
+        refuse(
+            "a right-to-left override in the handle", "ControlInName",
+            chain: Person("x", handle: ascii("a\u{202e}b")).chain)
         refuse("a time beyond the year 9999", "Oversize", chain: Person("x", time: 253_402_300_800).chain)
         refuse("a bit of the handle", "WrongSigner", chain: card.flipped(at: 12))
         refuse("a bit of the time", "WrongSigner", chain: card.flipped(at: body.count - 1))
         refuse("a bit of the signature", "WrongSigner", chain: card.flipped(at: card.count - 1))
         refuse("signed by another key", "WrongSigner", chain: signed(body, by: Cast.bert.newest.signing))
-        refuse("the label of successions", "CrossTypeSignature", chain: body + anna.sign("tresor/v1/card-succession", body))
+        refuse(
+            "the label of successions", "CrossTypeSignature", chain: body + anna.sign("tresor/v1/card-succession", body)
+        )
         refuse("the label of entries", "CrossTypeSignature", chain: body + anna.sign("tresor/v1/entry-signature", body))
         refuse("S + L", "NonCanonicalS", chain: body + EdgeSignature.addingOrder(Bytes(card.suffix(64))))
         let message = join(prefixed(ascii("tresor/v1/card-signature")), body)
-        refuse("R is the neutral point, and the equation holds", "SmallOrderR", chain: body + EdgeSignature.neutralR(anna.newest.signing, message))
+        refuse(
+            "R is the neutral point, and the equation holds", "SmallOrderR",
+            chain: body + EdgeSignature.neutralR(anna.newest.signing, message))
         let neutralSignature = EdgeSignature.forNeutralKey(draw()("S", 32))
         let keyed = body.replacing(at: 84, with: [1] + zeros(31))
-        refuse("the signing key is the neutral point, and the equation holds", "SmallOrderKey", chain: keyed + neutralSignature)
-        for (comment, key) in [("of order two", [0xec] + Bytes(repeating: 0xff, count: 30) + [0x7f]), ("of order four", zeros(32))] {
+        refuse(
+            "the signing key is the neutral point, and the equation holds", "SmallOrderKey",
+            chain: keyed + neutralSignature)
+        for (comment, key) in [
+            ("of order two", [0xec] + Bytes(repeating: 0xff, count: 30) + [0x7f]), ("of order four", zeros(32)),
+        ] {
             refuse("a signing key \(comment)", "SmallOrderKey", chain: signed(body.replacing(at: 84, with: key)))
         }
         for (comment, key) in [
-            ("the neutral point, not canonical, and the equation holds", [0xee] + Bytes(repeating: 0xff, count: 30) + [0x7f]),
+            (
+                "the neutral point, not canonical, and the equation holds",
+                [0xee] + Bytes(repeating: 0xff, count: 30) + [0x7f]
+            ),
             ("the neutral point with a sign, and the equation holds", [1] + zeros(30) + [0x80]),
         ] {
-            refuse("the signing key is \(comment)", "NonCanonicalKey", chain: body.replacing(at: 84, with: key) + neutralSignature)
+            refuse(
+                "the signing key is \(comment)", "NonCanonicalKey",
+                chain: body.replacing(at: 84, with: key) + neutralSignature)
         }
         refuse("generation 1 with a zero user id", "NonCanonical", chain: signed(body.replacing(at: 16, with: u32(1))))
         refuse("generation 0 with a user id", "NonCanonical", chain: signed(body.replacing(at: 20, with: anna.user)))
-        refuse("generation 0 with a previous card", "NonCanonical", chain: signed(body.replacing(at: 52, with: anna.newest.hash)))
+        refuse(
+            "generation 0 with a previous card", "NonCanonical",
+            chain: signed(body.replacing(at: 52, with: anna.newest.hash)))
         let key = anna.newest.kemKey
-        refuse("a coefficient of 3329", "ModulusOverflow", chain: signed(body.replacing(at: 116, with: [0x01, key[1] & 0xf0 | 0x0d])))
-        refuse("an X25519 half of zeros", "LowOrderPoint", chain: signed(body.replacing(at: 116 + 1184, with: zeros(32))))
+        refuse(
+            "a coefficient of 3329", "ModulusOverflow",
+            chain: signed(body.replacing(at: 116, with: [0x01, key[1] & 0xf0 | 0x0d])))
+        refuse(
+            "an X25519 half of zeros", "LowOrderPoint", chain: signed(body.replacing(at: 116 + 1184, with: zeros(32))))
     }
 
     private func addSuccessionFaults() {
@@ -114,13 +137,18 @@ extension VectorFile {
         let third = gwen.renewed("gwen", time: 1_767_400_001)
         refuse("a card is left out", "GenerationSkipped", chain: first + third.newest.card)
         refuse("somebody else's next card", "ChangedPerson", chain: first + Cast.emilRenewed.newest.card)
-        refuse("a succession by a thief's key", "WrongSigner", chain: first + ForgedCards.successor(of: Cast.gwen, signedBy: Cast.fred))
+        refuse(
+            "a succession by a thief's key", "WrongSigner",
+            chain: first + ForgedCards.successor(of: Cast.gwen, signedBy: Cast.fred))
         func next(handle: Bytes? = nil, generation: Int = 1, user: Bytes? = nil, previous: Bytes? = nil) -> Bytes {
             let keys = gwen.newest
             let body = Person.body(
-                handle: handle ?? gwen.handle, generation: generation, user: user ?? gwen.user, previous: previous ?? Cast.gwen.newest.hash,
+                handle: handle ?? gwen.handle, generation: generation, user: user ?? gwen.user,
+                previous: previous ?? Cast.gwen.newest.hash,
                 signingKey: keys.signing.publicKey, kemKey: keys.kemKey, time: 1_767_400_000)
-            return join(body, keys.signing.sign("tresor/v1/card-signature", body), Cast.gwen.sign("tresor/v1/card-succession", body))
+            return join(
+                body, keys.signing.sign("tresor/v1/card-signature", body),
+                Cast.gwen.sign("tresor/v1/card-succession", body))
         }
         refuse("another handle", "ChangedPerson", chain: first + next(handle: ascii("gwyn")))
         refuse("generation 2 behind generation 0", "GenerationSkipped", chain: first + next(generation: 2))
@@ -130,17 +158,24 @@ extension VectorFile {
         let body = gwen.newest.body
         refuse(
             "the signatures changed places", "CrossTypeSignature",
-            chain: join(first, body, Cast.gwen.sign("tresor/v1/card-succession", body), gwen.newest.signing.sign("tresor/v1/card-signature", body)))
+            chain: join(
+                first, body, Cast.gwen.sign("tresor/v1/card-succession", body),
+                gwen.newest.signing.sign("tresor/v1/card-signature", body)))
         refuse("without its succession", "Truncated", chain: first + Bytes(gwen.newest.card.dropLast(64)))
     }
 
     private func addNumbers() {
         group("compareNumber")
         let digits = Self.number(Cast.anna.number)
-        let base = valid("anna's number", in: ["chain": Cast.anna.chain, "typed": ascii(digits)], out: ["number": ascii(digits)])
+        let base = valid(
+            "anna's number", in: ["chain": Cast.anna.chain, "typed": ascii(digits)], out: ["number": ascii(digits)])
         var grouped = ""
-        for (index, digit) in digits.enumerated() { grouped += (index > 0 && index % 5 == 0 ? " " : "") + String(digit) }
-        valid("in groups of five", in: ["chain": Cast.anna.chain, "typed": ascii(grouped)], out: ["number": ascii(digits)])
+        for (index, digit) in digits.enumerated() {
+            grouped += (index > 0 && index % 5 == 0 ? " " : "") + String(digit)
+        }
+        valid(
+            "in groups of five", in: ["chain": Cast.anna.chain, "typed": ascii(grouped)], out: ["number": ascii(digits)]
+        )
         func refuse(_ comment: String, _ flag: String, _ error: String, _ typed: String) {
             invalid(comment, flag, error, base: base, in: ["typed": ascii(typed)])
         }
@@ -151,7 +186,8 @@ extension VectorFile {
         refuse("31 digits", "WrongNumber", "usage", digits + "0")
         refuse("with hyphens", "NonCanonical", "usage", grouped.split(separator: " ").joined(separator: "-"))
         refuse("digits of another script", "NonCanonical", "usage", String(digits.dropLast()) + "\u{0661}")
-        invalid("the number of the earlier generation", "WrongNumber", "unverified",
+        invalid(
+            "the number of the earlier generation", "WrongNumber", "unverified",
             in: ["chain": Cast.gwenRenewed.chain, "typed": ascii(Self.number(Cast.gwen.number))])
     }
 
@@ -161,8 +197,13 @@ extension VectorFile {
             join(u64(1_767_300_000), [replaced ? 1 : 0], prefixed(person.chain))
         }
         func pins(_ pins: Bytes...) -> Bytes { preamble("tresorP1") + join(pins) }
-        let base = valid("a pinned person", in: ["pins": pins(pin(Cast.gwen)), "chain": Cast.gwen.chain], out: ["trust": ascii("verified")])
-        valid("among others", in: ["pins": pins(pin(Cast.anna), pin(Cast.gwen), pin(Cast.fred)), "chain": Cast.gwen.chain], out: ["trust": ascii("verified")])
+        let base = valid(
+            "a pinned person", in: ["pins": pins(pin(Cast.gwen)), "chain": Cast.gwen.chain],
+            out: ["trust": ascii("verified")])
+        valid(
+            "among others",
+            in: ["pins": pins(pin(Cast.anna), pin(Cast.gwen), pin(Cast.fred)), "chain": Cast.gwen.chain],
+            out: ["trust": ascii("verified")])
         func refuse(_ comment: String, _ flag: String, _ error: String, _ input: Values) {
             invalid(comment, flag, error, base: base, in: input)
         }
@@ -170,15 +211,20 @@ extension VectorFile {
         refuse("a longer chain than was compared", "StaleGeneration", "unverified", ["chain": Cast.gwenRenewed.chain])
         refuse("an older chain than was compared", "GenerationForked", "forked", ["pins": pins(pin(Cast.gwenRenewed))])
         let other = Cast.gwen.renewed("gwen again", time: 1_767_400_001)
-        invalid("another card of a known generation", "GenerationForked", "forked", in: ["pins": pins(pin(Cast.gwenRenewed)), "chain": other.chain])
+        invalid(
+            "another card of a known generation", "GenerationForked", "forked",
+            in: ["pins": pins(pin(Cast.gwenRenewed)), "chain": other.chain])
         let impostor = Person("impostor", handle: ascii("gwen"))
         refuse("another person under a pinned handle", "ChangedPerson", "unverified", ["chain": impostor.chain])
         refuse("a pin that was replaced", "ChangedPerson", "unverified", ["pins": pins(pin(Cast.gwen, replaced: true))])
         refuse("two pins of one person", "NonCanonical", "altered", ["pins": pins(pin(Cast.gwen), pin(Cast.gwen))])
-        refuse("two active pins of one handle", "NonCanonical", "altered", ["pins": pins(pin(Cast.gwen), pin(impostor))])
+        refuse(
+            "two active pins of one handle", "NonCanonical", "altered", ["pins": pins(pin(Cast.gwen), pin(impostor))])
     }
 }
 
 extension Bytes {
-    func dropping(_ offset: Int, _ count: Int) -> Bytes { join(Bytes(self[..<offset]), Bytes(self[(offset + count)...])) }
+    func dropping(_ offset: Int, _ count: Int) -> Bytes {
+        join(Bytes(self[..<offset]), Bytes(self[(offset + count)...]))
+    }
 }

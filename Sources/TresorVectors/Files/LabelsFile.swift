@@ -5,7 +5,8 @@ import TresorCrypto
 extension VectorFile {
     /// The registry of SPEC §16.1, and each label used.
     static func labels() -> VectorFile {
-        let file = VectorFile("labels", section: "16.1", purpose: "the registry of labels; each used for what it is for")
+        let file = VectorFile(
+            "labels", section: "16.1", purpose: "the registry of labels; each used for what it is for")
         file.addRegistry()
         file.addHashes()
         file.addDerivedKeys()
@@ -19,11 +20,16 @@ extension VectorFile {
     private func addRegistry() {
         group("label")
         for (label, use) in Label.registry {
-            let base = valid(label.text, in: ["label": ascii(label.text), "use": ascii(use.rawValue)], out: ["label": ascii(label.text)])
+            let base = valid(
+                label.text, in: ["label": ascii(label.text), "use": ascii(use.rawValue)],
+                out: ["label": ascii(label.text)])
             let other = use == .hash ? "seal" : "hash"
             invalid("\(label.text) for another use", "WrongLabel", "usage", base: base, in: ["use": ascii(other)])
         }
-        for name in ["", "tresor/v1/", "tresor/v2/seal", "tresor/v1/seal ", "Tresor/v1/seal", "tresor/v1/sea", "tresor/v1/opaque"] {
+        for name in [
+            "", "tresor/v1/", "tresor/v2/seal", "tresor/v1/seal ", "Tresor/v1/seal", "tresor/v1/sea",
+            "tresor/v1/opaque",
+        ] {
             invalid("\"\(name)\"", "WrongLabel", "usage", base: 1, in: ["label": ascii(name)])
         }
     }
@@ -43,7 +49,9 @@ extension VectorFile {
         for label in labels(.derive) where !["tresor/v1/seal", "tresor/v1/derive"].contains(label) {
             let draw = draw()
             let (key, context) = (draw("K", 32), draw("context", 32))
-            valid(label, in: ["K": key, "label": ascii(label), "context": context], out: ["key": derive(key, label, context)])
+            valid(
+                label, in: ["K": key, "label": ascii(label), "context": context],
+                out: ["key": derive(key, label, context)])
         }
     }
 
@@ -72,7 +80,9 @@ extension VectorFile {
                 label, in: ["A": pair.publicKey, "label": ascii(label), "x": x, "sig": signature],
                 mid: ["input": prefixed(ascii(label)) + x], out: ["A": pair.publicKey])
             for other in labels(.sign) where other != label {
-                invalid("\(label) taken for \(other)", "CrossTypeSignature", "altered", base: base, in: ["label": ascii(other)])
+                invalid(
+                    "\(label) taken for \(other)", "CrossTypeSignature", "altered", base: base,
+                    in: ["label": ascii(other)])
             }
             invalid("S + L", "NonCanonicalS", "altered", base: base, in: ["sig": EdgeSignature.addingOrder(signature)])
             invalid("63 bytes", "Truncated", "altered", base: base, in: ["sig": Bytes(signature.dropLast())])

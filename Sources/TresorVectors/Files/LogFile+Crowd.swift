@@ -21,8 +21,10 @@ extension VectorFile {
             grown.append(grown.entry(Cast.anna, Body.grant(group, role: 3), time: time))
         }
         let input: Values = [
-            "tresor": log.tresor, "genesis": log.entries[0], "author": Cast.anna.user, "founder": Cast.anna.newest.signing.seed,
-            "crowd": crowd.newest.signing.seed, "kem_key": crowd.newest.kemKey, "handle": ascii("crowd"), "time": u64(time),
+            "tresor": log.tresor, "genesis": log.entries[0], "author": Cast.anna.user,
+            "founder": Cast.anna.newest.signing.seed,
+            "crowd": crowd.newest.signing.seed, "kem_key": crowd.newest.kemKey, "handle": ascii("crowd"),
+            "time": u64(time),
             "people in a grant": u64(700), "count": u64(9_999),
         ]
         let base = valid(

@@ -35,17 +35,20 @@ extension VectorFile {
                 user.digest.bytes, [member.role.rawValue], u64(history), u64(member.notAfter ?? 0), u64(member.since),
                 u64(member.sinceTime), member.admittedBy.digest.bytes)
         }
-        return ([
-            "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
-            "epoch": u64(state.epoch), "rotate first": [state.rotateFirst ? 1 : 0],
-        ] as Values).with("members", members)
+        return
+            ([
+                "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
+                "epoch": u64(state.epoch), "rotate first": [state.rotateFirst ? 1 : 0],
+            ] as Values).with("members", members)
     }
 
     /// The entry is taken.
-    @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int {
+    @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int
+    {
         let signed = Bytes(entry.dropLast(64))
         return valid(
-            comment, flags, in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(entry))]),
+            comment, flags,
+            in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(entry))]),
             mid: [
                 "signed": signed, "signature input": prefixed(ascii("tresor/v1/entry-signature")) + signed,
                 "entry hash": hash("tresor/v1/entry-hash", entry),
@@ -53,7 +56,9 @@ extension VectorFile {
     }
 
     /// The entry breaks one rule; proved here by the shipped code.
-    func refuse(_ comment: String, _ flag: String, _ rule: Int, base: Int, _ log: Log, _ entry: Bytes, tresor: Bytes? = nil) {
+    func refuse(
+        _ comment: String, _ flag: String, _ rule: Int, base: Int, _ log: Log, _ entry: Bytes, tresor: Bytes? = nil
+    ) {
         let id = TresorID(must(try required(Digest(tresor ?? log.tresor))))
         var fold = Fold(tresor: id)
         var error: TresorError?
@@ -63,7 +68,8 @@ extension VectorFile {
         } catch let thrown {
             error = thrown
         }
-        precondition(fold.brokenRule?.rawValue == rule, "\(comment): broke \(String(describing: fold.brokenRule)), not R\(rule)")
+        precondition(
+            fold.brokenRule?.rawValue == rule, "\(comment): broke \(String(describing: fold.brokenRule)), not R\(rule)")
         var input: Values = ["entry": entry]
         if let tresor { input = ["tresor": tresor, "entry": entry] }
         invalid(comment, flag, error?.name ?? "", base: base, rule: rule, in: input)
@@ -77,15 +83,27 @@ extension VectorFile {
             accept("entry \(prefix.sequence) of the full log", ["Normal"], prefix, entry)
             prefix.append(entry)
         }
-        accept("a rename by an owner who is not the founder", ["Normal"], log, log.entry(Cast.dora, Body.rename(log.name("second", epoch: log.current, sequence: log.sequence).bytes)))
+        accept(
+            "a rename by an owner who is not the founder", ["Normal"], log,
+            log.entry(Cast.dora, Body.rename(log.name("second", epoch: log.current, sequence: log.sequence).bytes)))
         accept("a writer leaves", ["Normal"], log, log.entry(Cast.bert, Body.leave))
-        accept("a role and a not-after", ["Normal"], log, log.entry(Cast.anna, Body.role(Cast.bert.user, 3, notAfter: log.time)))
-        accept("back as a reader, with every card the log knows", ["Normal"], log, log.entry(Cast.anna, Body.grant([Cast.emilRenewed.chain], role: 3)))
-        accept("back with a card more than the log knows", ["EdgeCase"], log, log.entry(Cast.anna, Body.grant([Cast.emilRenewed.renewed("emil", time: 1_767_500_000).chain], role: 3)))
-        accept("an owner without *rotate first* begins an epoch", ["Normal"], log, log.entry(Cast.anna, Body.epoch(log.nextEpoch().statement)))
+        accept(
+            "a role and a not-after", ["Normal"], log,
+            log.entry(Cast.anna, Body.role(Cast.bert.user, 3, notAfter: log.time)))
+        accept(
+            "back as a reader, with every card the log knows", ["Normal"], log,
+            log.entry(Cast.anna, Body.grant([Cast.emilRenewed.chain], role: 3)))
+        accept(
+            "back with a card more than the log knows", ["EdgeCase"], log,
+            log.entry(Cast.anna, Body.grant([Cast.emilRenewed.renewed("emil", time: 1_767_500_000).chain], role: 3)))
+        accept(
+            "an owner without *rotate first* begins an epoch", ["Normal"], log,
+            log.entry(Cast.anna, Body.epoch(log.nextEpoch().statement)))
         var left = log
         left.append(Cast.cleo, Body.leave)
-        accept("a writer with full history begins an epoch when *rotate first*", ["Normal"], left, left.entry(Cast.bert, Body.epoch(left.nextEpoch().statement)))
+        accept(
+            "a writer with full history begins an epoch when *rotate first*", ["Normal"], left,
+            left.entry(Cast.bert, Body.epoch(left.nextEpoch().statement)))
     }
 
     private func addGenesisFaults() {
@@ -111,34 +129,45 @@ extension VectorFile {
             "a previous hash", "WrongPrevious", 5, base: base, log,
             log.entry(anna, genesis(log), previous: draw("previous", 32)))
         let other = Body.root(founder: anna.user, cardHash: anna.newest.hash, random: draw("another", 32))
-        refuse("the root of another tresor", "CrossTresor", 7, base: base, log, log.entry(anna, genesis(log, root: other)))
+        refuse(
+            "the root of another tresor", "CrossTresor", 7, base: base, log, log.entry(anna, genesis(log, root: other)))
         refuse(
             "one bit of the root's random bytes", "CrossTresor", 7, base: base, log,
             log.entry(anna, genesis(log, root: log.root.flipped(at: 96))))
         for (comment, flag, root, generation) in [
-            ("another founder in the root", "WrongSigner", Body.root(founder: Cast.bert.user, cardHash: anna.newest.hash, random: draw("a", 32)), 0),
-            ("another card hash in the root", "WrongCard", Body.root(founder: anna.user, cardHash: Cast.bert.newest.hash, random: draw("b", 32)), 0),
+            (
+                "another founder in the root", "WrongSigner",
+                Body.root(founder: Cast.bert.user, cardHash: anna.newest.hash, random: draw("a", 32)), 0
+            ),
+            (
+                "another card hash in the root", "WrongCard",
+                Body.root(founder: anna.user, cardHash: Cast.bert.newest.hash, random: draw("b", 32)), 0
+            ),
             ("a generation the chain does not have", "StaleGeneration", log.root, 1),
         ] {
             let tresor = hash("tresor/v1/tresor-id", root)
             refuse(
-                comment, flag, 8, base: base, log, log.entry(anna, genesis(log, root: root), tresor: tresor, generation: generation),
+                comment, flag, 8, base: base, log,
+                log.entry(anna, genesis(log, root: root), tresor: tresor, generation: generation),
                 tresor: tresor)
         }
         refuse(
-            "somebody else's chain", "WrongSigner", 8, base: base, log, log.entry(anna, genesis(log, chain: Cast.bert.chain)))
+            "somebody else's chain", "WrongSigner", 8, base: base, log,
+            log.entry(anna, genesis(log, chain: Cast.bert.chain)))
         refuse(
             "epoch 2", "EpochSkipped", 9, base: base, log,
             log.entry(anna, genesis(log, epoch: log.epoch(2, links: []).statement)))
         refuse(
             "a back-link in epoch 1", "BackLinkWrong", 9, base: base, log,
             log.entry(anna, genesis(log, epoch: log.epoch(1, links: [epoch.link]).statement)))
-        refuse("an approver", "WrongRole", 10, base: base, log, log.entry(anna, genesis(log, approvers: [Cast.bert.user])))
+        refuse(
+            "an approver", "WrongRole", 10, base: base, log, log.entry(anna, genesis(log, approvers: [Cast.bert.user])))
         refuse(
             "two approvers", "WrongRole", 10, base: base, log,
             log.entry(anna, genesis(log, approvers: [Cast.bert.user, Cast.cleo.user])))
         refuse(
-            "signed by somebody else", "WrongSigner", 12, base: base, log, log.entry(anna, genesis(log), signedBy: Cast.bert))
+            "signed by somebody else", "WrongSigner", 12, base: base, log,
+            log.entry(anna, genesis(log), signedBy: Cast.bert))
         addTwoGenerationGenesis(draw)
     }
 
@@ -146,14 +175,16 @@ extension VectorFile {
         let gwen = Cast.gwenRenewed
         let log = Log(draw, founder: gwen, tag: " of gwen")
         let body = Body.genesis(
-            root: log.root, chain: gwen.chain, name: log.name("plans", epoch: log.epoch(1, links: []), sequence: 0).bytes,
+            root: log.root, chain: gwen.chain,
+            name: log.name("plans", epoch: log.epoch(1, links: []), sequence: 0).bytes,
             epoch: log.epoch(1, links: []).statement)
         let base = accept("a founder in generation 1", ["EdgeCase"], log, log.entry(gwen, body))
         refuse(
             "signed by the founder's generation 0", "StaleGeneration", 12, base: base, log,
             log.entry(gwen, body, signedBy: Cast.gwen))
         refuse(
-            "naming and signed by generation 0", "StaleGeneration", 8, base: base, log, log.entry(gwen, body, generation: 0))
+            "naming and signed by generation 0", "StaleGeneration", 8, base: base, log,
+            log.entry(gwen, body, generation: 0))
     }
 
     private func addEncodingFaults() {
@@ -179,18 +210,32 @@ extension VectorFile {
         refuse("a team", "WrongMagic", 1, log.entry(Cast.anna, (9, join([2], Cast.bert.user, [3], u64(0)))))
         refuse("role 0", "NonCanonical", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 0)))
         refuse("role 4", "NonCanonical", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 4)))
-        refuse("a not-after beyond the year 9999", "Oversize", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 3, notAfter: 253_402_300_800)))
-        refuse("a time beyond the year 9999", "Oversize", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 3), time: 253_402_300_800))
-        refuse("a byte behind the body's fields", "TrailingData", 2, log.entry(Cast.anna, (9, Body.role(Cast.bert.user, 3).1 + [0])))
+        refuse(
+            "a not-after beyond the year 9999", "Oversize", 2,
+            log.entry(Cast.anna, Body.role(Cast.bert.user, 3, notAfter: 253_402_300_800)))
+        refuse(
+            "a time beyond the year 9999", "Oversize", 2,
+            log.entry(Cast.anna, Body.role(Cast.bert.user, 3), time: 253_402_300_800))
+        refuse(
+            "a byte behind the body's fields", "TrailingData", 2,
+            log.entry(Cast.anna, (9, Body.role(Cast.bert.user, 3).1 + [0])))
         refuse("a byte behind the signature", "TrailingData", 2, good + [0])
         refuse("a byte of the signature is missing", "Truncated", 2, Bytes(good.dropLast()))
         refuse("nothing", "Truncated", 2, [])
         refuse("the first 100 bytes", "Truncated", 2, Bytes(good.prefix(100)))
-        refuse("a body length of 2^32 − 1", "LengthOverflow", 2, signed { $0.replacing(at: 128, with: [255, 255, 255, 255]) })
+        refuse(
+            "a body length of 2^32 − 1", "LengthOverflow", 2,
+            signed { $0.replacing(at: 128, with: [255, 255, 255, 255]) })
         refuse("a body length one too great", "LengthOverflow", 2, signed { $0.replacing(at: 128, with: u32(43)) })
-        refuse("from_now = 2", "NonCanonical", 2, log.entry(Cast.anna, (2, join(u16(1), [1], prefixed(Cast.gwen.chain), [3], u64(0), [2]))))
-        refuse("an empty chain", "LengthOverflow", 2, log.entry(Cast.anna, (2, join(u16(1), [1], prefixed([]), [3], u64(0), [0]))))
-        refuse("10 001 people announced", "Oversize", 2, log.entry(Cast.anna, (5, u16(10_001) + log.nextEpoch().statement)))
+        refuse(
+            "from_now = 2", "NonCanonical", 2,
+            log.entry(Cast.anna, (2, join(u16(1), [1], prefixed(Cast.gwen.chain), [3], u64(0), [2]))))
+        refuse(
+            "an empty chain", "LengthOverflow", 2,
+            log.entry(Cast.anna, (2, join(u16(1), [1], prefixed([]), [3], u64(0), [0]))))
+        refuse(
+            "10 001 people announced", "Oversize", 2, log.entry(Cast.anna, (5, u16(10_001) + log.nextEpoch().statement))
+        )
         let short = EpochSecret.statement(number: 4, content: zeros(32), history: zeros(32), backLink: zeros(72 + 71))
         refuse("a back-link of 71 bytes", "LengthOverflow", 2, log.entry(Cast.anna, Body.epoch(short)))
         let empty = EpochSecret.statement(number: 4, content: zeros(32), history: zeros(32), backLink: zeros(72))
@@ -207,14 +252,19 @@ extension VectorFile {
             self.refuse(comment, flag, rule, base: base, log, entry)
         }
         refuse("signed for another tresor", "CrossTresor", 3, log.entry(Cast.anna, rename, tresor: other.tresor))
-        refuse("one bit of the tresor id", "CrossTresor", 3, log.entry(Cast.anna, rename, tresor: log.tresor.flipped(at: 31)))
+        refuse(
+            "one bit of the tresor id", "CrossTresor", 3,
+            log.entry(Cast.anna, rename, tresor: log.tresor.flipped(at: 31)))
         refuse("the number after the next", "SkippedEntry", 4, log.entry(Cast.anna, rename, sequence: log.sequence + 1))
         refuse("the number of the head", "ReplayedEntry", 4, log.entry(Cast.anna, rename, sequence: log.sequence - 1))
         refuse("the newest entry again", "ReplayedEntry", 4, log.entries[log.entries.count - 1])
         refuse("an earlier entry again", "ReplayedEntry", 4, log.entries[1])
         refuse("the greatest number", "SkippedEntry", 4, log.entry(Cast.anna, rename, sequence: .max))
-        refuse("the hash of the entry before the head", "WrongPrevious", 5, log.entry(Cast.anna, rename, previous: log.head(at: 6).1))
-        refuse("one bit of the hash", "WrongPrevious", 5, log.entry(Cast.anna, rename, previous: log.head.flipped(at: 0)))
+        refuse(
+            "the hash of the entry before the head", "WrongPrevious", 5,
+            log.entry(Cast.anna, rename, previous: log.head(at: 6).1))
+        refuse(
+            "one bit of the hash", "WrongPrevious", 5, log.entry(Cast.anna, rename, previous: log.head.flipped(at: 0)))
         refuse("zeros for the hash", "WrongPrevious", 5, log.entry(Cast.anna, rename, previous: zeros(32)))
         let genesis = Body.genesis(
             root: log.root, chain: Cast.anna.chain, name: log.name("new", epoch: log.epochs[0], sequence: 0).bytes,

@@ -10,32 +10,49 @@ enum Operations {
             is opened, no entry's signature is verified
             """
         ),
-        ("evidence", "encoding", "`tresor`, `sequence`, `hash` (the pinned head), `verified`, `shown`", "`evidence` and `evidence hash`, SPEC §9.8"),
+        (
+            "evidence", "encoding", "`tresor`, `sequence`, `hash` (the pinned head), `verified`, `shown`",
+            "`evidence` and `evidence hash`, SPEC §9.8"
+        ),
         ("dearmour", "encoding", "`kind` (the words behind BEGIN), `text`", "`bytes`, SPEC §4.2"),
         ("id", "encoding", "`id`", "`text`, SPEC §4.3"),
-        ("namedBy", "encoding", "`typed`, `id`", "`id`, if the typed characters stand for it, else `not_found`; SPEC §4.3"),
+        (
+            "namedBy", "encoding", "`typed`, `id`",
+            "`id`, if the typed characters stand for it, else `not_found`; SPEC §4.3"
+        ),
         ("readName", "text", "`name`", "`name`, SPEC §4.4, rule of readers"),
         ("typeName", "text", "`typed`", "`name`, SPEC §4.4, rule of writers"),
         ("typeNumber", "text", "`typed`", "`digits` and `number-shown`, SPEC §4.5"),
         ("readKit", "text", "`words`", "`K`, and its `words` written again; SPEC §8.2"),
         ("exitCode", "text", "`error`, its name", "`exit code`, SPEC §12; another name is `usage`"),
-        ("readChain", "identity", "`chain`", "`user`, `handle`, `generation` (u32), `card hash` and `number` (30 digits) of the newest card; SPEC §7.3"),
+        (
+            "readChain", "identity", "`chain`",
+            "`user`, `handle`, `generation` (u32), `card hash` and `number` (30 digits) of the newest card; SPEC §7.3"
+        ),
         ("compareNumber", "identity", "`chain`, `typed`", "`number`, SPEC §7.5"),
         (
             "trust", "identity", "`pins`, `chain`",
             "`trust` in a home that has the pins and no identity; results other than *me* and *verified* are `unverified`; SPEC §7.5"
         ),
         ("readIdentityFile", "slots", "`file`", "the `file`, decoded and encoded again; SPEC §8"),
-        ("openWithKit", "slots", "`file`, `words`", "`user` and `generation` of the identity: readKit, then openSlot with the kit slot, none being `wrong_password`"),
-        ("openWithDevice", "slots", "`file`, `device half`, `store half`, `now`", "`user` and `generation`: SPEC §8.3, with the store's half and the time given"),
+        (
+            "openWithKit", "slots", "`file`, `words`",
+            "`user` and `generation` of the identity: readKit, then openSlot with the kit slot, none being `wrong_password`"
+        ),
+        (
+            "openWithDevice", "slots", "`file`, `device half`, `store half`, `now`",
+            "`user` and `generation`: SPEC §8.3, with the store's half and the time given"
+        ),
         ("prepare", "password", "`typed`", "`prepared`, SPEC §8.1"),
         ("openWithPassword", "password", "`file`, `typed`", "`user` and `generation`, SPEC §8.1"),
         (
-            "checkKeys", "epoch", "`tresor`, `epoch` (its statement), `keys` (TK or TK ‖ HK), `known` (Links of epochs whose keys are known)",
+            "checkKeys", "epoch",
+            "`tresor`, `epoch` (its statement), `keys` (TK or TK ‖ HK), `known` (Links of epochs whose keys are known)",
             "`epoch`, its number; SPEC §9.5. Another size of `keys` is `altered`"
         ),
         (
-            "openBackLink", "epoch", "`tresor`, `keys` (TK ‖ HK), `epochs` (statements from 1 on; the last is the one the keys are of)",
+            "openBackLink", "epoch",
+            "`tresor`, `keys` (TK ‖ HK), `epochs` (statements from 1 on; the last is the one the keys are of)",
             "`links`, SPEC §9.5, after checkKeys of the keys themselves"
         ),
         ("openName", "epoch", "`sealed name`, `TK`, `tresor`, `epoch`, `sequence`", "`name`, `kind`, SPEC §9.2"),

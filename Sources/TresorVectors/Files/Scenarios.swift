@@ -3,7 +3,10 @@
 /// The histories of vectors/scenario.
 enum Scenarios {
     static func all() -> [Scenario] {
-        [share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(), dishonestOwner(), generation(), changedPerson(), interrupted()]
+        [
+            share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
+            dishonestOwner(), generation(), changedPerson(), interrupted(),
+        ]
     }
 
     private static let anna = Cast.anna
@@ -23,13 +26,17 @@ enum Scenarios {
     }
 
     /// Genesis by anna, then a grant to each.
-    private static func started(_ name: String, _ purpose: String, _ grants: [(String, Person, UInt8)], pins: [String: [Person]]? = nil) -> (Scenario, Log) {
+    private static func started(
+        _ name: String, _ purpose: String, _ grants: [(String, Person, UInt8)], pins: [String: [Person]]? = nil
+    ) -> (Scenario, Log) {
         var log = begun(name)
-        let scenario = Scenario(name, purpose, tresor: log.tresor, people: [("anna", anna)] + grants.map { ($0.0, $0.1) }, pins: pins)
+        let scenario = Scenario(
+            name, purpose, tresor: log.tresor, people: [("anna", anna)] + grants.map { ($0.0, $0.1) }, pins: pins)
         scenario.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)])
         for (handle, person, role) in grants {
             log.grant([person], role: role)
-            scenario.append("anna lets \(handle) in", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
+            scenario.append(
+                "anna lets \(handle) in", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
         }
         return (scenario, log)
     }
@@ -43,7 +50,8 @@ enum Scenarios {
         scenario.append("anna removes dr-house", log.entries[2], wraps: [(anna, log.current, true)], removing: [house])
         let second = seal(log, anna, tag: "second")
         scenario.open("a file of the new epoch", by: "house", second, error: "no_access")
-        scenario.open("the old file, which the store's word no longer opens for him", by: "house", first, error: "no_access")
+        scenario.open(
+            "the old file, which the store's word no longer opens for him", by: "house", first, error: "no_access")
         scenario.open("anna opens both: the old", by: "anna", first, content: plan)
         scenario.open("anna opens both: the new", by: "anna", second, content: plan)
         return scenario
@@ -61,21 +69,28 @@ enum Scenarios {
         scenario.open("what was sealed while he was out", by: "house", between, content: plan)
         scenario.open("what was sealed before", by: "house", first, content: plan)
         scenario.open("his own file", by: "anna", seal(log, house, tag: "his"), content: plan, current: true)
-        scenario.open("a file he dates to when he was out", by: "anna", seal(log, house, head: 2, tag: "dated"), error: "no_access")
+        scenario.open(
+            "a file he dates to when he was out", by: "anna", seal(log, house, head: 2, tag: "dated"),
+            error: "no_access")
         return scenario
     }
 
     private static func leave() -> Scenario {
-        var (scenario, log) = started("leave", "somebody leaves, and the key is changed first", [("bert", bert, 2), ("house", house, 3)])
+        var (scenario, log) = started(
+            "leave", "somebody leaves, and the key is changed first", [("bert", bert, 2), ("house", house, 3)])
         log.append(house, Body.leave)
         scenario.append("dr-house leaves", log.entries[3], removing: [house])
         scenario.open("a file sealed all the same", by: "anna", seal(log, anna, tag: "ignored"), error: "no_access")
-        scenario.open("a file sealed all the same, by bert", by: "anna", seal(log, bert, tag: "ignored by bert"), error: "no_access")
+        scenario.open(
+            "a file sealed all the same, by bert", by: "anna", seal(log, bert, tag: "ignored by bert"),
+            error: "no_access")
         let late = log.entry(house, Body.leave)
         scenario.show("the store shows an entry of his behind it", log.entries + [late])
         scenario.show("and the true log again", log.entries)
         log.rotate(by: bert)
-        scenario.append("bert, a writer, changes the key", log.entries[4], wraps: [(anna, log.current, true), (bert, log.current, true)])
+        scenario.append(
+            "bert, a writer, changes the key", log.entries[4],
+            wraps: [(anna, log.current, true), (bert, log.current, true)])
         let file = seal(log, bert, tag: "rotated")
         scenario.open("bert's file under the new key", by: "anna", file, content: plan)
         scenario.open("who left", by: "house", file, error: "no_access")
@@ -84,20 +99,25 @@ enum Scenarios {
 
     private static func fromNow() -> Scenario {
         var log = begun("from-now")
-        let scenario = Scenario("from-now", "a member without history", tresor: log.tresor, people: [("anna", anna), ("house", house)])
+        let scenario = Scenario(
+            "from-now", "a member without history", tresor: log.tresor, people: [("anna", anna), ("house", house)])
         scenario.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)])
         let before = seal(log, anna, tag: "before")
         log.grantFromNow([house], role: 3)
-        scenario.append("dr-house reads from now on", log.entries[1], wraps: [(anna, log.current, true), (house, log.current, false)])
+        scenario.append(
+            "dr-house reads from now on", log.entries[1],
+            wraps: [(anna, log.current, true), (house, log.current, false)])
         let after = seal(log, anna, tag: "after")
         scenario.open("sealed before", by: "house", before, error: "no_access")
         scenario.open("sealed after", by: "house", after, content: plan)
         scenario.open("anna opens what was before", by: "anna", before, content: plan)
         log.rotate()
-        scenario.append("another epoch", log.entries[2], wraps: [(anna, log.current, true), (house, log.current, false)])
+        scenario.append(
+            "another epoch", log.entries[2], wraps: [(anna, log.current, true), (house, log.current, false)])
         scenario.open("the epoch in between, by its own wrap", by: "house", after, content: plan)
         let leaked = Wrapping(log.current, tresor: log.tresor, for: house, history: true, eseed: log.draw("leak", 64))
-        scenario.putWrap("a history key in his wrap", user: house, epoch: 3, leaked.bytes, except: ["house": .init(keys: "altered")])
+        scenario.putWrap(
+            "a history key in his wrap", user: house, epoch: 3, leaked.bytes, except: ["house": .init(keys: "altered")])
         return scenario
     }
 
@@ -123,7 +143,9 @@ enum Scenarios {
         let old = seal(kept, bert, tag: "old head")
         scenario.open("under the old key, at the old head", by: "anna", old, content: plan)
         scenario.open("the same, when a current author is wanted", by: "anna", old, error: "no_access", current: true)
-        scenario.open("under the old key, at the new head", by: "anna", seal(log, bert, epoch: 1, tag: "mixed"), error: "no_access")
+        scenario.open(
+            "under the old key, at the new head", by: "anna", seal(log, bert, epoch: 1, tag: "mixed"),
+            error: "no_access")
         let stolen = seal(log, bert, tag: "stolen")
         scenario.open("under the new key, had he got it", by: "anna", stolen, error: "no_access")
         var branch = kept
@@ -147,7 +169,8 @@ enum Scenarios {
     }
 
     private static func fork() -> Scenario {
-        var (scenario, log) = started("fork", "two histories, noticed through a file", [("bert", bert, 1), ("house", house, 3)])
+        var (scenario, log) = started(
+            "fork", "two histories, noticed through a file", [("bert", bert, 1), ("house", house, 3)])
         var branch = log
         log.append(anna, Body.rename(log.name("true", epoch: log.current, sequence: 3).bytes))
         branch.append(bert, Body.rename(branch.name("false", epoch: branch.current, sequence: 3).bytes))
@@ -162,28 +185,39 @@ enum Scenarios {
     }
 
     private static func swappedWraps() -> Scenario {
-        let (scenario, log) = started("swapped-wraps", "the store hands out wraps of others", [("bert", bert, 2), ("house", house, 3)])
+        let (scenario, log) = started(
+            "swapped-wraps", "the store hands out wraps of others", [("bert", bert, 2), ("house", house, 3)])
         func wrap(_ person: Person, tag: String) -> Bytes {
             Wrapping(log.current, tresor: log.tresor, for: person, eseed: log.draw("eseed \(tag)", 64)).bytes
         }
         let spoiled: [String: Scenario.Exception] = ["house": .init(keys: "altered")]
-        scenario.putWrap("bert's wrap under dr-house's name", user: house, epoch: 1, wrap(bert, tag: "bert"), except: spoiled)
+        scenario.putWrap(
+            "bert's wrap under dr-house's name", user: house, epoch: 1, wrap(bert, tag: "bert"), except: spoiled)
         scenario.deleteWrap("none for bert", user: bert, epoch: 1, except: spoiled)
         scenario.putWrap("a new one for bert", user: bert, epoch: 1, wrap(bert, tag: "again"), except: spoiled)
-        scenario.open("with a spoiled wrap", by: "house", seal(log, anna, tag: "file"), error: "altered", except: spoiled)
+        scenario.open(
+            "with a spoiled wrap", by: "house", seal(log, anna, tag: "file"), error: "altered", except: spoiled)
         scenario.putWrap("a new one for dr-house", user: house, epoch: 1, wrap(house, tag: "house"))
         return scenario
     }
 
     private static func dishonestOwner() -> Scenario {
-        var (scenario, log) = started("dishonest-owner", "keys that the log did not commit to, keys used twice, a spoiled back-link", [("house", house, 3)])
-        let other = EpochSecret(tresor: log.tresor, number: 2, tk: log.draw("other TK", 32), hk: log.draw("other HK", 32), links: [log.current.link], salt: log.draw("other salt", 24))
+        var (scenario, log) = started(
+            "dishonest-owner", "keys that the log did not commit to, keys used twice, a spoiled back-link",
+            [("house", house, 3)])
+        let other = EpochSecret(
+            tresor: log.tresor, number: 2, tk: log.draw("other TK", 32), hk: log.draw("other HK", 32),
+            links: [log.current.link], salt: log.draw("other salt", 24))
         log.rotate()
         scenario.append(
             "an epoch, with another key for dr-house", log.entries[2],
             wraps: [(anna, log.current, true), (house, other, true)], except: ["house": .init(keys: "altered")])
-        let file = FileSealing(plan, author: anna, time: log.time, tresor: log.tresor, epoch: other, head: log.head(at: 2), salt: log.draw("x", 24))
-        scenario.open("a file under the key that only he was given", by: "anna", file, error: "altered", except: ["house": .init(keys: "altered")])
+        let file = FileSealing(
+            plan, author: anna, time: log.time, tresor: log.tresor, epoch: other, head: log.head(at: 2),
+            salt: log.draw("x", 24))
+        scenario.open(
+            "a file under the key that only he was given", by: "anna", file, error: "altered",
+            except: ["house": .init(keys: "altered")])
         return scenario
     }
 
@@ -197,31 +231,40 @@ enum Scenarios {
         scenario.append("her new card is in the log", log.entries[2], except: waiting)
         log.founder = renewed
         log.rotate()
-        scenario.append("and a new epoch", log.entries[3], wraps: [(renewed, log.current, true), (house, log.current, true)], except: waiting)
+        scenario.append(
+            "and a new epoch", log.entries[3], wraps: [(renewed, log.current, true), (house, log.current, true)],
+            except: waiting)
         let after = seal(log, renewed, tag: "after")
         scenario.open("what the compared generation signed", by: "house", before, content: plan, except: waiting)
         scenario.open("what the new generation signed", by: "house", after, error: "unverified", except: waiting)
         scenario.pin("they compare numbers again", by: "house", renewed)
         scenario.open("what the new generation signed, now", by: "house", after, content: plan)
-        scenario.open("the old generation at the new head", by: "house", seal(log, renewed, generation: 0, tag: "stale"), error: "no_access")
+        scenario.open(
+            "the old generation at the new head", by: "house", seal(log, renewed, generation: 0, tag: "stale"),
+            error: "no_access")
         return scenario
     }
 
     private static func changedPerson() -> Scenario {
         let impostor = Person("impostor", handle: ascii("anna"))
         let (scenario, log) = started(
-            "changed-person", "the founder is not the person that was compared", [("bert", bert, 2), ("house", house, 3)],
+            "changed-person", "the founder is not the person that was compared",
+            [("bert", bert, 2), ("house", house, 3)],
             pins: ["anna": [bert, house], "bert": [impostor], "house": []])
         _ = scenario
-        let views: [String: Scenario.Exception] = ["bert": .init(founder: "changed"), "house": .init(founder: "unverified")]
+        let views: [String: Scenario.Exception] = [
+            "bert": .init(founder: "changed"), "house": .init(founder: "unverified"),
+        ]
         let checked = Scenario(
             "changed-person", "the founder is not the person that was compared", tresor: log.tresor,
-            people: [("anna", anna), ("bert", bert), ("house", house)], pins: ["anna": [bert, house], "bert": [impostor], "house": []])
+            people: [("anna", anna), ("bert", bert), ("house", house)],
+            pins: ["anna": [bert, house], "bert": [impostor], "house": []])
         checked.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)], except: views)
         checked.append("anna lets bert in", log.entries[1], wraps: [(bert, log.current, true)], except: views)
         checked.append("anna lets dr-house in", log.entries[2], wraps: [(house, log.current, true)], except: views)
         let file = seal(log, anna, tag: "file")
-        checked.open("somebody else was compared under the handle", by: "bert", file, error: "unverified", except: views)
+        checked.open(
+            "somebody else was compared under the handle", by: "bert", file, error: "unverified", except: views)
         checked.open("nobody was compared", by: "house", file, error: "unverified", except: views)
         let compared: [String: Scenario.Exception] = ["bert": .init(founder: "changed")]
         checked.pin("they compare", by: "house", anna, except: compared)
@@ -231,14 +274,18 @@ enum Scenarios {
 
     private static func interrupted() -> Scenario {
         var log = begun("interrupted")
-        let scenario = Scenario("interrupted-share", "a store that keeps half of what it was given", tresor: log.tresor, people: [("anna", anna), ("house", house)])
+        let scenario = Scenario(
+            "interrupted-share", "a store that keeps half of what it was given", tresor: log.tresor,
+            people: [("anna", anna), ("house", house)])
         scenario.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)])
         log.grant([house], role: 3)
         scenario.append("the grant is there, the wrap is not", log.entries[1])
         let file = seal(log, anna, tag: "file")
         scenario.open("without a wrap", by: "house", file, error: "no_access")
         let wrap = Wrapping(log.current, tresor: log.tresor, for: house, eseed: log.draw("eseed", 64))
-        scenario.putWrap("half a wrap", user: house, epoch: 1, Bytes(wrap.bytes.prefix(600)), except: ["house": .init(keys: "altered")])
+        scenario.putWrap(
+            "half a wrap", user: house, epoch: 1, Bytes(wrap.bytes.prefix(600)),
+            except: ["house": .init(keys: "altered")])
         scenario.putWrap("the wrap is put again", user: house, epoch: 1, wrap.bytes)
         scenario.open("with a wrap", by: "house", file, content: plan)
         return scenario

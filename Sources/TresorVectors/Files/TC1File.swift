@@ -72,14 +72,20 @@ extension VectorFile {
         for label in ["tresor/v1/name-seal", "tresor/v1/backlink-seal", "file-seal"] {
             invalid("the label \"\(label)\"", "WrongLabel", "altered", base: base, in: ["label": ascii(label)])
         }
-        invalid("a bit of the context", "WrongContext", "altered", base: base, in: ["context": message.context.flipped(at: 89)])
-        invalid("a shorter context", "WrongContext", "altered", base: base, in: ["context": Bytes(message.context.dropLast())])
+        invalid(
+            "a bit of the context", "WrongContext", "altered", base: base,
+            in: ["context": message.context.flipped(at: 89)])
+        invalid(
+            "a shorter context", "WrongContext", "altered", base: base,
+            in: ["context": Bytes(message.context.dropLast())])
         invalid("no context", "WrongContext", "altered", base: base, in: ["context": []])
         for (index, flag) in [
             (0, "ModifiedSalt"), (23, "ModifiedSalt"), (24, "ModifiedCommitment"), (55, "ModifiedCommitment"),
             (56, "ModifiedCiphertext"), (119, "ModifiedCiphertext"), (120, "ModifiedTag"), (135, "ModifiedTag"),
         ] {
-            invalid("a bit of byte \(index)", flag, "altered", base: base, in: ["sealed": sealed.flipped(at: index, bit: 0x80)])
+            invalid(
+                "a bit of byte \(index)", flag, "altered", base: base,
+                in: ["sealed": sealed.flipped(at: index, bit: 0x80)])
         }
         invalid(
             "sealed under the right message key, the commitment of zeros", "ModifiedCommitment", "altered", base: base,
@@ -102,7 +108,8 @@ extension VectorFile {
             let draw = draw()
             let first = (key: draw("K", 32), context: draw("context", 8))
             let second = (
-                key: other == "K" ? draw("K'", 32) : first.key, context: other == "K" ? first.context : draw("context'", 8)
+                key: other == "K" ? draw("K'", 32) : first.key,
+                context: other == "K" ? first.context : draw("context'", 8)
             )
             let salt = draw("salt", 24)
             let label = "tresor/v1/file-seal"

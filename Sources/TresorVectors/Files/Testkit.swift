@@ -6,7 +6,8 @@ enum Testkit {
         let fixture = FileFixture()
         var kits: [(name: String, bytes: Bytes, isNegative: Bool)] = []
         func add(
-            _ name: String, _ comment: String, _ file: Bytes, content: Bytes? = nil, error: String? = nil, key: Bytes? = nil, record: String? = nil,
+            _ name: String, _ comment: String, _ file: Bytes, content: Bytes? = nil, error: String? = nil,
+            key: Bytes? = nil, record: String? = nil,
             from: Bytes? = nil
         ) {
             var lines = ["expect: \(error ?? "ok")", "content: \(content.map { hexText(blake2b(32, $0)) } ?? "none")"]
@@ -21,7 +22,9 @@ enum Testkit {
         func draw(_ name: String) -> Draw { Draw(file: "testkit/\(name)", id: 1) }
         let small = fixture.seal(fixture.content, draw("small"))
         add("small", "a care plan", small.bytes, content: fixture.content)
-        add("small-expected", "with record and author as expected", small.bytes, content: fixture.content, record: "plan.json", from: Cast.anna.user)
+        add(
+            "small-expected", "with record and author as expected", small.bytes, content: fixture.content,
+            record: "plan.json", from: Cast.anna.user)
         add("armoured", "the same in armour", Armoured.text(small.bytes), content: fixture.content)
         add("armoured-crlf", "in armour with CRLF", Armoured.text(small.bytes, eol: "\r\n"), content: fixture.content)
         let empty = fixture.seal([], draw("empty"))
@@ -32,9 +35,13 @@ enum Testkit {
         add("large", "200 000 bytes, four chunks", large.bytes, content: text)
         let start = join(large.header, large.sealing.salt, large.sealing.commitment)
         let earlier = fixture.seal(fixture.content, draw("old"), head: 3, epoch: 1, author: Cast.bert)
-        add("resealed", "bert's file, sealed again by anna", fixture.resealed(earlier, draw("resealed")).bytes, content: fixture.content, from: Cast.bert.user)
+        add(
+            "resealed", "bert's file, sealed again by anna", fixture.resealed(earlier, draw("resealed")).bytes,
+            content: fixture.content, from: Cast.bert.user)
         let hostile = ascii("{\"a\":1,\"a\":2,}\u{1b}[2J\n")
-        add("hostile-content", "content is bytes, whatever they say", fixture.seal(hostile, draw("hostile")).bytes, content: hostile)
+        add(
+            "hostile-content", "content is bytes, whatever they say", fixture.seal(hostile, draw("hostile")).bytes,
+            content: hostile)
 
         add("truncated", "the last byte is missing", Bytes(small.bytes.dropLast()), error: "altered")
         add("trailing", "a byte more", small.bytes + [0], error: "altered")
@@ -47,16 +54,33 @@ enum Testkit {
         add("wrong-author", "another author was expected", small.bytes, error: "altered", from: Cast.bert.user)
         add("header-bit", "a bit of the head's hash in the header", small.bytes.flipped(at: 89), error: "altered")
         add("commitment-bit", "a bit of the commitment", small.bytes.flipped(at: 114), error: "altered")
-        add("last-tag-bit", "a bit of the very last tag", large.bytes.flipped(at: large.bytes.count - 1), error: "altered")
-        add("chunk-dropped", "the last chunk is missing", join(start, chunks[0], chunks[1], chunks[2]), error: "altered")
-        add("chunks-swapped", "two chunks changed places", join(start, chunks[1], chunks[0], chunks[2], chunks[3]), error: "altered")
-        add("chunk-doubled", "a chunk twice", join(start, chunks[0], chunks[0], chunks[1], chunks[2], chunks[3]), error: "altered")
+        add(
+            "last-tag-bit", "a bit of the very last tag", large.bytes.flipped(at: large.bytes.count - 1),
+            error: "altered")
+        add(
+            "chunk-dropped", "the last chunk is missing", join(start, chunks[0], chunks[1], chunks[2]), error: "altered"
+        )
+        add(
+            "chunks-swapped", "two chunks changed places", join(start, chunks[1], chunks[0], chunks[2], chunks[3]),
+            error: "altered")
+        add(
+            "chunk-doubled", "a chunk twice", join(start, chunks[0], chunks[0], chunks[1], chunks[2], chunks[3]),
+            error: "altered")
         let forged = fixture.seal(text, draw("forged"), faults: .init(signature: large.signature.flipped(at: 3)))
         add("large-forged", "a signature that does not hold, behind four good chunks", forged.bytes, error: "altered")
-        add("padding", "a padding byte that is not zero", fixture.seal(fixture.content, draw("padding"), faults: .init(padding: [1] + zeros(small.padding.count - 1))).bytes, error: "altered")
-        add("by-a-reader", "sealed by a reader", fixture.seal(fixture.content, draw("reader"), author: Cast.cleo).bytes, error: "no_access")
-        add("by-a-stranger", "sealed by somebody who never was in", fixture.seal(fixture.content, draw("stranger"), author: Cast.gwen).bytes, error: "no_access")
-        let unknown = FileSealing(fixture.content, author: Cast.anna, time: fixture.log.time, tresor: fixture.log.tresor, epoch: fixture.log.current, head: (8, zeros(32)), salt: zeros(24))
+        add(
+            "padding", "a padding byte that is not zero",
+            fixture.seal(fixture.content, draw("padding"), faults: .init(padding: [1] + zeros(small.padding.count - 1)))
+                .bytes, error: "altered")
+        add(
+            "by-a-reader", "sealed by a reader", fixture.seal(fixture.content, draw("reader"), author: Cast.cleo).bytes,
+            error: "no_access")
+        add(
+            "by-a-stranger", "sealed by somebody who never was in",
+            fixture.seal(fixture.content, draw("stranger"), author: Cast.gwen).bytes, error: "no_access")
+        let unknown = FileSealing(
+            fixture.content, author: Cast.anna, time: fixture.log.time, tresor: fixture.log.tresor,
+            epoch: fixture.log.current, head: (8, zeros(32)), salt: zeros(24))
         add("unknown-head", "a head that is not in the log", unknown.bytes, error: "forked")
         add("armour-open", "armour that does not end", Bytes(Armoured.text(small.bytes).dropLast(10)), error: "altered")
         return kits

@@ -26,11 +26,19 @@ extension VectorFile {
         let base = valid("a public key", in: ["pk": key], out: ["pk": key])
         invalid("one byte is missing", "Truncated", "altered", base: base, in: ["pk": Bytes(key.dropLast())])
         invalid("one byte more", "TrailingData", "altered", base: base, in: ["pk": key + [0]])
-        invalid("the first coefficient is 3329", "ModulusOverflow", "altered", base: base, in: ["pk": key.replacing(at: 0, with: [0x01, key[1] & 0xf0 | 0x0d])])
-        invalid("the second coefficient is 4095", "ModulusOverflow", "altered", base: base, in: ["pk": key.replacing(at: 1, with: [key[1] | 0xf0, 0xff])])
-        invalid("the last coefficient is 3329", "ModulusOverflow", "altered", base: base, in: ["pk": key.replacing(at: 1150, with: [key[1150] & 0x0f | 0x10, 0xd0])])
+        invalid(
+            "the first coefficient is 3329", "ModulusOverflow", "altered", base: base,
+            in: ["pk": key.replacing(at: 0, with: [0x01, key[1] & 0xf0 | 0x0d])])
+        invalid(
+            "the second coefficient is 4095", "ModulusOverflow", "altered", base: base,
+            in: ["pk": key.replacing(at: 1, with: [key[1] | 0xf0, 0xff])])
+        invalid(
+            "the last coefficient is 3329", "ModulusOverflow", "altered", base: base,
+            in: ["pk": key.replacing(at: 1150, with: [key[1150] & 0x0f | 0x10, 0xd0])])
         for point in Self.lowOrder {
-            invalid("an X25519 half of low order", "LowOrderPoint", "altered", base: base, in: ["pk": join(key.at(0, 1184), point)])
+            invalid(
+                "an X25519 half of low order", "LowOrderPoint", "altered", base: base,
+                in: ["pk": join(key.at(0, 1184), point)])
         }
     }
 
@@ -44,7 +52,9 @@ extension VectorFile {
             ]
             return values.with("previous", person.previous)
         }
-        @discardableResult func add(_ comment: String, _ flag: String, _ wrapping: Wrapping, _ person: Person, epoch: UInt64, history: UInt64) -> Int {
+        @discardableResult func add(
+            _ comment: String, _ flag: String, _ wrapping: Wrapping, _ person: Person, epoch: UInt64, history: UInt64
+        ) -> Int {
             valid(
                 comment, [flag], in: input(wrapping.bytes, person, epoch: epoch, history: history),
                 mid: [
@@ -55,14 +65,18 @@ extension VectorFile {
                 ], out: ["keys": wrapping.plaintext])
         }
         func wrapping(_ epoch: Int, _ person: Person, generation: Int? = nil, history: Bool = true) -> Wrapping {
-            Wrapping(log.epochs[epoch - 1], tresor: log.tresor, for: person, generation: generation, history: history, eseed: draw()("eseed", 64))
+            Wrapping(
+                log.epochs[epoch - 1], tresor: log.tresor, for: person, generation: generation, history: history,
+                eseed: draw()("eseed", 64))
         }
         let bert = wrapping(3, Cast.bert)
         let base = add("full history: TK and HK", "Normal", bert, Cast.bert, epoch: 3, history: 0)
         let fred = wrapping(3, Cast.fred, history: false)
         let fromNow = add("from now: TK alone", "Normal", fred, Cast.fred, epoch: 3, history: 3)
         let older = wrapping(3, Cast.gwenRenewed, generation: 0)
-        add("for the earlier generation of somebody who renewed", "EdgeCase", older, Cast.gwenRenewed, epoch: 3, history: 0)
+        add(
+            "for the earlier generation of somebody who renewed", "EdgeCase", older, Cast.gwenRenewed, epoch: 3,
+            history: 0)
         add("for the newer generation", "Normal", wrapping(3, Cast.gwenRenewed), Cast.gwenRenewed, epoch: 3, history: 0)
         add("epoch 1", "Normal", wrapping(1, Cast.anna), Cast.anna, epoch: 1, history: 0)
         addWrapFormFaults(base, bert.bytes)
@@ -70,7 +84,8 @@ extension VectorFile {
         invalid(
             "a generation that only the log knows", "StaleGeneration", "no_access",
             in: input(wrapping(3, Cast.gwenRenewed).bytes, Cast.gwenRenewed, epoch: 3, history: 0)
-                .replacing("S", Cast.gwen.newest.seed).replacing("own chain", Cast.gwen.chain).replacing("previous", [Bytes]()))
+                .replacing("S", Cast.gwen.newest.seed).replacing("own chain", Cast.gwen.chain).replacing(
+                    "previous", [Bytes]()))
     }
 
     private func addWrapFormFaults(_ base: Int, _ wrap: Bytes) {
@@ -93,7 +108,8 @@ extension VectorFile {
         refuse("a bit of ct", "ModifiedCiphertext", wrap.flipped(at: 1207))
         refuse("a bit of the tag", "ModifiedTag", wrap.flipped(at: wrap.count - 1))
         for point in Self.lowOrder {
-            refuse("the X25519 half of enc is of low order", "LowOrderPoint", wrap.replacing(at: 85 + 1088, with: point))
+            refuse(
+                "the X25519 half of enc is of low order", "LowOrderPoint", wrap.replacing(at: 85 + 1088, with: point))
         }
     }
 
@@ -106,10 +122,17 @@ extension VectorFile {
             tresor: Bytes? = nil, _ secret: EpochSecret? = nil, for person: Person = Cast.bert, generation: Int? = nil,
             history: Bool = true
         ) -> Wrapping {
-            Wrapping(secret ?? epoch, tresor: tresor ?? log.tresor, for: person, generation: generation, history: history, eseed: draw()("eseed", 64))
+            Wrapping(
+                secret ?? epoch, tresor: tresor ?? log.tresor, for: person, generation: generation, history: history,
+                eseed: draw()("eseed", 64))
         }
-        func labelled(_ wrapping: Wrapping, tresor: Bytes? = nil, epoch: UInt64 = 3, user: Bytes = Cast.bert.user, generation: Int = 0) -> Bytes {
-            Wrapping.encode(tresor: tresor ?? log.tresor, epoch: epoch, user: user, generation: generation, enc: wrapping.hpke.enc, ct: wrapping.hpke.ciphertext)
+        func labelled(
+            _ wrapping: Wrapping, tresor: Bytes? = nil, epoch: UInt64 = 3, user: Bytes = Cast.bert.user,
+            generation: Int = 0
+        ) -> Bytes {
+            Wrapping.encode(
+                tresor: tresor ?? log.tresor, epoch: epoch, user: user, generation: generation, enc: wrapping.hpke.enc,
+                ct: wrapping.hpke.ciphertext)
         }
         let foreign = hash("tresor/v1/tresor-id", zeros(97))
         refuse("of another tresor", "WrongTresor", made(tresor: foreign).bytes)
@@ -122,24 +145,43 @@ extension VectorFile {
         let body = Cast.bert.newest
         let info = Wrapping.info(tresor: log.tresor, epoch: 3, user: Cast.bert.user, cardHash: Cast.cleo.newest.hash)
         let other = HPKEWrapping(body.kemKey, info: info, plaintext: bert.plaintext, eseed: draw()("eseed", 64))
-        refuse("bound to another card", "WrongCard", Wrapping.encode(tresor: log.tresor, epoch: 3, user: Cast.bert.user, generation: 0, enc: other.enc, ct: other.ciphertext))
+        refuse(
+            "bound to another card", "WrongCard",
+            Wrapping.encode(
+                tresor: log.tresor, epoch: 3, user: Cast.bert.user, generation: 0, enc: other.enc, ct: other.ciphertext)
+        )
         let second = made()
         let (left, right) = (bert.hpke.enc, second.hpke.enc)
-        refuse("the ML-KEM half of another wrap", "SwappedHalves", labelled(bert).replacing(at: 85, with: right.at(0, 1088)))
-        refuse("the X25519 half of another wrap", "SwappedHalves", labelled(bert).replacing(at: 85 + 1088, with: right.at(1088, 32)))
+        refuse(
+            "the ML-KEM half of another wrap", "SwappedHalves",
+            labelled(bert).replacing(at: 85, with: right.at(0, 1088)))
+        refuse(
+            "the X25519 half of another wrap", "SwappedHalves",
+            labelled(bert).replacing(at: 85 + 1088, with: right.at(1088, 32)))
         refuse("the ciphertext of another wrap", "SwappedHalves", labelled(second).replacing(at: 85, with: left))
         func holding(_ tk: Bytes, _ hk: Bytes) -> EpochSecret {
             EpochSecret(tresor: log.tresor, number: 3, tk: tk, hk: hk, links: [], salt: zeros(24))
         }
-        refuse("a TK that the log did not commit to", "CommitmentMismatch", made(holding(draw()("TK", 32), epoch.hk)).bytes)
-        refuse("an HK that the log did not commit to", "CommitmentMismatch", made(holding(epoch.tk, draw()("HK", 32))).bytes)
+        refuse(
+            "a TK that the log did not commit to", "CommitmentMismatch", made(holding(draw()("TK", 32), epoch.hk)).bytes
+        )
+        refuse(
+            "an HK that the log did not commit to", "CommitmentMismatch",
+            made(holding(epoch.tk, draw()("HK", 32))).bytes)
         refuse("TK and HK changed places", "CommitmentMismatch", made(holding(epoch.hk, epoch.tk)).bytes)
-        refuse("the keys of the epoch before", "CommitmentMismatch", made(holding(log.epochs[1].tk, log.epochs[1].hk)).bytes)
+        refuse(
+            "the keys of the epoch before", "CommitmentMismatch",
+            made(holding(log.epochs[1].tk, log.epochs[1].hk)).bytes)
         refuse("no HK for a member with full history", "HistoryKeyLeaked", made(history: false).bytes)
-        invalid("an HK for a member from now on", "HistoryKeyLeaked", "altered", base: fromNow, in: ["wrap": made(for: Cast.fred).bytes])
-        invalid("a TK that the log did not commit to, from now on", "CommitmentMismatch", "altered", base: fromNow,
+        invalid(
+            "an HK for a member from now on", "HistoryKeyLeaked", "altered", base: fromNow,
+            in: ["wrap": made(for: Cast.fred).bytes])
+        invalid(
+            "a TK that the log did not commit to, from now on", "CommitmentMismatch", "altered", base: fromNow,
             in: ["wrap": made(holding(draw()("TK", 32), epoch.hk), for: Cast.fred, history: false).bytes])
-        invalid("another seed", "WrongKey", "altered", base: base, in: ["own chain": Cast.cleo.chain, "S": Cast.cleo.newest.seed])
+        invalid(
+            "another seed", "WrongKey", "altered", base: base,
+            in: ["own chain": Cast.cleo.chain, "S": Cast.cleo.newest.seed])
     }
 }
 

@@ -44,7 +44,9 @@ struct Draw: Sendable {
         while drawn.count < count {
             drawn += blake2b(
                 64,
-                join(prefixed(ascii("tresor vectors v1")), prefixed(ascii(file)), u32(id), prefixed(ascii(name)), u32(index)))
+                join(
+                    prefixed(ascii("tresor vectors v1")), prefixed(ascii(file)), u32(id), prefixed(ascii(name)),
+                    u32(index)))
             index += 1
         }
         return Bytes(drawn.prefix(count))

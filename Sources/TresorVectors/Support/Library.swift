@@ -9,16 +9,22 @@ struct Library {
     static func make() -> Library {
         var library = Library()
         let files: [VectorFile] = [
-            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(), .accumulated(), .labels(),
+            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(),
+            .accumulated(), .labels(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
-        for file in files { library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n") }
+        for file in files {
+            library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n")
+        }
         library.contents["schema/scenario.schema.json"] = ascii(Schemas.scenario.text() + "\n")
         let scenarios = Scenarios.all()
-        for scenario in scenarios { library.contents["scenario/\(scenario.name).json"] = ascii(scenario.json.text() + "\n") }
+        for scenario in scenarios {
+            library.contents["scenario/\(scenario.name).json"] = ascii(scenario.json.text() + "\n")
+        }
         let kits = Testkit.all()
         for kit in kits { library.contents["testkit/\(kit.name)"] = kit.bytes }
-        library.contents["index.json"] = ascii(library.index(files, scenarios, kits.map { ($0.name, $0.isNegative) }).text() + "\n")
+        library.contents["index.json"] = ascii(
+            library.index(files, scenarios, kits.map { ($0.name, $0.isNegative) }).text() + "\n")
         library.contents["README.md"] = ascii(Readme.text(files, scenarios, kits.count))
         return library
     }
@@ -44,7 +50,8 @@ struct Library {
     func write(to directory: String) throws {
         for (path, bytes) in contents {
             let url = URL(fileURLWithPath: directory).appendingPathComponent(path)
-            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             guard (try? Data(contentsOf: url)) != Data(bytes) else { continue }
             try Data(bytes).write(to: url)
         }

@@ -100,7 +100,9 @@ struct Log {
     var head: Bytes { entries.last.map { hash("tresor/v1/entry-hash", $0) } ?? zeros(32) }
     var current: EpochSecret { epochs[epochs.count - 1] }
 
-    func head(at sequence: Int) -> (UInt64, Bytes) { (UInt64(sequence), hash("tresor/v1/entry-hash", entries[sequence])) }
+    func head(at sequence: Int) -> (UInt64, Bytes) {
+        (UInt64(sequence), hash("tresor/v1/entry-hash", entries[sequence]))
+    }
 
     /// Fresh keys for an epoch.
     func epoch(_ number: UInt64, links: [Bytes], tag: String = "") -> EpochSecret {
@@ -142,10 +144,13 @@ struct Log {
         let signer = signer ?? author
         return signed
             + signer.sign(
-                "tresor/v1/entry-signature", signed, generation: min(generation ?? signer.generation, signer.generation))
+                "tresor/v1/entry-signature", signed, generation: min(generation ?? signer.generation, signer.generation)
+            )
     }
 
-    mutating func append(_ author: Person, _ body: (Int, Bytes), generation: Int? = nil, beginning epoch: EpochSecret? = nil) {
+    mutating func append(
+        _ author: Person, _ body: (Int, Bytes), generation: Int? = nil, beginning epoch: EpochSecret? = nil
+    ) {
         append(entry(author, body, generation: generation), beginning: epoch)
     }
 
@@ -175,7 +180,8 @@ struct Log {
         let next = nextEpoch()
         append(
             author ?? founder,
-            Body.remove(people.map(\.user).sorted { $0.lexicographicallyPrecedes($1) }, epoch: next.statement), beginning: next)
+            Body.remove(people.map(\.user).sorted { $0.lexicographicallyPrecedes($1) }, epoch: next.statement),
+            beginning: next)
     }
 
     mutating func rotate(by author: Person? = nil) {
@@ -195,7 +201,8 @@ struct Wrapping {
     let bytes: Bytes
 
     init(
-        _ epoch: EpochSecret, tresor: Bytes, for person: Person, generation: Int? = nil, history: Bool = true, eseed: Bytes
+        _ epoch: EpochSecret, tresor: Bytes, for person: Person, generation: Int? = nil, history: Bool = true,
+        eseed: Bytes
     ) {
         let generation = generation ?? person.generation
         let card = person.generations[generation]

@@ -40,7 +40,8 @@ struct Person {
         handle: Bytes, generation: Int, user: Bytes, previous: Bytes, signingKey: Bytes, kemKey: Bytes, time: UInt64
     ) -> Bytes {
         join(
-            preamble("tresorC1"), u16(handle.count), handle, u32(generation), user, previous, signingKey, kemKey, u64(time))
+            preamble("tresorC1"), u16(handle.count), handle, u32(generation), user, previous, signingKey, kemKey,
+            u64(time))
     }
 
     private func make(
@@ -74,7 +75,9 @@ struct Person {
         return person
     }
 
-    static func previousContext(user: Bytes, generation: Int) -> Bytes { join(user, u32(generation), u32(generation - 1)) }
+    static func previousContext(user: Bytes, generation: Int) -> Bytes {
+        join(user, u32(generation), u32(generation - 1))
+    }
 
     /// The person as they were at an earlier generation.
     func upTo(generation: Int) -> Person {

@@ -63,7 +63,10 @@ final class Scenario {
         let made = wraps.map { person, epoch, history in
             (
                 person.user, epoch.number,
-                Wrapping(epoch, tresor: tresor, for: person, history: history, eseed: draw("eseed \(steps.count) \(hexText(person.user)) \(epoch.number)", 64)).bytes
+                Wrapping(
+                    epoch, tresor: tresor, for: person, history: history,
+                    eseed: draw("eseed \(steps.count) \(hexText(person.user)) \(epoch.number)", 64)
+                ).bytes
             )
         }
         if fits {
@@ -75,8 +78,13 @@ final class Scenario {
             "append", comment,
             [
                 ("entry", .hex(entry)),
-                ("wraps", .array(made.map { .object([("user", .hex($0.0)), ("epoch", .hex(u64($0.1))), ("wrap", .hex($0.2))]) })),
-                ("removes", .array(removing.map { .hex($0.user) })), ("expect", .object([("outcome", .string(fits ? "done" : "conflict"))])),
+                (
+                    "wraps",
+                    .array(
+                        made.map { .object([("user", .hex($0.0)), ("epoch", .hex(u64($0.1))), ("wrap", .hex($0.2))]) })
+                ),
+                ("removes", .array(removing.map { .hex($0.user) })),
+                ("expect", .object([("outcome", .string(fits ? "done" : "conflict"))])),
             ], except: except, isNegative: !fits)
     }
 
@@ -90,7 +98,8 @@ final class Scenario {
     func putWrap(_ comment: String, user: Person, epoch: UInt64, _ wrap: Bytes, except: [String: Exception] = [:]) {
         wraps.insert([user.user, u64(epoch)])
         add(
-            "wrap", comment, [("user", .hex(user.user)), ("epoch", .hex(u64(epoch))), ("wrap", .hex(wrap))], except: except)
+            "wrap", comment, [("user", .hex(user.user)), ("epoch", .hex(u64(epoch))), ("wrap", .hex(wrap))],
+            except: except)
     }
 
     func deleteWrap(_ comment: String, user: Person, epoch: UInt64, except: [String: Exception] = [:]) {
@@ -100,7 +109,8 @@ final class Scenario {
 
     /// Somebody opens a file.
     func open(
-        _ comment: String, by name: String, _ file: FileSealing, content: Bytes? = nil, error: String? = nil, current: Bool = false,
+        _ comment: String, by name: String, _ file: FileSealing, content: Bytes? = nil, error: String? = nil,
+        current: Bool = false,
         except: [String: Exception] = [:]
     ) {
         var expect: [(String, JSONText)] = []
@@ -108,7 +118,10 @@ final class Scenario {
         if let error { expect.append(("error", .string(error))) }
         add(
             "open", comment,
-            [("by", .string(name)), ("file", .hex(file.bytes)), ("current author", .bool(current)), ("expect", .object(expect))], except: except,
+            [
+                ("by", .string(name)), ("file", .hex(file.bytes)), ("current author", .bool(current)),
+                ("expect", .object(expect)),
+            ], except: except,
             isNegative: error != nil)
     }
 
@@ -124,7 +137,8 @@ final class Scenario {
     }
 
     private func add(
-        _ action: String, _ comment: String, _ members: [(String, JSONText)], except: [String: Exception] = [:], isNegative: Bool = false
+        _ action: String, _ comment: String, _ members: [(String, JSONText)], except: [String: Exception] = [:],
+        isNegative: Bool = false
     ) {
         var isNegative = isNegative
         let views = people.map { name, person -> (String, JSONText) in
@@ -149,7 +163,9 @@ final class Scenario {
         }
         if let seen = verified[name] {
             let hashes = shown.map { hash("tresor/v1/entry-hash", $0) }
-            guard Int(seen.0) < hashes.count, hashes[Int(seen.0)] == seen.1 else { return [("error", .string("forked"))] }
+            guard Int(seen.0) < hashes.count, hashes[Int(seen.0)] == seen.1 else {
+                return [("error", .string("forked"))]
+            }
         }
         guard let state = fold.state else { return [("error", .string("not_found"))] }
         verified[name] = (state.head.sequence, state.head.hash.bytes)
@@ -160,7 +176,8 @@ final class Scenario {
         return [
             ("head", .hex(u64(state.head.sequence) + state.head.hash.bytes)), ("epoch", .hex(u64(state.epoch))),
             ("rotate first", .bool(state.rotateFirst)), ("role", .string(member?.role.description ?? "none")),
-            ("members", .number(state.members.count)), ("keys", .string(keys)), ("founder", .string(exception.founder ?? founder)),
+            ("members", .number(state.members.count)), ("keys", .string(keys)),
+            ("founder", .string(exception.founder ?? founder)),
         ]
     }
 
@@ -172,7 +189,8 @@ final class Scenario {
         }
         return .object([
             ("file", .string("scenario/\(name)")), ("version", .number(1)), ("spec", .string("SPEC.md#9.8")),
-            ("schema", .string("schema/scenario.schema.json")), ("numberOfTests", .number(steps.count)), ("purpose", .string(purpose)),
+            ("schema", .string("schema/scenario.schema.json")), ("numberOfTests", .number(steps.count)),
+            ("purpose", .string(purpose)),
             ("tresor", .hex(tresor)), ("people", .array(list)), ("steps", .array(steps)),
         ])
     }

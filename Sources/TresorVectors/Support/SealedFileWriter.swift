@@ -27,7 +27,8 @@ struct FileSealing {
     init(
         _ content: Bytes, type: String = "application/json", record: String = "plan.json", author: Person,
         generation: Int? = nil, time: UInt64, tresor: Bytes, epoch: EpochSecret, head: (UInt64, Bytes),
-        origin: FileSealing? = nil, originBytes: Bytes? = nil, salt: Bytes, signer: Person? = nil, faults: Faults = Faults()
+        origin: FileSealing? = nil, originBytes: Bytes? = nil, salt: Bytes, signer: Person? = nil,
+        faults: Faults = Faults()
     ) {
         header = Self.header(tresor: tresor, epoch: epoch.number, head: head)
         let author32 = author.user

@@ -91,7 +91,8 @@ final class VectorFile {
     ) -> Int {
         add(
             VectorTest(
-                id: next, comment: comment, flags: [flag], base: base, rule: rule, input: input, middle: mid, error: error))
+                id: next, comment: comment, flags: [flag], base: base, rule: rule, input: input, middle: mid,
+                error: error))
     }
 
     private func add(_ test: VectorTest) -> Int {
@@ -117,7 +118,8 @@ final class VectorFile {
                         return (
                             flag,
                             .object([
-                                ("goal", .string(note?.goal ?? "?")), ("description", .string(note?.description ?? "?")),
+                                ("goal", .string(note?.goal ?? "?")),
+                                ("description", .string(note?.description ?? "?")),
                             ])
                         )
                     })

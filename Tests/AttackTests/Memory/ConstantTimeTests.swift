@@ -11,13 +11,15 @@
         @Test(.enabled(if: isPossible, "valgrind or strip is not present")) func A18_noBranchDependsOnASecret() throws {
             let scratch = try Scratch()
             try Data(Self.declassified.utf8).write(to: URL(fileURLWithPath: scratch["suppressions"]))
-            let built = URL(fileURLWithPath: Program.path).deletingLastPathComponent().appending(path: "ConstantTimeProbe")
+            let built = URL(fileURLWithPath: Program.path).deletingLastPathComponent().appending(
+                path: "ConstantTimeProbe")
             // valgrind need not understand this compiler's debugging information.
             _ = try tool("/usr/bin/strip", ["-g", "-o", scratch["probe"], built.path(percentEncoded: false)])
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/valgrind")
             process.arguments = [
-                "--quiet", "--suppressions=\(scratch["suppressions"])", "--log-file=\(scratch["log"])", scratch["probe"],
+                "--quiet", "--suppressions=\(scratch["suppressions"])", "--log-file=\(scratch["log"])",
+                scratch["probe"],
             ]
             try process.run()
             process.waitUntilExit()

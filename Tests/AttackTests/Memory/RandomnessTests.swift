@@ -27,7 +27,10 @@ import Testing
                 var status: Int32 = 0
                 waitpid(child, &status, 0)
                 #expect(status == 0)
-                let drawn = [before, Array(mine.prefix(24)), Array(mine.suffix(24)), Array(theirs.prefix(24)), Array(theirs.suffix(24))]
+                let drawn = [
+                    before, Array(mine.prefix(24)), Array(mine.suffix(24)), Array(theirs.prefix(24)),
+                    Array(theirs.suffix(24)),
+                ]
                 #expect(Set(drawn).count == 5)
             }
         }
@@ -36,7 +39,8 @@ import Testing
     /// No source takes its bytes from another generator, and none can be given one. A temporary file's name needs no secret.
     @Test func A17_thereIsOneGenerator() throws {
         let others = [
-            "SystemRandomNumberGenerator", "RandomNumberGenerator", ".random(in", "arc4random", "/dev/urandom", "getrandom",
+            "SystemRandomNumberGenerator", "RandomNumberGenerator", ".random(in", "arc4random", "/dev/urandom",
+            "getrandom",
             "randombytes_set_implementation", "randombytes_stir", "drand48", "SymmetricKey(size",
         ]
         let named = ["Sources/TresorStore/SQLite/StoreFile.swift", "Sources/TresorStore/Files/AtomicFile.swift"]

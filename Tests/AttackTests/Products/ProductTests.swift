@@ -28,7 +28,11 @@ import Testing
         for file in try Repository.files(of: "Sources", ending: ".swift") {
             var depth = 0
             for line in file.text.split(separator: "\n").map({ $0.drop { $0 == " " } }) {
-                if line.hasPrefix("#if TRESOR_TESTING") { depth += 1 } else if line.hasPrefix("#if"), depth > 0 { depth += 1 }
+                if line.hasPrefix("#if TRESOR_TESTING") {
+                    depth += 1
+                } else if line.hasPrefix("#if"), depth > 0 {
+                    depth += 1
+                }
                 if line.hasPrefix("#endif"), depth > 0 { depth -= 1 }
                 #expect(depth > 0 || !line.contains("Weakness"), "\(file.path): \(line)")
             }

@@ -79,7 +79,8 @@ struct JSONSchema {
         case "array": value is [Any]
         case "string": value is String
         case "boolean": isBoolean(value)
-        case "integer": !isBoolean(value) && (value as? NSNumber).map { $0.doubleValue == $0.doubleValue.rounded() } ?? false
+        case "integer":
+            !isBoolean(value) && (value as? NSNumber).map { $0.doubleValue == $0.doubleValue.rounded() } ?? false
         default: false
         }
     }
