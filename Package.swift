@@ -72,7 +72,7 @@ let package = Package(
             dependencies: [
                 "TresorCommand", "Tresor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["scripts"],
+            exclude: ["scripts", "surface.json"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,14 +8,15 @@
 
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         do {
             try Hardening.apply()
         } catch {
             FailureReport(json: false).print(error)
             exit(error.exitCode)
         }
-        Interrupts.install()
-        exit(await Program.run())
+        Interrupts.block()
+        Task.detached { exit(await Program.run()) }
+        Interrupts.wait()
     }
 }

@@ -64,7 +64,7 @@ struct ShareCommand: SurfaceCommand {
         let act = Act.share(with: chains, role: terms.role, fromNow: fromNow, notAfter: terms.notAfter)
         let effect = try await effect(of: act, in: state, session)
         let after = dryRun ? state : try await perform(act, effect, on: summary.tresor, session)
-        try report(effect, terms, workplace.title(of: summary), after, workplace)
+        try report(effect, terms, workplace.title(of: summary), after, chains, workplace)
     }
 
     private func checkArguments() throws(CommandFailure) {
@@ -159,18 +159,19 @@ struct ShareCommand: SurfaceCommand {
     }
 
     private func report(
-        _ effect: Effect, _ terms: Terms, _ title: String, _ state: State, _ workplace: Workplace
+        _ effect: Effect, _ terms: Terms, _ title: String, _ state: State, _ chains: [CardChain],
+        _ workplace: Workplace
     ) throws {
         let would = dryRun ? "would be able to" : "can"
         let verb = terms.role == .reader ? "read" : terms.role == .writer ? "read and write" : "read, write and manage"
-        for name in names(effect.admitted, state) {
+        for name in names(effect.admitted, chains) {
             let reach = fromNow ? "from key \(effect.epoch ?? state.epoch) on" : "its history included"
             workplace.output.say("\(name) \(would) \(verb) \(title), \(reach)")
         }
-        for name in names(effect.changed, state) {
+        for name in names(effect.changed, chains) {
             workplace.output.say("\(name) \(dryRun ? "would be" : "is") \(terms.role) of \(title) now")
         }
-        for name in names(effect.already, state) { workplace.output.say("\(name) already reads \(title)") }
+        for name in names(effect.already, chains) { workplace.output.say("\(name) already reads \(title)") }
         if let notAfter = terms.notAfter, !effect.isNothing {
             let date = Timestamp(seconds: notAfter).date
             workplace.output.say("after \(date) my next act removes them; the date alone takes no key back")
@@ -185,12 +186,8 @@ struct ShareCommand: SurfaceCommand {
         try workplace.output.object(object)
     }
 
-    /// In a dry run the log does not name whoever it would let in.
-    private func names(_ users: [UserID], _ state: State) -> [String] {
-        users.map { user in
-            if let chain = state.chain(of: user) { return Shown.name(chain.handle.bytes) }
-            return Workplace.short(user)
-        }
+    private func names(_ users: [UserID], _ chains: [CardChain]) -> [String] {
+        chains.filter { users.contains($0.user) }.map { Shown.name($0.handle.bytes) }
     }
 
     private func ids(_ users: [UserID]) -> JSON { .array(users.map { .string($0.description) }) }

@@ -13,7 +13,8 @@ import Tresor
 /// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal restored,
 /// and the process leaves with 130. A second signal leaves at once.
 ///
-/// A thread of its own waits for the signals, so cleaning up is ordinary code and not a signal handler.
+/// The main thread waits for the signals, so cleaning up is ordinary code and not a signal handler. It must be the main one: left to Dispatch, that
+/// thread would take every signal itself and die of it.
 enum Interrupts {
     typealias Token = Int
 
@@ -79,16 +80,21 @@ enum Interrupts {
         while isLeaving { pause() }
     }
 
-    /// Blocks the signals in this thread, and so in all that it starts, and begins to wait for them.
-    static func install() {
+    /// What is waited for: all but what the caller has made the process ignore, as nohup does.
+    private static let signals: sigset_t = {
         var signals = sigset_t()
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] where !isIgnored(number) {
             sigaddset(&signals, number)
         }
         sigaddset(&signals, SIGCONT)
+        return signals
+    }()
+
+    /// Blocks the signals in this thread, and so in all that it starts.
+    static func block() {
+        var signals = signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        startThread()
     }
 
     private static func isIgnored(_ number: CInt) -> Bool {
@@ -103,9 +109,9 @@ enum Interrupts {
         #endif
     }
 
-    private static func waitForSignals() {
-        var signals = sigset_t()
-        pthread_sigmask(SIG_BLOCK, nil, &signals)
+    /// Waits for what ``block()`` has blocked, for as long as the process lives.
+    static func wait() -> Never {
+        var signals = signals
         while true {
             var number: CInt = 0
             guard sigwait(&signals, &number) == 0 else { continue }
@@ -116,12 +122,12 @@ enum Interrupts {
             case SIGCONT:
                 state.withLock { $0.prompt }?.resume()
             default:
-                leave(signals)
+                leave()
             }
         }
     }
 
-    private static func leave(_ signals: sigset_t) -> Never {
+    private static func leave() -> Never {
         var signals = signals
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { signal(number) { _ in _exit(130) } }
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
@@ -131,23 +137,5 @@ enum Interrupts {
         for cleanup in cleanups.reversed() { cleanup.run() }
         FailureReport(json: json).print(CommandFailure(.interrupted))
         _exit(130)
-    }
-
-    private static func startThread() {
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            pthread_create(
-                &thread, nil,
-                { _ in
-                    Interrupts.waitForSignals(); return nil
-                }, nil)
-        #else
-            var thread = pthread_t()
-            pthread_create(
-                &thread, nil,
-                { _ in
-                    Interrupts.waitForSignals(); return nil
-                }, nil)
-        #endif
     }
 }

@@ -11,7 +11,7 @@ struct SelftestCommand: SurfaceCommand {
             discussion: """
                 Looks for vectors/ beside the program, then in the current directory. Without any, runs the published answers that \
                 are compiled in, and says so.
-                """, examples: ["tresor selftest", "tresor selftest --external ../shared/vectors"])
+                """, examples: ["tresor selftest", "tresor selftest --external published"])
     }
 
     @Option(help: ArgumentHelp("Where the vectors lie.", valueName: "DIR"))
@@ -24,7 +24,17 @@ struct SelftestCommand: SurfaceCommand {
 
     func perform() async throws {
         let runner = Selftest(vectors: vectors, external: external)
-        let report = try await runner.run { line in try Channel.output.write(line + "\n") }
+        let isJSON = options.json
+        let report = try await runner.run { line in
+            if !isJSON { try Channel.output.write(line + "\n") }
+        }
+        if isJSON {
+            let object: JSONObject = [
+                "type": "tests", "passed": .integer(Int64(report.passed)), "failed": .integer(Int64(report.failed)),
+                "complete": .bool(report.isComplete),
+            ]
+            try Channel.output.write(object.line)
+        }
         guard report.isSuccess else { throw Exit(code: 1) }
     }
 }

@@ -67,8 +67,12 @@ struct ChildProcess {
             &actions, 1, isOnScreen ? terminal?.path ?? output : output, isOnScreen ? O_WRONLY : create, 0o600)
         posix_spawn_file_actions_addopen(
             &actions, 2, isOnScreen ? terminal?.path ?? error : error, isOnScreen ? O_WRONLY : create, 0o600)
+        // What a thread of the test has blocked is none of the child's business.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
         let newSession: Int16 = 0x80
-        posix_spawnattr_setflags(&attributes, newSession)
+        posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program] + arguments
         var child = pid_t()
         let code = Self.withCStrings(words) { words in

@@ -72,7 +72,7 @@ extension ScriptRunner {
         switch verb {
         case "save": try copyStore(from: store, to: saved)
         case "load": try copyStore(from: saved, to: store)
-        case "sql": try Database.run(operand, in: store.path)
+        case "sql": try Database(store.path).run(operand)
         default: throw ScriptFailure("there is no verb store \(verb)")
         }
     }
@@ -125,21 +125,32 @@ extension ScriptRunner {
     }
 }
 
-/// SQLite as the test process has it loaded: the program under test brings it along.
-enum Database {
+/// A store file, opened by the SQLite that the test process has loaded: the program under test brings it along.
+final class Database {
     private typealias Open = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<OpaquePointer?>) -> Int32
     private typealias Execute = @convention(c) (OpaquePointer?, UnsafePointer<CChar>, Int, Int, Int) -> Int32
     private typealias Close = @convention(c) (OpaquePointer?) -> Int32
 
-    static func run(_ sql: String, in path: String) throws {
-        guard let open = dlsym(nil, "sqlite3_open"), let execute = dlsym(nil, "sqlite3_exec"),
-            let close = dlsym(nil, "sqlite3_close")
-        else { throw ScriptFailure("SQLite is not loaded") }
-        var database: OpaquePointer?
-        let isOpen = unsafeBitCast(open, to: Open.self)(path, &database) == 0
-        defer { _ = unsafeBitCast(close, to: Close.self)(database) }
-        guard isOpen, unsafeBitCast(execute, to: Execute.self)(database, sql, 0, 0, 0) == 0 else {
+    private var database: OpaquePointer?
+
+    init(_ path: String) throws {
+        guard try Self.function("sqlite3_open", as: Open.self)(path, &database) == 0 else {
+            throw ScriptFailure("SQLite cannot open \(path)")
+        }
+    }
+
+    deinit {
+        _ = try? Self.function("sqlite3_close", as: Close.self)(database)
+    }
+
+    func run(_ sql: String) throws {
+        guard try Self.function("sqlite3_exec", as: Execute.self)(database, sql, 0, 0, 0) == 0 else {
             throw ScriptFailure("SQLite refused the statement")
         }
+    }
+
+    private static func function<Function>(_ name: String, as type: Function.Type) throws -> Function {
+        guard let symbol = dlsym(nil, name) else { throw ScriptFailure("SQLite is not loaded") }
+        return unsafeBitCast(symbol, to: type)
     }
 }

@@ -70,6 +70,10 @@ final class ScriptRunner {
             if isKilled, isNegated, result.code == Killer.code { return true }
             guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
             guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
+        case "example" where !isNegated:
+            guard operands.count % 2 == 1 else { throw ScriptFailure("example takes a line, and pairs of words") }
+            let result = try runExample(operands[0], replacing: Array(operands.dropFirst()))
+            guard result.code == 0 else { throw ScriptFailure("the exit code is \(result.code)") }
         case "as" where !isNegated:
             try become(try one(operands))
         default:
@@ -107,7 +111,18 @@ final class ScriptRunner {
         return true
     }
 
-    func runTresor(_ arguments: [String]) throws -> ChildProcess.Result {
+    /// Runs a line of a page's EXAMPLES in a shell, each first word of a pair replaced by the second.
+    private func runExample(_ line: String, replacing pairs: [String]) throws -> ChildProcess.Result {
+        var line = line
+        for index in stride(from: 0, to: pairs.count, by: 2) {
+            guard line.contains(pairs[index]) else { throw ScriptFailure("the line has no \(pairs[index])") }
+            line = line.replacing(pairs[index], with: pairs[index + 1])
+        }
+        return try runTresor(
+            ["-c", "tresor() { \"$0\" \"$@\"; }; \(line)", ChildProcess.program], program: "/bin/sh")
+    }
+
+    func runTresor(_ arguments: [String], program: String = ChildProcess.program) throws -> ChildProcess.Result {
         let terminal = try dialogue.map { try PseudoTerminal($0) }
         var environment = environment
         if let killAt { environment.merge(try Killer.variables(at: killAt)) { $1 } }
@@ -115,7 +130,7 @@ final class ScriptRunner {
             arguments: arguments, environment: environment, directory: work.path,
             standardInput: standardInput ?? "/dev/null", terminal: terminal, isOnScreen: isOnScreen)
         (standardInput, dialogue, isOnScreen, killAt) = (nil, nil, false, nil)
-        let result = try child.run()
+        let result = try child.run(program: program)
         last = result
         try checkObjects(of: result, arguments)
         for (name, text) in [("stdout", result.outputText), ("stderr", result.errorText), ("tty", result.transcript)]

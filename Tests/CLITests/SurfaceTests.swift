@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import TresorCommand
+
+/// What is promised to scripts.
+@Suite("Surface")
+struct SurfaceTests {
+    private static let committed = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("surface.json")
+
+    private func tresor(_ arguments: String...) throws -> ChildProcess.Result {
+        let child = ChildProcess(
+            arguments: arguments,
+            environment: [
+                "HOME": "/", "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
+            ],
+            directory: "/")
+        return try child.run()
+    }
+
+    /// A change of the surface changes the committed file with it, and stands in the changelog.
+    @Test("Commands and options are those of surface.json")
+    func surface() throws {
+        let result = try tresor("--experimental-dump-help")
+        #expect(result.code == 0)
+        let isSame = try result.output == [UInt8](Data(contentsOf: Self.committed))
+        #expect(isSame, "tresor --experimental-dump-help > Tests/CLITests/surface.json")
+    }
+
+    @Test("Every example of every page is run by a script")
+    func examples() throws {
+        let lines = try Script.all().flatMap(\.commands).map(\.text)
+        for page in RootCommand.commands.map({ $0.page }) {
+            #expect(!page.examples.isEmpty, "\(page.name)")
+            for example in page.examples {
+                #expect(lines.contains { $0.hasPrefix("example '\(example)'") }, "\(example)")
+            }
+        }
+    }
+
+    @Test("Every page ends with its exit codes and its examples", arguments: RootCommand.commands.map { $0.page.name })
+    func pages(_ name: String) throws {
+        let text = try tresor("help", name).outputText
+        let status = try #require(text.range(of: "\nEXIT STATUS:\n"))
+        let examples = try #require(text.range(of: "\nEXAMPLES:\n"))
+        #expect(status.upperBound < examples.lowerBound)
+        for code in ["   0 ", "   1  failed", "  64  usage", " 130  interrupted"] {
+            #expect(text[status.upperBound...].contains(code), "\(name): \(code)")
+        }
+    }
+}
