@@ -60,7 +60,7 @@ import Tresor
     /// Whatever binary object is read: turn a bit, and the test fails.
     @Test(arguments: ["tc1", "identity", "slots", "log", "epoch", "wrap", "file"]) func everyTurnedBitIsNoticed(
         _ name: String
-    ) throws {
+    ) async throws {
         let objects: Set = [
             "sealed", "chain", "entry", "wrap", "file", "sealed name", "keys", "TK", "K", "tresor", "pk",
         ]
@@ -72,7 +72,7 @@ import Tresor
                     var changed = value
                     changed[place] ^= 0x04
                     let input = VectorFields([key: changed]).inheriting(test.input)
-                    let problem = VectorCase(
+                    let problem = await VectorCase(
                         id: test.id, operation: test.operation, input: input, output: test.output, error: nil
                     ).run()
                     #expect(problem != nil, "\(name) \(test.id), \(key), byte \(place)")

@@ -5,7 +5,7 @@ import Tresor
 /// What a test of each operation does: the library's own opening, deriving and folding.
 enum Operation {
     /// - Throws: the library's error, or ``VectorProblem`` for a test that cannot be run.
-    static func run(_ operation: String, _ input: VectorFields) throws -> VectorFields {
+    static func run(_ operation: String, _ input: VectorFields) async throws -> VectorFields {
         switch operation {
         case "derive": try derive(input)
         case "open": try open(input)
@@ -17,6 +17,11 @@ enum Operation {
         case "readChain": try readChain(input)
         case "compareNumber": try compareNumber(input)
         case "trust": try trust(input)
+        case "founderTrust": try founderTrust(input)
+        case "pin": try pin(input)
+        case "openNames": try openNames(input)
+        case "setPassword": try setPassword(input)
+        case "act": try await act(input)
         case "readIdentityFile": try readIdentityFile(input)
         case "prepare": try prepare(input)
         case "openWithPassword": try openWithPassword(input)

@@ -28,7 +28,8 @@ struct Selftest {
 
     /// The order of the lines, each of which is one file, or one directory of files.
     static let order = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "accumulated",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
+        "accumulated",
         "labels", "scenario", "testkit",
     ]
 
@@ -155,7 +156,11 @@ enum VectorFile {
     /// For each test `nil`, or what went wrong.
     static func results(_ name: String, _ bytes: [UInt8]) async throws(VectorProblem) -> [String?] {
         guard !name.hasPrefix("testkit/") else { return [try TestkitFile(bytes).run(name)] }
-        guard name.hasPrefix("scenario/") else { return try VectorSuite(bytes).cases.map { $0.run() } }
+        guard name.hasPrefix("scenario/") else {
+            var results: [String?] = []
+            for test in try VectorSuite(bytes).cases { results.append(await test.run()) }
+            return results
+        }
         guard let scenario = try? ScenarioRun(bytes) else { throw VectorProblem("not a scenario") }
         return await scenario.results()
     }
