@@ -2686,6 +2686,70 @@ class Run:
             self.fail("numberOfTests", "%d, not %d" % (len(ids), document["numberOfTests"]))
 
 
+# Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
+
+OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
+           "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object"}
+SLOW = {"accumulate", "foldCrowd"}
+
+
+class Mutation(Run):
+    """Of every object in every valid test: the first byte, the last, and some between, so that the whole ends within a minute."""
+
+    places = 2
+
+    def run(self, document):
+        ins = {}
+        for group in document["groups"]:
+            for test in group["tests"]:
+                ins[test["id"]] = {**(ins[test["base"]] if "base" in test else {}), **test.get("in", {})}
+                if test["result"] == "valid" and group["operation"] not in SLOW:
+                    self.mutate(group["operation"], test, unhex_all(ins[test["id"]]))
+
+    def mutate(self, operation_name, test, inputs):
+        for name in sorted(OBJECTS & set(inputs)):
+            if operation_name == "openNames" and name == "tresor":
+                continue
+            value = inputs[name]
+            objects = value if isinstance(value, list) else [value]
+            whole = sum(map(len, objects))
+            chosen = sorted({0, whole - 1} | {number_in(blake2b(b"%s %d %s %d" % (self.name.encode(), test["id"], name.encode(), i), 8)) % whole
+                                              for i in range(self.places)}) if whole else []
+            if whole > 100000:
+                chosen = chosen[-1:]
+            for place in chosen:
+                self.change(operation_name, test, inputs, name, objects, place)
+
+    def change(self, operation_name, test, inputs, name, objects, place):
+        changed, at = list(objects), place
+        for i, data in enumerate(objects):
+            if at < len(data):
+                changed[i] = data[:at] + bytes([data[at] ^ 4]) + data[at + 1:]
+                break
+            at -= len(data)
+        changed = {**inputs, name: changed if isinstance(inputs[name], list) else changed[0]}
+        try:
+            noticed = OPERATIONS[operation_name](changed, {}) != unhex_all(test["out"])
+        except (Refused, AssertionError):
+            noticed = True
+        if noticed:
+            self.passed += 1
+        else:
+            self.fail(test["id"], "byte %d of %s was changed and nobody noticed" % (place, name))
+
+
+def run_mutations(directory):
+    totals, index = Totals(), load(directory / "index.json")
+    for name, stated in index["files"].items():
+        document = load(directory / name) if name.endswith(".json") and "/" not in name else {}
+        if "groups" in document and document["file"] not in ("accumulated", "password", "text"):
+            run = Mutation(document["file"], False)
+            run.run(document)
+            section_line(stated["spec"], document["file"], run.passed, run.failed)
+            totals.passed, totals.failed = totals.passed + run.passed, totals.failed + run.failed
+    return totals
+
+
 # Scenarios: histories in which several homes look at one store
 
 def view_of(home, tresor):
@@ -3389,6 +3453,7 @@ def main():
     parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
     parser.add_argument("--ignore-sums", action="store_true", help="do not compare the files with the SHA-256 in index.json")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this file of vectors alone; may be repeated")
+    parser.add_argument("--mutate", action="store_true", help="change bytes of every object, and count what is noticed")
     parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
     parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
     options = parser.parse_args()
@@ -3396,7 +3461,10 @@ def main():
         print("this needs cryptography 50 or later, with HPKE and X-Wing, and PyNaCl: %s" % MISSING, file=sys.stderr)
         print("0 passed, 1 failed")
         return 1
-    totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
+    if options.mutate:
+        totals = run_mutations(options.vectors)
+    else:
+        totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
     print("%d passed, %d failed" % (totals.passed, totals.failed))
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 

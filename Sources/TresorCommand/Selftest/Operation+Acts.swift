@@ -7,7 +7,7 @@ extension Operation {
     static func act(_ input: VectorFields) async throws -> VectorFields {
         let identity = try Conformance.identity(
             chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
-        let state = try Fold.state(of: input.list("log"), tresor: input.tresor())
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let session = Conformance.session(try client(input), identity: identity)
         let effect = try await session.effect(of: requested(input), in: state)
         func users(_ users: [UserID]) -> [[UInt8]] { users.sorted().map(\.digest.bytes) }

@@ -30,7 +30,7 @@ extension Operation {
     }
 
     static func founderTrust(_ input: VectorFields) throws -> VectorFields {
-        let state = try Fold.state(of: input.list("log"), tresor: input.tresor())
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let word =
             switch try client(input).founderTrust(in: state) {
             case .me: "me"

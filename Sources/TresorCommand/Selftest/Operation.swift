@@ -83,7 +83,7 @@ enum Operation {
     }
 
     private static func openFile(_ input: VectorFields) throws -> VectorFields {
-        let state = try Fold.state(of: input.list("log"), tresor: input.tresor())
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let opened = try Conformance.openFile(input.bytes("file"), contentKey: input.bytes("TK"), in: state)
         if let tresor = try input.optional("expected tresor") {
             guard opened.tresor.digest.bytes == tresor else { throw TresorError.altered }
@@ -106,9 +106,10 @@ enum Operation {
 
     private static func fold(_ input: VectorFields) throws -> VectorFields {
         var fold = Fold(tresor: try input.tresor())
-        for entry in try input.list("log") {
-            do {
-                try fold.apply(entry)
+        let log = try input.list("log")
+        if !log.isEmpty {
+            do throws(TresorError) {
+                fold = Fold(state: try FoldedLogs.state(of: log, tresor: fold.tresor))
             } catch {
                 throw VectorProblem("the log before the entry does not fold")
             }

@@ -150,6 +150,6 @@ import Testing
         for rule in Rule.allCases {
             #expect([.altered, .noAccess, .unsupported].contains(rule.error))
         }
-        #expect(Rule.allCases.count == 32)
+        #expect(Rule.allCases.count == 33)
     }
 }
