@@ -59,10 +59,15 @@ let package = Package(
         .executableTarget(
             name: "tresor-vectors",
             dependencies: [
-                "Clibsodium", "TresorCrypto", "Tresor", .product(name: "Crypto", package: "swift-crypto"),
+                "Clibsodium", "TresorCrypto", "Tresor", "TresorWithoutRules",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Sources/TresorVectors",
             swiftSettings: settings
+        ),
+        .target(
+            name: "TresorWithoutRules", dependencies: ["TresorCrypto"], path: "Tests/RuleMutation/Sources",
+            swiftSettings: coreSettings + [.define("TRESOR_RULE_MUTATION")]
         ),
         .testTarget(name: "TresorCryptoTests", dependencies: ["TresorCrypto"], swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["Tresor", "TresorStore"], swiftSettings: settings),

@@ -298,6 +298,23 @@ UNICODE_15 = [
     (0x1F774, 0x1F776, "So"), (0x1F77B, 0x1F77F, "So"), (0x1F7D9, 0x1F7D9, "So"), (0x1FA75, 0x1FA77, "So"), (0x1FA87, 0x1FA88, "So"),
     (0x1FAAD, 0x1FAAF, "So"), (0x1FABB, 0x1FABD, "So"), (0x1FABF, 0x1FABF, "So"), (0x1FACE, 0x1FACF, "So"), (0x1FADA, 0x1FADB, "So"),
     (0x1FAE8, 0x1FAE8, "So"), (0x1FAF7, 0x1FAF8, "So"), (0x31350, 0x323AF, "Lo")]
+# What later versions assigned, for a Python that knows them: to 17.0. There a password may not have them.
+SINCE_15 = [
+    (0x88F, 0x88F), (0x897, 0x897), (0xC5C, 0xC5C), (0xCDC, 0xCDC), (0x1ACF, 0x1ADD), (0x1AE0, 0x1AEB), (0x1B4E, 0x1B4F),
+    (0x1B7F, 0x1B7F), (0x1C89, 0x1C8A), (0x20C1, 0x20C1), (0x2427, 0x2429), (0x2B96, 0x2B96), (0x2FFC, 0x2FFF), (0x31E4, 0x31E5),
+    (0x31EF, 0x31EF), (0xA7CB, 0xA7CF), (0xA7D2, 0xA7D2), (0xA7D4, 0xA7D4), (0xA7DA, 0xA7DC), (0xA7F1, 0xA7F1), (0xFBC3, 0xFBD2),
+    (0xFD90, 0xFD91), (0xFDC8, 0xFDCE), (0x105C0, 0x105F3), (0x10940, 0x10959), (0x10D40, 0x10D65), (0x10D69, 0x10D85),
+    (0x10D8E, 0x10D8F), (0x10EC2, 0x10EC7), (0x10ED0, 0x10ED8), (0x10EFA, 0x10EFC), (0x11380, 0x11389), (0x1138B, 0x1138B),
+    (0x1138E, 0x1138E), (0x11390, 0x113B5), (0x113B7, 0x113C0), (0x113C2, 0x113C2), (0x113C5, 0x113C5), (0x113C7, 0x113CA),
+    (0x113CC, 0x113D5), (0x113D7, 0x113D8), (0x113E1, 0x113E2), (0x116D0, 0x116E3), (0x11B60, 0x11B67), (0x11BC0, 0x11BE1),
+    (0x11BF0, 0x11BF9), (0x11DB0, 0x11DDB), (0x11DE0, 0x11DE9), (0x11F5A, 0x11F5A), (0x13460, 0x143FA), (0x16100, 0x16139),
+    (0x16D40, 0x16D79), (0x16EA0, 0x16EB8), (0x16EBB, 0x16ED3), (0x16FF2, 0x16FF6), (0x187F8, 0x187FF), (0x18CFF, 0x18CFF),
+    (0x18D09, 0x18D1E), (0x18D80, 0x18DF2), (0x1CC00, 0x1CCFC), (0x1CD00, 0x1CEB3), (0x1CEBA, 0x1CED0), (0x1CEE0, 0x1CEF0),
+    (0x1E5D0, 0x1E5FA), (0x1E5FF, 0x1E5FF), (0x1E6C0, 0x1E6DE), (0x1E6E0, 0x1E6F5), (0x1E6FE, 0x1E6FF), (0x1F6D8, 0x1F6D8),
+    (0x1F777, 0x1F77A), (0x1F8B2, 0x1F8BB), (0x1F8C0, 0x1F8C1), (0x1F8D0, 0x1F8D8), (0x1FA54, 0x1FA57), (0x1FA89, 0x1FA8A),
+    (0x1FA8E, 0x1FA8F), (0x1FABE, 0x1FABE), (0x1FAC6, 0x1FAC6), (0x1FAC8, 0x1FAC8), (0x1FACD, 0x1FACD), (0x1FADC, 0x1FADC),
+    (0x1FADF, 0x1FADF), (0x1FAE9, 0x1FAEA), (0x1FAEF, 0x1FAEF), (0x1FBCB, 0x1FBEF), (0x1FBFA, 0x1FBFA), (0x2B73A, 0x2B73F),
+    (0x2CEA2, 0x2CEAD), (0x2EBF0, 0x2EE5D), (0x323B0, 0x33479)]
 COMBINING_15 = {0x10EFD: 220, 0x10EFE: 220, 0x10EFF: 220, 0x11F41: 9, 0x11F42: 9, 0x1E08F: 230,
                 0x1E4EC: 232, 0x1E4ED: 232, 0x1E4EE: 220, 0x1E4EF: 230}
 DEFAULT_IGNORABLE = [
@@ -867,6 +884,35 @@ def trust(own, pins, chain):
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
 
 
+def founder_trust(own, pins, chain):
+    """`chain` is the log's chain of the founder."""
+    if chain.user == own.user:                                                                      # 1
+        if own.extends(chain):
+            return "me"
+        require(chain.extends(own), "forked")
+        return "renewed"
+    if is_behind(pins, chain):                                                                      # 2
+        return "unverified"
+    return trust(own, pins, chain)                                                                  # 3
+
+
+def is_behind(pins, chain):
+    """An older generation than was compared."""
+    return any(pin.chain.user == chain.user and not pin.replaced and pin.chain.extends(chain)
+               and len(pin.chain.cards) > len(chain.cards) for pin in pins)
+
+
+def author_trust(own, pins, chain, generation):
+    """§10.5 step 14a; `chain` is the state's chain of the author."""
+    mine = [pin.chain for pin in pins if pin.chain.user == chain.user]
+    compared = own if own.user == chain.user else mine[0] if mine else None
+    if compared is None:                                                                            # 1
+        require(not any(not pin.replaced and pin.chain.handle == chain.handle for pin in pins), "unverified")
+        return
+    require(chain.extends(compared) or compared.extends(chain), "forked")                           # 2
+    require(generation <= compared.newest.generation, "unverified")                                 # 3
+
+
 def put_pin(pins, chain, replacing, now):
     mine = [pin for pin in pins if pin.chain.user == chain.user]
     require(not mine or chain.extends(mine[0].chain), "forked")
@@ -999,9 +1045,10 @@ def prepare(typed):
         text = typed.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused("usage") from None
+    require(not any(category(c) == "Cn" or in_ranges(ord(c), SINCE_15) for c in text), "usage")
     text = nfc("".join(" " if category(c) == "Zs" else c for c in text))
     for c in text:
-        require(category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and not in_ranges(ord(c), DEFAULT_IGNORABLE), "usage")
+        require(category(c) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not in_ranges(ord(c), DEFAULT_IGNORABLE), "usage")
     return text.encode("utf-8")
 
 
@@ -1027,6 +1074,7 @@ def kit_words(K):
 
 
 def read_kit(typed):
+    require(len(typed if isinstance(typed, bytes) else typed.encode("utf-8")) <= 1024, "wrong_password")
     if isinstance(typed, bytes):
         try:
             typed = typed.decode("utf-8")
@@ -1078,6 +1126,24 @@ def open_with_device(file, device_half, store_half, now, trace=None):
     slot = next((s for s in file.slots if s.kind == DEVICE and s.id == mine.device), None)
     require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")
     return open_slot(file, slot, device_slot_key(mine.half, store_half), trace)
+
+
+# 8.4 What a change may have left behind
+
+def read_leftovers(data):
+    reader, lists = Reader(data), []
+    reader.preamble(b"tresorO1")
+    for size in (64, 48, 16):
+        count = reader.u16()
+        require(count <= 4096)
+        lists.append([reader.take(size) for _ in range(count)])
+        require(all(a < b for a, b in zip(lists[-1], lists[-1][1:])))
+    reader.end()
+    return lists
+
+
+def encode_leftovers(lists):
+    return preamble(b"tresorO1") + b"".join(u16(len(items)) + b"".join(items) for items in lists)
 
 
 # 8.5 What lies where: the names that tresors had when they last opened
@@ -1306,6 +1372,7 @@ def judge(state, tresor, data):
     if entry.type == REMOVE:
         rule(24, all(user in state.members for user in users))
         rule(25, state.root.founder not in users and entry.author not in users)
+        rule(33, state.lasting_owner_besides(*users))
     if entry.type == LEAVE:
         rule(26, author.role != OWNER or state.lasting_owner_besides(entry.author))
     if entry.type == RENEW:
@@ -1366,8 +1433,8 @@ class State:
     def card(self, user, generation):
         return self.chains[user].card(generation) if user in self.chains else None
 
-    def lasting_owner_besides(self, user):
-        return any(member.is_lasting_owner() for other, member in self.members.items() if other != user)
+    def lasting_owner_besides(self, *users):
+        return any(member.is_lasting_owner() for other, member in self.members.items() if other not in users)
 
     def contains(self, sequence, hash_):
         return sequence < len(self.hashes) and self.hashes[sequence] == hash_
@@ -1600,6 +1667,80 @@ def keys_of(state, identity, wrap_of, wanted):
     return found[wanted]
 
 
+# 9.7 Acts: what they mean
+
+class Effect:
+    def __init__(self, remaining):
+        self.admitted, self.changed, self.dismissed, self.already = [], [], [], []
+        self.remaining, self.epoch, self.renames, self.generation = remaining, 0, 0, 0
+
+
+def effect_of(act, wanted, state, own, home, pins, clock):
+    """Steps 3 to 6 of perform. `own` is the chain of the identity that acts, `home` that of the identity file beside the pins."""
+    me = state.members.get(own.user)
+    require(me is not None and own.extends(state.chains[own.user]), "no_access")                    # 3
+    known = state.chains[own.user]
+    require(act == "renew" or known.bytes == own.bytes, "no_access")
+    require(founder_trust(home, pins, state.chains[state.root.founder]) in ("me", "verified"), "unverified")     # 4
+    now = max(clock, state.last_times.get(own.user, 0))                                             # 5
+    require(act == "leave" or me.not_after == 0 or now <= me.not_after, "no_access")
+    effect = Effect(len(state.members))                                                             # 6
+    if act in ("share", "revoke", "rename"):
+        require(me.role == OWNER, "no_access")
+    if act == "rotate":
+        require(me.role == OWNER or (me.role == WRITER and me.history == 0 and state.rotate_first), "no_access")
+        effect.epoch = state.epoch + 1
+    elif act == "share":
+        share_effect(effect, wanted, state)
+    elif act == "revoke":
+        users = wanted["users"]
+        require(users and len(set(users)) == len(users), "usage")
+        for user in sorted(users):
+            if user in state.members:
+                require(user not in (state.root.founder, own.user), "usage")
+                effect.dismissed.append(user)
+            else:
+                require(user in state.chains, "not_found")
+                effect.already.append(user)
+        if effect.dismissed:
+            require(state.lasting_owner_besides(*effect.dismissed), "usage")
+            effect.epoch = state.epoch + 1
+    elif act == "leave":
+        require(me.role != OWNER or state.lasting_owner_besides(own.user), "usage")
+        effect.dismissed.append(own.user)
+    elif act == "rename":
+        require(wanted["name"] != b"", "usage")
+        effect.renames = 1
+    elif act == "renew" and known.bytes != own.bytes:
+        effect.generation = known.newest.generation + 1
+    effect.remaining += len(effect.admitted) - len(effect.dismissed)
+    return effect
+
+
+def share_effect(effect, wanted, state):
+    users, role, not_after = [chain.user for chain in wanted["people"]], wanted["role"], wanted["not_after"]
+    require(users and len(set(users)) == len(users), "usage")
+    require(not (role == OWNER and wanted["from_now"]), "usage")
+    require(not_after is None or 0 < not_after <= 253402300799, "usage")
+    for user in users:
+        member = state.members.get(user)
+        if member is None:
+            effect.admitted.append(user)
+            continue
+        require(wanted["from_now"] == (member.history != 0), "usage")
+        if (member.role, member.not_after) == (role, not_after or 0):
+            effect.already.append(user)
+        else:
+            require(user != state.root.founder and (role != OWNER or member.history == 0), "usage")
+            require(role == OWNER and not_after is None or state.lasting_owner_besides(user), "usage")
+            effect.changed.append(user)
+    require(len(state.members) + len(effect.admitted) <= 10000, "usage")
+    require(state.root.founder not in effect.admitted or (role == OWNER and not_after is None), "usage")
+    require(not effect.changed or (not effect.admitted and len(effect.changed) == 1), "usage")
+    if wanted["from_now"] and effect.admitted:
+        effect.epoch = state.epoch + 1
+
+
 # 9.8 Heads, forks, evidence
 
 def read_heads(data):
@@ -1676,13 +1817,15 @@ class Home:
         self.heads, self.logs, self.evidence = {}, {}, []
 
     def kept(self, tresor, head):
-        """The kept log and its state: as if there were none unless it folds and contains the pinned head."""
+        """The kept log up to the pinned head, and its state: none without a head, or unless it folds and ends there."""
+        if head is None:
+            return [], None
         try:
-            log = self.logs.get(tresor, [])
+            log = self.logs.get(tresor, [])[:head[0] + 1]
             state = fold(tresor, log)
         except Refused:
             return [], None
-        return (log, state) if head is None or state.contains(*head) else ([], None)
+        return (log, state) if (state.sequence, state.hash) == head else ([], None)
 
     def read_log(self, tresor):
         head = self.heads.get(tresor)                                                               # 1
@@ -1696,29 +1839,26 @@ class Home:
         state = fold(tresor, log)                                                                   # 4
         if head is not None and not state.contains(*head):
             return self.disagree(tresor, head)
-        self.logs[tresor], self.heads[tresor] = log, (state.sequence, state.hash)                   # 6
+        if head is None:                                                                            # 6
+            try:
+                if self.founder_trust(state) in ("changed", "unverified"):
+                    return state
+            except Refused:
+                return state
+        self.logs[tresor], self.heads[tresor] = log, (state.sequence, state.hash)
         return state
 
     def disagree(self, tresor, head):                                                               # 7
-        kept, log = self.logs.get(tresor, []), self.store.entries(tresor, 0)
+        log, kept = self.store.entries(tresor, 0), self.kept(tresor, head)[0]
         if log:
             fold(tresor, log)
-        sequence, hash_ = head if head is not None else (len(kept) - 1, H("tresor/v1/entry-hash", kept[-1]))
-        verified = kept[sequence] if sequence < len(kept) else b""
-        shown = log[min(sequence, len(log) - 1)] if log else b""
-        self.evidence.append(encode_evidence(tresor, sequence, hash_, verified, shown))
+        shown = log[min(head[0], len(log) - 1)] if log else b""
+        self.evidence.append(encode_evidence(tresor, *head, kept[-1] if kept else b"", shown))
         raise Refused("forked")
 
     def founder_trust(self, state):
         """§7.5."""
-        chain, own = state.chains[state.root.founder], self.identity.chain
-        if chain.user == own.user:
-            require(own.extends(chain), "forked")
-            return "me"
-        for pin in self.pins:
-            if pin.chain.user == chain.user and not pin.replaced and pin.chain.extends(chain) and len(pin.chain.cards) > len(chain.cards):
-                return "unverified"
-        return trust(own, self.pins, chain)
+        return founder_trust(self.identity.chain, self.pins, state.chains[state.root.founder])
 
     def keys_of(self, state, epoch):
         return keys_of(state, self.identity, lambda e: self.store.wrap(state.tresor, self.identity.user, e), epoch)
@@ -1728,6 +1868,7 @@ class Home:
         seen = {}
 
         def state_of(tresor):                                                                       # 3
+            seen["pinned"] = tresor in self.heads
             try:
                 seen["state"] = self.read_log(tresor)
             except Refused as refused:
@@ -1739,13 +1880,17 @@ class Home:
             require(self.identity.user in state.members, "no_access")
             founder, result = state.chains[state.root.founder], self.founder_trust(state)
             if result == "renewed":
-                pinned = next(pin.chain for pin in self.pins if pin.chain.user == founder.user)
+                pinned = next((pin.chain for pin in self.pins if pin.chain.user == founder.user), self.identity.chain)
                 generation = state.generation_at(founder.user, header.head_sequence)
                 require(generation is not None and generation <= pinned.newest.generation, "unverified")
-            else:
+            elif not (seen["pinned"] and result == "unverified" and is_behind(self.pins, founder)):
                 require(result in ("me", "verified"), "unverified")
 
-        return open_file(data, state_of, lambda epoch: self.keys_of(seen["state"], epoch)[0], expected, admitted=admitted)
+        def believed(said):                                                                         # 14a
+            author_trust(self.identity.chain, self.pins, seen["state"].chains[said.author], said.generation)
+
+        return open_file(data, state_of, lambda epoch: self.keys_of(seen["state"], epoch)[0], expected, admitted=admitted,
+                         believed=believed)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -1831,9 +1976,9 @@ def seal_payload(keys, TK, header, fields, content, salt=None):
 
 # 10.5 Reading
 
-def open_file(data, state_of, keys, expected=None, trace=None, admitted=None):
-    """`state_of(tresor)` is step 3, `admitted(header)` the membership of step 4 and step 5, `keys(epoch)` is step 6 and gives TK.
-    The content, the Fields and the state."""
+def open_file(data, state_of, keys, expected=None, trace=None, admitted=None, believed=None):
+    """`state_of(tresor)` is step 3, `admitted(header)` the membership of step 4 and step 5, `keys(epoch)` is step 6 and gives TK,
+    `believed(statement)` is step 14a. The content, the Fields and the state."""
     expected = expected or {}
     if is_armour(data):                                                                             # 1
         data = dearmour(data, FILE_ARMOUR)
@@ -1863,6 +2008,10 @@ def open_file(data, state_of, keys, expected=None, trace=None, admitted=None):
     if fields.origin is not None:                                                                   # 14
         require(fields.origin.header.tresor == header.tresor and fields.origin.header.head_sequence <= header.head_sequence)
         judge_statement(state, fields.origin, D)
+    if believed is not None:                                                                        # 14a
+        believed(fields)
+        if fields.origin is not None:
+            believed(fields.origin)
     first = fields.origin or fields
     require("tresor" not in expected or expected["tresor"] == header.tresor)                        # 15
     require("record" not in expected or expected["record"] == fields.record)
@@ -1987,6 +2136,8 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorD1":
         half = read_device_half(data)
         return preamble(b"tresorD1") + half.user + half.device + half.half
+    if wanted == b"tresorO1":
+        return encode_leftovers(read_leftovers(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
     raise AssertionError("no such object")
@@ -2200,9 +2351,23 @@ def test_compare_number(i, trace):
 
 @operation("trust")
 def test_trust(i, trace):
-    result = trust(None, read_pins(i["pins"]), read_chain(i["chain"]))
+    own = read_identity_file(i["identity file"]).chain if "identity file" in i else None
+    result = trust(own, read_pins(i["pins"]), read_chain(i["chain"]))
     require(result in ("me", "verified"), "unverified")
     return {"trust": result.encode()}
+
+
+@operation("founderTrust")
+def test_founder_trust(i, trace):
+    state = fold(i["tresor"], i["log"])
+    own = read_identity_file(i["identity file"]).chain
+    return {"trust": founder_trust(own, read_pins(i["pins"]), state.chains[state.root.founder]).encode()}
+
+
+@operation("pin")
+def test_pin(i, trace):
+    pins = put_pin(read_pins(i["pins"]), read_chain(i["chain"]), i["replacing"] == b"\1", number_in(i["now"]))
+    return {"pins": encode_pins(pins)}
 
 
 # slots, password
@@ -2246,6 +2411,20 @@ def test_open_with_device(i, trace):
 @operation("prepare")
 def test_prepare(i, trace):
     return {"prepared": prepare(i["typed"])}
+
+
+@operation("setPassword")
+def test_set_password(i, trace):
+    return {"prepared": set_password(i["typed"])}
+
+
+@operation("openNames")
+def test_open_names(i, trace):
+    chain = read_chain(i["chain"])
+    identity = Identity(chain, open_previous(chain, i["S"], i["previous"]))
+    note(trace, home_key=identity.keys[-1].home_key)
+    names = open_names(identity, i["sealed names"])
+    return {"tresors": [tresor for tresor, _ in names], "names": [name for _, name in names]}
 
 
 @operation("openWithPassword")
@@ -2351,6 +2530,20 @@ def test_open_wrap(i, trace):
 
 
 # file
+
+@operation("act")
+def test_act(i, trace):
+    chain = read_chain(i["chain"])
+    open_previous(chain, i["S"], i["previous"])
+    wanted = {"people": [read_chain(data) for data in i.get("people", [])], "users": i.get("users", []), "name": i.get("name", b""),
+              "role": number_in(i.get("role", b"")), "from_now": i.get("from now") == b"\1",
+              "not_after": number_in(i["not after"]) if "not after" in i else None}
+    home = read_identity_file(i["identity file"]).chain
+    effect = effect_of(i["act"].decode(), wanted, fold(i["tresor"], i["log"]), chain, home, read_pins(i["pins"]), number_in(i["now"]))
+    return {"admitted": sorted(effect.admitted), "changed": sorted(effect.changed), "dismissed": sorted(effect.dismissed),
+            "already": sorted(effect.already), "remaining": u64(effect.remaining), "epoch": u64(effect.epoch),
+            "renames": u8(effect.renames), "generation": u32(effect.generation)}
+
 
 @operation("openFile")
 def test_open_file(i, trace):
@@ -2491,6 +2684,70 @@ class Run:
                 self.passed -= 1
         if document["numberOfTests"] != len(ids):
             self.fail("numberOfTests", "%d, not %d" % (len(ids), document["numberOfTests"]))
+
+
+# Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
+
+OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
+           "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object"}
+SLOW = {"accumulate", "foldCrowd"}
+
+
+class Mutation(Run):
+    """Of every object in every valid test: the first byte, the last, and some between, so that the whole ends within a minute."""
+
+    places = 2
+
+    def run(self, document):
+        ins = {}
+        for group in document["groups"]:
+            for test in group["tests"]:
+                ins[test["id"]] = {**(ins[test["base"]] if "base" in test else {}), **test.get("in", {})}
+                if test["result"] == "valid" and group["operation"] not in SLOW:
+                    self.mutate(group["operation"], test, unhex_all(ins[test["id"]]))
+
+    def mutate(self, operation_name, test, inputs):
+        for name in sorted(OBJECTS & set(inputs)):
+            if operation_name == "openNames" and name == "tresor":
+                continue
+            value = inputs[name]
+            objects = value if isinstance(value, list) else [value]
+            whole = sum(map(len, objects))
+            chosen = sorted({0, whole - 1} | {number_in(blake2b(b"%s %d %s %d" % (self.name.encode(), test["id"], name.encode(), i), 8)) % whole
+                                              for i in range(self.places)}) if whole else []
+            if whole > 100000:
+                chosen = chosen[-1:]
+            for place in chosen:
+                self.change(operation_name, test, inputs, name, objects, place)
+
+    def change(self, operation_name, test, inputs, name, objects, place):
+        changed, at = list(objects), place
+        for i, data in enumerate(objects):
+            if at < len(data):
+                changed[i] = data[:at] + bytes([data[at] ^ 4]) + data[at + 1:]
+                break
+            at -= len(data)
+        changed = {**inputs, name: changed if isinstance(inputs[name], list) else changed[0]}
+        try:
+            noticed = OPERATIONS[operation_name](changed, {}) != unhex_all(test["out"])
+        except (Refused, AssertionError):
+            noticed = True
+        if noticed:
+            self.passed += 1
+        else:
+            self.fail(test["id"], "byte %d of %s was changed and nobody noticed" % (place, name))
+
+
+def run_mutations(directory):
+    totals, index = Totals(), load(directory / "index.json")
+    for name, stated in index["files"].items():
+        document = load(directory / name) if name.endswith(".json") and "/" not in name else {}
+        if "groups" in document and document["file"] not in ("accumulated", "password", "text"):
+            run = Mutation(document["file"], False)
+            run.run(document)
+            section_line(stated["spec"], document["file"], run.passed, run.failed)
+            totals.passed, totals.failed = totals.passed + run.passed, totals.failed + run.failed
+    return totals
 
 
 # Scenarios: histories in which several homes look at one store
@@ -3196,6 +3453,7 @@ def main():
     parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
     parser.add_argument("--ignore-sums", action="store_true", help="do not compare the files with the SHA-256 in index.json")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this file of vectors alone; may be repeated")
+    parser.add_argument("--mutate", action="store_true", help="change bytes of every object, and count what is noticed")
     parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
     parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
     options = parser.parse_args()
@@ -3203,7 +3461,10 @@ def main():
         print("this needs cryptography 50 or later, with HPKE and X-Wing, and PyNaCl: %s" % MISSING, file=sys.stderr)
         print("0 passed, 1 failed")
         return 1
-    totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
+    if options.mutate:
+        totals = run_mutations(options.vectors)
+    else:
+        totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
     print("%d passed, %d failed" % (totals.passed, totals.failed))
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 

@@ -113,6 +113,22 @@ package enum Conformance {
         return try name.open(with: key, tresor: tresor, epoch: epoch, sequence: sequence)
     }
 
+    /// Opens the names that a home keeps, SPEC §8.5.
+    package static func openNames(
+        _ sealed: [UInt8], as identity: Identity
+    ) throws(TresorError) -> [(tresor: TresorID, name: Name)] {
+        try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// `pin` of SPEC §7.5, on the pins of a home.
+    package static func pin(
+        _ chain: CardChain, in pins: [UInt8], time: UInt64, replacing: Bool
+    ) throws(TresorError) -> [UInt8] {
+        var pins = try Pins(pins)
+        try pins.pin(chain, time: time, replacing: replacing)
+        return pins.bytes
+    }
+
     /// `openWrap` of SPEC §9.6.
     ///
     /// - Parameters:

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import Tresor
 
+@testable import TresorCommand
 @testable import tresor_vectors
 
 /// SPEC, code and vectors say the same of labels, rules, errors and flags.
@@ -47,6 +48,33 @@ import Tresor
             let row = specification.split(separator: "\n").first { $0.hasPrefix("| R\(rule.rawValue) |") }
             #expect(row?.hasSuffix("| `\(rule.error.name)` |") == true, "R\(rule.rawValue)")
         }
+    }
+
+    /// vectors/README.md says which tests notice that a rule is left out; regeneration makes it so again.
+    @Test func everyRuleIsNoticedWhenLeftOut() throws {
+        let readme = try Repository.text("vectors/README.md")
+        for rule in Rule.allCases {
+            let row = readme.split(separator: "\n").first { $0.hasPrefix("| R\(rule.rawValue) | ") }
+            #expect(row?.contains("**") == true, "R\(rule.rawValue)")
+        }
+        #expect(!readme.contains("| R\(Rule.allCases.count + 1) |"))
+    }
+
+    /// Only the copy of the judge beside the tests knows how to leave a rule out, and no product has that copy.
+    @Test func onlyTheCopyLeavesRulesOut() throws {
+        let manifest = try Repository.text("Package.swift")
+        #expect(manifest.split(separator: "\n").count { $0.contains("TRESOR_RULE_MUTATION") } == 1)
+        #expect(manifest.contains("name: \"TresorWithoutRules\", dependencies: [\"TresorCrypto\"], path: \"Tests/"))
+        let products = manifest.split(separator: "products: [")[1].split(separator: "dependencies: [")[0]
+        #expect(!products.contains("TresorWithoutRules") && !products.contains("tresor-vectors"))
+    }
+
+    @Test func versionsAreEqual() throws {
+        let specification = try Repository.text("SPEC.md")
+        let version = Program.specification
+        #expect(specification.contains("| version | \(version) (draft; tag `spec/v\(version)`) |"))
+        let newest = try #require(specification.split(separator: "## Appendix C. Changes").last)
+        #expect(newest.contains("|---|---|---|\n| \(version) | "))
     }
 
     @Test func everyErrorOccurs() throws {

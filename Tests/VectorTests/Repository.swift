@@ -20,7 +20,8 @@ enum Repository {
 
     /// Every vector file with groups.
     static let files = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "accumulated",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
+        "accumulated",
         "labels",
     ]
 

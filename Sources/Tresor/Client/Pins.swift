@@ -62,7 +62,11 @@ struct Pins: Hashable, Sendable {
                 $0.chain.user == other.chain.user ? Pin(chain: $0.chain, time: $0.time, isReplaced: true) : $0
             }
         }
-        pins.removeAll { $0.chain.user == chain.user }
-        pins.append(Pin(chain: chain, time: time, isReplaced: false))
+        let pin = Pin(chain: chain, time: time, isReplaced: false)
+        if let index = pins.firstIndex(where: { $0.chain.user == chain.user }) {
+            pins[index] = pin
+        } else {
+            pins.append(pin)
+        }
     }
 }

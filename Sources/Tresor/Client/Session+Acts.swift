@@ -78,7 +78,7 @@ extension Session {
             guard me.role == .owner else { throw .noAccess }
             try revoke(users, in: state, &effect)
         case .leave:
-            guard me.role != .owner || state.lastingOwners(without: identity.user) > 0 else { throw .usage }
+            guard me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else { throw .usage }
             effect.dismissed = [identity.user]
             effect.remaining -= 1
         case .rotate:
@@ -119,7 +119,8 @@ extension Session {
         guard !(role == .owner && fromNow),
             (role == .owner && notAfter == nil) || !effect.admitted.contains(state.founder)
         else { throw .usage }
-        if let user = effect.changed.first, role != .owner || notAfter != nil, state.lastingOwners(without: user) == 0 {
+        if let user = effect.changed.first, role != .owner || notAfter != nil, state.lastingOwners(without: [user]) == 0
+        {
             throw .usage
         }
         effect.remaining += effect.admitted.count
@@ -138,6 +139,7 @@ extension Session {
                 effect.already.append(user)
             }
         }
+        guard effect.dismissed.isEmpty || state.lastingOwners(without: effect.dismissed) > 0 else { throw .usage }
         effect.remaining -= effect.dismissed.count
         if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
     }

@@ -87,10 +87,17 @@ private struct ScalarBuffer: ~Copyable {
                 value = value << 6 | UInt32(byte & 0x3f)
             }
             let least: [UInt32] = [0, 0, 0x80, 0x800, 0x10000]
-            guard value >= least[length], let scalar = Unicode.Scalar(value) else { throw .usage }
+            guard value >= least[length], let scalar = Unicode.Scalar(value), Self.isAssigned(scalar) else {
+                throw .usage
+            }
             try append(scalar.properties.generalCategory == .spaceSeparator ? " " : scalar)
             index += length
         }
+    }
+
+    /// Whether Unicode 15.0 assigns the code point: what is a password must not depend on the version that a program knows.
+    private static func isAssigned(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.age.map { ($0.major, $0.minor) <= (15, 0) } ?? false
     }
 
     mutating func decompose() throws(TresorError) {

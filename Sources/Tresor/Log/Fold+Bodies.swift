@@ -2,15 +2,15 @@
 
 /// The rules that belong to one body each (SPEC §9.3).
 extension Judge {
-    /// R17 to R32.
+    /// R17 to R33.
     func checkBody(in state: State) throws(Violation) {
         switch entry.body {
-        case .genesis: throw Violation(rule: .r6)
+        case .genesis: try refuse(.r6)
         case .grant(let grant): try check(grant, in: state)
         case .remove(let users, let epoch): try checkRemoval(of: users, epoch, in: state)
         case .leave:
             try require(
-                .r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: entry.author) > 0)
+                .r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: [entry.author]) > 0)
         case .renew(let card):
             try require(.r27, (try? state.chains[entry.author]?.appending(card)) != nil)
         case .epoch(let epoch): try checkNext(epoch, in: state)
@@ -39,24 +39,25 @@ extension Judge {
         try require(.r23, epoch.number == state.epoch + 1 && !epoch.backLink.isEmpty)
     }
 
-    /// R17, R23 to R25.
+    /// R17, R23 to R25, R33.
     private func checkRemoval(of users: [UserID], _ epoch: Epoch, in state: State) throws(Violation) {
         try require(.r17, Self.isRising(users))
         try checkNext(epoch, in: state)
         for user in users { try require(.r24, state.members[user] != nil) }
         for user in users { try require(.r25, user != state.founder && user != entry.author) }
+        try require(.r33, state.lastingOwners(without: users) > 0)
     }
 
     /// R28 to R32.
     private func checkRole(
         of user: UserID, _ role: Role, _ notAfter: UInt64?, in state: State
     ) throws(Violation) {
-        guard let member = state.members[user] else { throw Violation(rule: .r28) }
+        guard let member = state.members[user] else { return try refuse(.r28) }
         try require(.r29, user != state.founder)
         try require(.r30, member.role != role || member.notAfter != notAfter)
         try require(.r31, role != .owner || member.history == .all)
         let lasts = role == .owner && notAfter == nil
-        try require(.r32, lasts || state.lastingOwners(without: user) > 0)
+        try require(.r32, lasts || state.lastingOwners(without: [user]) > 0)
     }
 
     private static func isRising(_ users: [UserID]) -> Bool {

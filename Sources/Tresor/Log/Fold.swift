@@ -37,8 +37,12 @@ public struct Fold: Sendable {
         do throws(TresorError) {
             entry = try Entry(bytes)  // R1, R2
         } catch {
-            brokenRule = error == .unsupported ? .r1 : .r2
-            throw error
+            let rule: Rule = error == .unsupported ? .r1 : .r2
+            brokenRule = rule
+            #if TRESOR_RULE_MUTATION
+                if rule == Rule.leftOut { return }
+            #endif
+            throw rule.error
         }
         try apply(entry)
     }
@@ -87,7 +91,15 @@ struct Judge {
     }
 
     func require(_ rule: Rule, _ condition: @autoclosure () -> Bool) throws(Violation) {
-        guard condition() else { throw Violation(rule: rule) }
+        if !condition() { try refuse(rule) }
+    }
+
+    /// The entry breaks the rule.
+    func refuse(_ rule: Rule) throws(Violation) {
+        #if TRESOR_RULE_MUTATION
+            if rule == Rule.leftOut { return }
+        #endif
+        throw Violation(rule: rule)
     }
 
     /// R7 to R10, R12.
@@ -120,10 +132,10 @@ struct Judge {
     /// R11 to R16.
     func checkAuthor(in state: State) throws(Violation) {
         guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
-            throw Violation(rule: .r11)
+            return try refuse(.r11)
         }
         try require(.r12, isSigned(by: card))
-        guard let author = state.members[entry.author] else { throw Violation(rule: .r13) }
+        guard let author = state.members[entry.author] else { return try refuse(.r13) }
         try require(.r14, entry.generation == chain.newest.generation)
         try require(.r15, Self.permits(author, entry.body, rotateFirst: state.rotateFirst))
         try require(.r16, entry.body == .leave || author.notAfter.map { entry.time <= $0 } ?? true)

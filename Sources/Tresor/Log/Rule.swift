@@ -66,6 +66,14 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r31
     /// An owner without not-after remains.
     case r32
+    /// An owner without not-after remains of those who are not removed.
+    case r33
+
+    #if TRESOR_RULE_MUTATION
+        /// The rule that the task at work does not check, to show that the vectors would notice. Only the copy of this module that the tests
+        /// build beside it knows this; no product does.
+        @TaskLocal package static var leftOut: Rule?
+    #endif
 
     /// The error of an entry that breaks the rule.
     package var error: TresorError {

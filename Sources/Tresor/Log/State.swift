@@ -139,9 +139,10 @@ public struct State: Sendable {
     /// Everybody who is or was in, by rising user id.
     public var everybody: [UserID] { chains.keys.sorted() }
 
-    /// How many owners without a date there are besides `user`.
-    func lastingOwners(without user: UserID) -> Int {
-        members.count { $0.key != user && $0.value.role == .owner && $0.value.notAfter == nil }
+    /// How many owners without a date there are besides `users`.
+    func lastingOwners(without users: [UserID]) -> Int {
+        let users = Set(users)
+        return members.count { $0.value.role == .owner && $0.value.notAfter == nil && !users.contains($0.key) }
     }
 
     /// The epoch as the log states it.

@@ -21,8 +21,50 @@ extension Operation {
         return VectorFields(["number": Array(number.digits.utf8)])
     }
 
+    /// A home with the identity and the pins given.
+    static func client(_ input: VectorFields) throws -> Client {
+        var objects: [HomeObject: [UInt8]] = [.pins: try input.bytes("pins")]
+        objects[.identity] = try input.optional("identity file")
+        let now = try input.optional("now") == nil ? 0 : try input.integer("now")
+        return Client(home: SelftestHome(objects), store: MemoryStore(), clock: { now })
+    }
+
+    static func founderTrust(_ input: VectorFields) throws -> VectorFields {
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
+        let word =
+            switch try client(input).founderTrust(in: state) {
+            case .me: "me"
+            case .verified: "verified"
+            case .renewed: "renewed"
+            case .changed: "changed"
+            case .unverified: "unverified"
+            }
+        return VectorFields(["trust": Array(word.utf8)])
+    }
+
+    static func pin(_ input: VectorFields) throws -> VectorFields {
+        VectorFields([
+            "pins": try Conformance.pin(
+                CardChain(input.bytes("chain")), in: input.bytes("pins"), time: input.integer("now"),
+                replacing: input.bytes("replacing") == [1])
+        ])
+    }
+
+    static func openNames(_ input: VectorFields) throws -> VectorFields {
+        let identity = try Conformance.identity(
+            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let names = try Conformance.openNames(input.bytes("sealed names"), as: identity)
+        return VectorFields().with("tresors", names.map(\.tresor.digest.bytes)).with("names", names.map(\.name.bytes))
+    }
+
+    static func setPassword(_ input: VectorFields) throws -> VectorFields {
+        let password = try Password(typed: input.secret("typed"))
+        guard password.count >= PasswordSource.shortestNew else { throw TresorError.usage }
+        return VectorFields(["prepared": password.bytes.span.publicBytes])
+    }
+
     static func trust(_ input: VectorFields) throws -> VectorFields {
-        let client = Client(home: SelftestHome([.pins: try input.bytes("pins")]), store: MemoryStore(), clock: { 0 })
+        let client = try client(input)
         switch try client.trust(in: CardChain(input.bytes("chain"))) {
         case .verified: return VectorFields(["trust": Array("verified".utf8)])
         case .me: return VectorFields(["trust": Array("me".utf8)])

@@ -5,7 +5,7 @@ import Tresor
 /// What a test of each operation does: the library's own opening, deriving and folding.
 enum Operation {
     /// - Throws: the library's error, or ``VectorProblem`` for a test that cannot be run.
-    static func run(_ operation: String, _ input: VectorFields) throws -> VectorFields {
+    static func run(_ operation: String, _ input: VectorFields) async throws -> VectorFields {
         switch operation {
         case "derive": try derive(input)
         case "open": try open(input)
@@ -17,6 +17,11 @@ enum Operation {
         case "readChain": try readChain(input)
         case "compareNumber": try compareNumber(input)
         case "trust": try trust(input)
+        case "founderTrust": try founderTrust(input)
+        case "pin": try pin(input)
+        case "openNames": try openNames(input)
+        case "setPassword": try setPassword(input)
+        case "act": try await act(input)
         case "readIdentityFile": try readIdentityFile(input)
         case "prepare": try prepare(input)
         case "openWithPassword": try openWithPassword(input)
@@ -78,7 +83,7 @@ enum Operation {
     }
 
     private static func openFile(_ input: VectorFields) throws -> VectorFields {
-        let state = try Fold.state(of: input.list("log"), tresor: input.tresor())
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let opened = try Conformance.openFile(input.bytes("file"), contentKey: input.bytes("TK"), in: state)
         if let tresor = try input.optional("expected tresor") {
             guard opened.tresor.digest.bytes == tresor else { throw TresorError.altered }
@@ -101,9 +106,10 @@ enum Operation {
 
     private static func fold(_ input: VectorFields) throws -> VectorFields {
         var fold = Fold(tresor: try input.tresor())
-        for entry in try input.list("log") {
-            do {
-                try fold.apply(entry)
+        let log = try input.list("log")
+        if !log.isEmpty {
+            do throws(TresorError) {
+                fold = Fold(state: try FoldedLogs.state(of: log, tresor: fold.tresor))
             } catch {
                 throw VectorProblem("the log before the entry does not fold")
             }

@@ -16,19 +16,21 @@ struct Selftest {
         /// Whether the counts are those of the index.
         var isComplete = true
 
+        var count: Int { passed + failed }
         var isSuccess: Bool { failed == 0 && isComplete }
 
         mutating func add(_ other: Report) {
             passed += other.passed
             failed += other.failed
+            isComplete = isComplete && other.isComplete
         }
     }
 
-    /// The order in which files are run: that of SPEC.
+    /// The order of the lines, each of which is one file, or one directory of files.
     static let order = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "file", "scenario",
-        "testkit",
-        "accumulated", "labels",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
+        "accumulated",
+        "labels", "scenario", "testkit",
     ]
 
     private let directory: String?
@@ -59,19 +61,44 @@ struct Selftest {
             try line("no vectors found; the published answers that are compiled in:")
             return try finish(PublishedAnswers.run(line), line)
         }
-        let index = try Self.index(try read(directory + "/index.json"))
         var total = Report()
-        var kits = Report()
-        for file in index {
-            let isKit = file.name.hasPrefix("testkit/")
-            let report = try await run(file, in: directory, isKit ? { if $0.hasPrefix("  ") { try line($0) } } : line)
+        for suite in try Self.suites(try read(directory + "/index.json")) {
+            let report = try await run(suite, in: directory, line)
             total.add(report)
-            if isKit { kits.add(report) }
-            if report.passed + report.failed != file.count { total.isComplete = false }
         }
-        if kits.passed + kits.failed > 0 { try line(Self.row("10.5", "testkit", kits)) }
         if let external { total.add(try PublishedVectors(directory: external).run(line)) }
         return try finish(total, line)
+    }
+
+    private func run(_ suite: Suite, in directory: String, _ line: (String) throws -> Void) async throws -> Report {
+        var report = Report()
+        var problems: [String] = []
+        for file in suite.files {
+            let before = report.count
+            for problem in await results(file, in: directory) {
+                if let problem {
+                    report.failed += 1
+                    problems.append("  \(file.name): \(problem)")
+                } else {
+                    report.passed += 1
+                }
+            }
+            if report.count - before != file.count { report.isComplete = false }
+        }
+        try line(Self.row(suite.section, suite.name, report))
+        for problem in problems.prefix(20) { try line(problem) }
+        return report
+    }
+
+    /// For each test of a file `nil`, or what went wrong.
+    private func results(_ file: IndexedFile, in directory: String) async -> [String?] {
+        do {
+            return try await VectorFile.results(file.name, try read(directory + "/" + file.name))
+        } catch let problem as VectorProblem {
+            return [problem.text]
+        } catch {
+            return ["cannot be read"]
+        }
     }
 
     private func finish(_ report: Report, _ line: (String) throws -> Void) throws -> Report {
@@ -80,58 +107,43 @@ struct Selftest {
         return report
     }
 
-    struct IndexedFile {
+    private struct IndexedFile {
         let name: String
         let section: String
         let count: Int
+
+        /// The file's name without its ending, or that of its directory.
+        var suite: String {
+            let name = name.split(separator: "/").first ?? ""
+            return String(name.split(separator: ".").first ?? "")
+        }
     }
 
-    private static func index(_ bytes: [UInt8]) throws(CommandFailure) -> [IndexedFile] {
-        guard let files = (try? JSONReader.read(bytes))?["files"]?.members else {
+    /// What has one line together.
+    private struct Suite {
+        let name: String
+        let section: String
+        let files: [IndexedFile]
+    }
+
+    private static func suites(_ bytes: [UInt8]) throws(CommandFailure) -> [Suite] {
+        guard let rows = (try? JSONReader.read(bytes))?["files"]?.members else {
             throw CommandFailure(.altered, "index.json is not an index")
         }
-        return files.map { name, row in
+        let files = rows.map { name, row in
             IndexedFile(
                 name: name, section: row["spec"]?.text ?? "",
                 count: (row["positives"]?.number ?? 0) + (row["negatives"]?.number ?? 0))
+        }
+        return Dictionary(grouping: files, by: \.suite).map { name, files in
+            Suite(name: name, section: files.first?.section ?? "", files: files.sorted { $0.name < $1.name })
         }.sorted { (rank($0.name), $0.name) < (rank($1.name), $1.name) }
     }
 
-    private static func rank(_ path: String) -> Int {
-        let stem = path.split(separator: "/").first.map { $0.split(separator: ".").first.map(String.init) ?? "" } ?? ""
-        return order.firstIndex(of: stem) ?? order.count
-    }
-
-    private func run(
-        _ file: IndexedFile, in directory: String, _ line: (String) throws -> Void
-    ) async throws -> Report {
-        var report = Report()
-        var problems: [String] = []
-        do throws(VectorProblem) {
-            let bytes: [UInt8]
-            do throws(CommandFailure) { bytes = try read(directory + "/" + file.name) } catch {
-                throw VectorProblem("cannot be read")
-            }
-            for problem in try await VectorFile.results(file.name, bytes) {
-                if let problem {
-                    report.failed += 1
-                    problems.append(problem)
-                } else {
-                    report.passed += 1
-                }
-            }
-        } catch {
-            report.failed += 1
-            problems.append(error.text)
-        }
-        let stem = file.name.hasSuffix(".json") ? String(file.name.dropLast(5)) : file.name
-        try line(Self.row(file.section, stem, report))
-        for problem in problems.prefix(20) { try line("  \(stem): \(problem)") }
-        return report
-    }
+    private static func rank(_ suite: String) -> Int { order.firstIndex(of: suite) ?? order.count }
 
     private static func row(_ section: String, _ name: String, _ report: Report) -> String {
-        "SPEC \(padded(section, 5)) \(padded(name, 26)) \(report.passed) passed, \(report.failed) failed"
+        "SPEC \(padded(section, 5))\(padded(name, 14))\(report.passed) passed, \(report.failed) failed"
     }
 
     private static func padded(_ text: String, _ count: Int) -> String {
@@ -144,7 +156,11 @@ enum VectorFile {
     /// For each test `nil`, or what went wrong.
     static func results(_ name: String, _ bytes: [UInt8]) async throws(VectorProblem) -> [String?] {
         guard !name.hasPrefix("testkit/") else { return [try TestkitFile(bytes).run(name)] }
-        guard name.hasPrefix("scenario/") else { return try VectorSuite(bytes).cases.map { $0.run() } }
+        guard name.hasPrefix("scenario/") else {
+            var results: [String?] = []
+            for test in try VectorSuite(bytes).cases { results.append(await test.run()) }
+            return results
+        }
         guard let scenario = try? ScenarioRun(bytes) else { throw VectorProblem("not a scenario") }
         return await scenario.results()
     }

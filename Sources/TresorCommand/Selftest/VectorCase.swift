@@ -87,9 +87,9 @@ struct VectorCase: Sendable {
     let error: String?
 
     /// Whether it goes as it must; otherwise what went wrong.
-    func run() -> String? {
+    func run() async -> String? {
         do {
-            let found = try Operation.run(operation, input)
+            let found = try await Operation.run(operation, input)
             guard error == nil else { return "test \(id) was accepted" }
             return found.difference(from: output).map { "test \(id) gives another \($0)" }
         } catch let thrown as TresorError {

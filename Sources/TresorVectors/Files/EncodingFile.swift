@@ -11,6 +11,9 @@ extension VectorFile {
         file.addEvidence()
         file.addArmour()
         file.addIDs()
+        file.addLeftovers()
+        file.addArmourFaults()
+        file.addMoreIDs()
         return file
     }
 

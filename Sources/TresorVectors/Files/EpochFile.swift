@@ -8,6 +8,7 @@ extension VectorFile {
         file.addCommitments(log)
         file.addBackLinks(log)
         file.addNames(log)
+        file.addEmptyBackLinks(log)
         return file
     }
 
@@ -134,6 +135,28 @@ extension VectorFile {
                     log.epochs[0].statement, log.epochs[1].statement,
                     Bytes(log.epochs[2].statement.dropLast(labelled.bytes.count)) + labelled.bytes,
                 ]))
+    }
+
+    private func addEmptyBackLinks(_ log: Log) {
+        group("openBackLink")
+        let third = log.epochs[2]
+        func statements(_ backLink: Bytes) -> Values {
+            let statement = EpochSecret.statement(
+                number: 3, content: EpochSecret.commitment("tresor/v1/commit-tk", log.tresor, 3, third.tk),
+                history: EpochSecret.commitment("tresor/v1/commit-hk", log.tresor, 3, third.hk), backLink: backLink)
+            return Values([]).with("epochs", [log.epochs[0].statement, log.epochs[1].statement, statement])
+        }
+        let input: Values = ["tresor": log.tresor, "keys": third.tk + third.hk]
+        let base = valid(
+            "epoch 3, again", in: Values(input.pairs + statements(third.backLink?.bytes ?? []).pairs),
+            out: Values([]).with("links", [log.epochs[1].link]))
+        let empty = Sealing(third.hk, "tresor/v1/backlink-seal", log.tresor + u64(3), [], salt: draw()("salt", 24))
+        invalid("an empty back-link", "BackLinkWrong", "altered", base: base, in: statements([]))
+        invalid("a back-link that seals no link", "BackLinkWrong", "altered", base: base, in: statements(empty.bytes))
+        invalid(
+            "the back-link of epoch 1, which has none", "BackLinkWrong", "altered",
+            in: (["tresor": log.tresor, "keys": log.epochs[0].tk + log.epochs[0].hk] as Values).with(
+                "epochs", [log.epochs[0].statement]))
     }
 
     private func addNames(_ log: Log) {

@@ -11,6 +11,10 @@ extension VectorFile {
         file.addSuccessionFaults()
         file.addNumbers()
         file.addTrust()
+        file.addOwnChain()
+        file.addFounderTrust()
+        file.addPinning()
+        file.addLastGeneration()
         return file
     }
 
@@ -26,7 +30,7 @@ extension VectorFile {
         ]
     }
 
-    private func addChain(_ comment: String, _ flag: String, _ person: Person) -> Int {
+    func addChain(_ comment: String, _ flag: String, _ person: Person) -> Int {
         valid(
             comment, [flag], in: ["chain": person.chain], mid: middle(person),
             out: [

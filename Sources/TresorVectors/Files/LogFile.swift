@@ -18,6 +18,11 @@ extension VectorFile {
         file.addPersonFaults()
         file.addFounderFaults()
         file.addCrowd()
+        file.group("fold")
+        file.addRemovalOfOwners()
+        file.addRotationByOthers()
+        file.addBackLinkLimits()
+        file.addLargeEntries()
         return file
     }
 

@@ -32,7 +32,36 @@ enum Operations {
         ("compareNumber", "identity", "`chain`, `typed`", "`number`, SPEC §7.5"),
         (
             "trust", "identity", "`pins`, `chain`",
-            "`trust` in a home that has the pins and no identity; results other than *me* and *verified* are `unverified`; SPEC §7.5"
+            """
+            `trust` in a home that has the pins, and the `identity file` if there is one; results other than *me* and *verified* are `unverified`; SPEC §7.5
+            """
+        ),
+        (
+            "founderTrust", "identity", "`tresor`, `log`, `pins`, `identity file`",
+            "`trust`: founderTrust(fold(tresor, log)) in a home with these pins and this identity, SPEC §7.5"
+        ),
+        (
+            "pin", "identity", "`pins`, `chain`, `replacing` (00 or 01), `now`",
+            "`pins`: the Pins object after pin(chain, replacing) at the time given, SPEC §7.5"
+        ),
+        (
+            "openNames", "slots", "`chain`, `S`, `previous` (an identity, as in `openWrap`), `sealed names`",
+            "`tresors` and `names`, in the order in which they stand; SPEC §8.5"
+        ),
+        (
+            "setPassword", "password", "`typed`",
+            "`prepared`, SPEC §8.1; `usage` for what may not become a password"
+        ),
+        (
+            "act", "act",
+            """
+            `tresor`, `log` (folds to the state), `now` (the clock); of the home: `identity file` and `pins`; the identity that acts: `chain`, `S`, `previous`; `act`: "share" with `people` (chains), \
+            `role` (u8), `from now` (00 or 01), `not after` (u64, absent for none); "revoke" with `users`; "leave"; "rotate"; "rename" with `name`; "renew"
+            """,
+            """
+            the effect, by steps 3 to 6 of perform (SPEC §9.7); nothing is settled, rotated or looked up before: `admitted`, `changed`, `dismissed`, `already` (user ids, rising), `remaining` (u64, \
+            members afterwards), `epoch` (u64, the one that begins; 0 for none), `renames` (00 or 01), `generation` (u32, the one that follows; 0 for none)
+            """
         ),
         ("readIdentityFile", "slots", "`file`", "the `file`, decoded and encoded again; SPEC §8"),
         (

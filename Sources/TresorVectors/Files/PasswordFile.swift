@@ -8,6 +8,7 @@ extension VectorFile {
             "password", section: "8.1", purpose: "preparing passwords, and opening with them at the floor of the cost")
         file.addPreparations()
         file.addPasswordTests()
+        file.addNewPasswords()
         return file
     }
 
@@ -43,6 +44,40 @@ extension VectorFile {
             ("a Hangul filler", "\u{3164}"), ("a variation selector", "a\u{fe0f}"), ("a tag character", "\u{e0061}"),
         ] { refuse(comment, "ControlInName", ascii(text)) }
         refuse("a noncharacter", "ControlInName", [0xef, 0xb7, 0x90])
+    }
+
+    /// What may become a password, and what another version of Unicode would say.
+    private func addNewPasswords() {
+        group("setPassword")
+        func add(_ comment: String, _ flag: String, _ typed: String, _ prepared: String) -> Int {
+            valid(comment, [flag], in: ["typed": ascii(typed)], out: ["prepared": ascii(prepared)])
+        }
+        let base = add("eight code points", "EdgeCase", "12345678", "12345678")
+        _ = add(
+            "eight code points of four bytes each", "EdgeCase", String(repeating: "\u{1f600}", count: 8),
+            String(repeating: "\u{1f600}", count: 8))
+        _ = add("eight when they are prepared", "EdgeCase", "1234567\u{1d15e}", "1234567\u{1d157}\u{1d165}")
+        func refuse(_ comment: String, _ typed: String, flag: String = "PasswordNormalisation") {
+            invalid(comment, flag, "usage", base: base, in: ["typed": ascii(typed)])
+        }
+        refuse("seven code points", "1234567")
+        refuse("seven code points of four bytes each", String(repeating: "\u{1f600}", count: 7))
+        refuse("nine code points typed, seven prepared", "12345e\u{323}\u{302}a".replacing("12345", with: "1234") + "b")
+        refuse("eight code points typed, seven prepared", "123456e\u{301}")
+        refuse("nothing", "")
+        group("prepare")
+        let known = valid(
+            "assigned in Unicode 15.0", ["EdgeCase"], in: ["typed": ascii("\u{1fae8}\u{11f04}\u{31350}")],
+            out: ["prepared": ascii("\u{1fae8}\u{11f04}\u{31350}")])
+        for (point, version) in [
+            (UInt32(0x2ebf0), "15.1"), (0x2ffc, "15.1"), (0x31ef, "15.1"), (0x1c89, "16.0"), (0x105c9, "16.0"),
+            (0x1fae9, "16.0"),
+        ] {
+            invalid(
+                "assigned in Unicode \(version): U+\(String(point, radix: 16))", "PasswordNormalisation", "usage",
+                base: known,
+                in: ["typed": ascii(String(Character(Unicode.Scalar(point) ?? "?")))])
+        }
     }
 
     private func addPasswordTests() {

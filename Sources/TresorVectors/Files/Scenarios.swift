@@ -5,18 +5,18 @@ enum Scenarios {
     static func all() -> [Scenario] {
         [
             share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
-            dishonestOwner(), generation(), changedPerson(), interrupted(),
+            dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(),
         ]
     }
 
-    private static let anna = Cast.anna
-    private static let bert = Cast.bert
-    private static let house = Cast.house
-    private static let plan = ascii("{\"resourceType\":\"CarePlan\"}")
+    static let anna = Cast.anna
+    static let bert = Cast.bert
+    static let house = Cast.house
+    static let plan = ascii("{\"resourceType\":\"CarePlan\"}")
 
-    private static func begun(_ tag: String) -> Log { Log.begun(Draw(file: "scenario/\(tag)", id: 1), founder: anna) }
+    static func begun(_ tag: String) -> Log { Log.begun(Draw(file: "scenario/\(tag)", id: 1), founder: anna) }
 
-    private static func seal(
+    static func seal(
         _ log: Log, _ author: Person, head: Int? = nil, epoch: Int? = nil, generation: Int? = nil, tag: String
     ) -> FileSealing {
         FileSealing(

@@ -8,6 +8,9 @@ extension VectorFile {
         file.addKitTests()
         file.addDeviceTests()
         file.addFileFaults()
+        file.addForeignSeed()
+        file.addSlotLimits()
+        file.addHomeNames()
         return file
     }
 

@@ -66,6 +66,7 @@ enum Testkit {
         add(
             "chunk-doubled", "a chunk twice", join(start, chunks[0], chunks[0], chunks[1], chunks[2], chunks[3]),
             error: "altered")
+        addChunks(fixture, draw) { add($0, $1, $2, content: $3, error: $3 == nil ? "altered" : nil) }
         let forged = fixture.seal(text, draw("forged"), faults: .init(signature: large.signature.flipped(at: 3)))
         add("large-forged", "a signature that does not hold, behind four good chunks", forged.bytes, error: "altered")
         add(
@@ -84,5 +85,52 @@ enum Testkit {
         add("unknown-head", "a head that is not in the log", unknown.bytes, error: "forked")
         add("armour-open", "armour that does not end", Bytes(Armoured.text(small.bytes).dropLast(10)), error: "altered")
         return kits
+    }
+
+    /// Payloads of exactly one and two chunks, one byte less and more, and what can be done to a last chunk.
+    private static func addChunks(
+        _ fixture: FileFixture, _ draw: (String) -> Draw, add: (String, String, Bytes, Bytes?) -> Void
+    ) {
+        let around = fixture.seal([], Draw(file: "testkit", id: 1)).fields.count + 72
+        for (name, size) in [("one-chunk", 65_536), ("two-chunks", 131_072)] {
+            for (suffix, difference, comment) in [
+                ("", 0, "a payload of exactly"), ("-less", -1, "one byte less than"),
+                ("-more", 1, "one byte more than"),
+            ] {
+                let content = Bytes(repeating: 0x2e, count: size - around + difference)
+                let file = fixture.seal(content, draw(name + suffix))
+                add(name + suffix, "\(comment) \(name.replacing("-", with: " ")), before padding", file.bytes, content)
+            }
+        }
+        let content = Bytes(repeating: 0x2e, count: 131_072 - around)
+        let file = fixture.seal(content, draw("last"))
+        let (start, key) = (
+            join(file.header, file.sealing.salt, file.sealing.commitment), file.sealing.messageKey
+        )
+        let (first, second) = (file.payload.at(0, 65_536), file.payload.at(65_536, 65_536))
+        func chunk(_ bytes: Bytes, _ index: Int, last: Bool) -> Bytes {
+            Sealing.chunk(bytes, key: key, index: index, isLast: last)
+        }
+        let whole = file.sealing.chunks
+        add("last-missing", "the second of two full chunks is missing", start + whole[0], nil)
+        add(
+            "last-early", "the first chunk sealed as the last, and the second behind it",
+            join(start, chunk(first, 0, last: true), whole[1]), nil)
+        add(
+            "last-alone", "the first chunk sealed as the last, and nothing behind it",
+            start + chunk(first, 0, last: true), nil)
+        add(
+            "last-unmarked", "the second chunk not sealed as the last",
+            join(start, whole[0], chunk(second, 1, last: false)), nil)
+        add(
+            "last-empty", "an empty chunk behind two full ones",
+            join(start, whole[0], chunk(second, 1, last: false), chunk([], 2, last: true)), nil)
+        add("last-twice", "the last chunk twice", join(start, whole[0], whole[1], whole[1]), nil)
+        add(
+            "last-cut", "the last byte of the second chunk is cut off before it is sealed",
+            join(start, whole[0], chunk(Bytes(second.dropLast()), 1, last: true)), nil)
+        add(
+            "numbered-from-one", "chunks numbered from 1",
+            join(start, chunk(first, 1, last: false), chunk(second, 2, last: true)), nil)
     }
 }

@@ -9,7 +9,8 @@ struct Library {
     static func make() -> Library {
         var library = Library()
         let files: [VectorFile] = [
-            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .file(),
+            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .act(),
+            .file(),
             .accumulated(), .labels(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }

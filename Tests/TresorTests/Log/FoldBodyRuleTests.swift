@@ -124,6 +124,15 @@ import Testing
         #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9), by: eve) == .valid)
     }
 
+    @Test func A69_R33_theLastLastingOwnerIsNotRemoved() throws {
+        var log = log
+        try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
+        try log.add(.leave, by: anna)
+        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: eve) == .broken(.r33))
+        try log.add(.role(user: eve.user, role: .owner, notAfter: nil), by: bob)
+        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: eve) == .valid)
+    }
+
     @Test func A73_R22_atMostTenThousandAreIn() throws {
         var state = log.state
         let member = try #require(state.members[bob.user])
@@ -141,6 +150,6 @@ import Testing
         for rule in Rule.allCases {
             #expect([.altered, .noAccess, .unsupported].contains(rule.error))
         }
-        #expect(Rule.allCases.count == 32)
+        #expect(Rule.allCases.count == 33)
     }
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension VectorFile {
+    /// What a change of the ways in may have left behind, SPEC §8.4.
+    func addLeftovers() {
+        group("reencode")
+        func sorted(_ name: String, _ count: Int) -> [Bytes] {
+            [draw()("\(name) 1", count), draw()("\(name) 2", count)].sorted { $0.lexicographicallyPrecedes($1) }
+        }
+        let (kits, devices, slots) = (sorted("kit", 64), sorted("device", 48), sorted("slot", 16))
+        func note(_ kits: [Bytes], _ devices: [Bytes], _ slots: [Bytes]) -> Bytes {
+            join([preamble("tresorO1")] + [kits, devices, slots].map { u16($0.count) + join($0) })
+        }
+        let object = note(kits, devices, slots)
+        let base = valid(
+            "a note of leftovers", in: ["magic": ascii("tresorO1"), "object": object], out: ["object": object])
+        let empty = note([], [], [])
+        valid("an empty note", ["EdgeCase"], in: ["magic": ascii("tresorO1"), "object": empty], out: ["object": empty])
+        func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
+            invalid(comment, flag, error, base: base, in: ["object": object])
+        }
+        refuse("another release", "WrongMagic", object.replacing(at: 7, with: [0x39]), error: "unsupported")
+        refuse("no object of ours", "WrongMagic", object.replacing(at: 0, with: [0x54]))
+        refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
+        refuse("suite 2", "WrongSuite", object.replacing(at: 9, with: [2]), error: "unsupported")
+        refuse("nothing", "Truncated", [])
+        refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
+        refuse("a byte behind", "TrailingData", object + [0])
+        refuse("kits that fall", "NonCanonical", note(kits.reversed(), devices, slots))
+        refuse("a kit twice", "NonCanonical", note([kits[0], kits[0]], devices, slots))
+        refuse("devices that fall", "NonCanonical", note(kits, devices.reversed(), slots))
+        refuse("a slot twice", "NonCanonical", note(kits, devices, [slots[0], slots[0]]))
+        let many = (0..<4097).map { zeros(14) + u16($0) }
+        valid(
+            "4096 slots", ["EdgeCase"],
+            in: ["magic": ascii("tresorO1"), "object": note([], [], many.dropLast())],
+            out: ["object": note([], [], many.dropLast())])
+        refuse("4097 slots", "Oversize", note([], [], many))
+    }
+
+    func addArmourFaults() {
+        group("dearmour")
+        let bytes = draw()("bytes", 96)
+        let text = String(decoding: Armoured.text(bytes), as: UTF8.self)
+        let base = valid(
+            "two full lines and no other", ["EdgeCase"], in: ["kind": ascii("TRESOR FILE"), "text": ascii(text)],
+            out: ["bytes": bytes])
+        func refuse(_ comment: String, _ flag: String, _ text: Bytes) {
+            invalid(comment, flag, "altered", base: base, in: ["text": text])
+        }
+        let lines = text.split(separator: "\n").map(String.init)
+        let end = "\n" + lines[3] + "\n"
+        refuse(
+            "a last line of four padding characters", "NonCanonical", ascii(text.replacing(end, with: "\n====" + end)))
+        refuse("a blank at the end of a line", "NonCanonical", ascii(text.replacing(lines[1], with: lines[1] + " ")))
+        refuse("a carriage return alone", "NonCanonical", ascii(text.replacing("\n", with: "\r")))
+        refuse("a zero byte", "NonCanonical", ascii(text.replacing(String(lines[1].prefix(1)), with: "\u{0}")))
+        refuse("a byte order mark", "NonCanonical", [0xef, 0xbb, 0xbf] + ascii(text))
+        refuse(
+            "a line end before the end line is missing", "Truncated", ascii(text.replacing(end, with: lines[3] + "\n")))
+        refuse("lower case in the end line", "NonCanonical", ascii(text.replacing("END", with: "end")))
+        refuse("the same block twice", "TrailingData", ascii(text + text))
+        refuse("a blank in the begin line", "NonCanonical", ascii(text.replacing("FILE-----\n", with: "FILE----- \n")))
+    }
+
+    func addMoreIDs() {
+        group("namedBy")
+        let id = draw()("id", 16)
+        let text = Crockford.text(id)
+        let base = valid("a device id, all 26 characters", in: ["typed": ascii(text), "id": id], out: ["id": id])
+        func refuse(_ comment: String, _ flag: String, _ typed: String) {
+            invalid(comment, flag, "not_found", base: base, in: ["typed": ascii(typed)])
+        }
+        let last = Array("0123456789abcdefghjkmnpqrstvwxyz")
+        let value = last.firstIndex(of: text.last ?? "0") ?? 0
+        refuse("a missing bit of the last character is set", "NonCanonical", text.dropLast() + String(last[value | 1]))
+        refuse("27 characters", "TrailingData", text + "0")
+        refuse("a hyphen", "NonCanonical", text.prefix(6) + "-" + text.dropFirst(6))
+        refuse("a letter beyond ASCII that folds to k", "NonCanonical", "\u{212a}" + text.dropFirst())
+        refuse("six blanks", "NonCanonical", "      ")
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import TresorCommand
+
+/// Whatever binary object is opened, folded or verified: change a byte of it, and the test fails.
+@Suite struct ByteTests {
+    /// What is an object of its own. Of a list each element is one.
+    private static let objects: Set = [
+        "sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name",
+        "sealed names", "keys", "pk", "device half", "store half", "tresor", "A", "sig", "x", "pk", "object",
+    ]
+
+    /// What reads whole objects without proving anything of what it does not look at.
+    private static let unproved: [String: Set<String>] = ["openNames": ["tresor"], "derive": ["K"], "hash": ["x"]]
+
+    /// Of the first valid test of an operation every byte of the header, every byte near the end and many between are changed, of the others a few.
+    private static func places(_ count: Int, all: Bool) -> [Int] {
+        var places: Set = [0, count / 3, count / 2, count - 17, count - 1]
+        if all {
+            places.formUnion(0..<min(count, 160))
+            places.formUnion(max(0, count - 80)..<count)
+            places.formUnion(stride(from: 0, to: count, by: max(1, count / 24)))
+        }
+        return places.filter { (0..<count).contains($0) }.sorted()
+    }
+
+    @Test(
+        arguments: ["encoding", "tc1", "identity", "slots", "log", "epoch", "wrap", "act", "file", "labels"])
+    func everyChangedByteIsNoticed(_ name: String) async throws {
+        let bytes = Array(try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(name).json")))
+        var seen: Set<String> = []
+        for test in try VectorSuite(bytes).cases where test.error == nil && test.operation != "foldCrowd" {
+            for key in test.input.names where Self.objects.contains(key) {
+                guard Self.unproved[test.operation]?.contains(key) != true else { continue }
+                let isFirst = seen.insert("\(test.operation) \(key)").inserted
+                for (object, replaced) in try Self.values(key, of: test.input) where !object.isEmpty {
+                    for place in Self.places(object.count, all: isFirst) {
+                        var changed = object
+                        changed[place] ^= place.isMultiple(of: 2) ? 0x04 : 0x80
+                        let problem = await VectorCase(
+                            id: test.id, operation: test.operation, input: replaced(changed), output: test.output,
+                            error: nil
+                        ).run()
+                        #expect(problem != nil, "\(name) \(test.id), \(key), byte \(place)")
+                    }
+                }
+            }
+        }
+        #expect(!seen.isEmpty)
+    }
+
+    /// Each object under a name, and how the input looks with another in its place.
+    private static func values(
+        _ key: String, of input: VectorFields
+    ) throws -> [(bytes: [UInt8], replaced: ([UInt8]) -> VectorFields)] {
+        guard let list = try? input.list(key) else {
+            return [(try input.bytes(key), { VectorFields([key: $0]).inheriting(input) })]
+        }
+        return list.indices.map { index in
+            (
+                list[index],
+                { changed in
+                    var list = list
+                    list[index] = changed
+                    return input.with(key, list)
+                }
+            )
+        }
+    }
+}
