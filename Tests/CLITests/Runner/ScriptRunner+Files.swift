@@ -72,7 +72,7 @@ extension ScriptRunner {
         switch verb {
         case "save": try copyStore(from: store, to: saved)
         case "load": try copyStore(from: saved, to: store)
-        case "sql": try Database.run(operand, in: store.path)
+        case "sql": try Database(store.path).run(operand)
         default: throw ScriptFailure("there is no verb store \(verb)")
         }
     }
@@ -126,20 +126,30 @@ extension ScriptRunner {
 }
 
 /// SQLite as the test process has it loaded: the program under test brings it along.
-enum Database {
+final class Database {
     private typealias Open = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<OpaquePointer?>) -> Int32
     private typealias Execute = @convention(c) (OpaquePointer?, UnsafePointer<CChar>, Int, Int, Int) -> Int32
     private typealias Close = @convention(c) (OpaquePointer?) -> Int32
 
-    static func run(_ sql: String, in path: String) throws {
-        guard let open = dlsym(nil, "sqlite3_open"), let execute = dlsym(nil, "sqlite3_exec"),
-            let close = dlsym(nil, "sqlite3_close")
-        else { throw ScriptFailure("SQLite is not loaded") }
-        var database: OpaquePointer?
-        let isOpen = unsafeBitCast(open, to: Open.self)(path, &database) == 0
-        defer { _ = unsafeBitCast(close, to: Close.self)(database) }
-        guard isOpen, unsafeBitCast(execute, to: Execute.self)(database, sql, 0, 0, 0) == 0 else {
-            throw ScriptFailure("SQLite refused the statement")
-        }
+    private var database: OpaquePointer?
+
+    init(_ path: String) throws {
+        let open: Open = try Self.function("sqlite3_open")
+        guard open(path, &database) == 0 else { throw ScriptFailure("SQLite does not open the file") }
+    }
+
+    deinit {
+        let close: Close? = try? Self.function("sqlite3_close")
+        _ = close?(database)
+    }
+
+    func run(_ sql: String) throws {
+        let execute: Execute = try Self.function("sqlite3_exec")
+        guard execute(database, sql, 0, 0, 0) == 0 else { throw ScriptFailure("SQLite refused the statement") }
+    }
+
+    private static func function<Function>(_ name: String) throws -> Function {
+        guard let symbol = dlsym(nil, name) else { throw ScriptFailure("SQLite is not loaded") }
+        return unsafeBitCast(symbol, to: Function.self)
     }
 }
