@@ -43,15 +43,16 @@ let package = Package(
             swiftSettings: coreSettings
         ),
         .target(name: "Tresor", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
+        .target(name: "Cvariadic"),
         .target(
             name: "TresorStore",
-            dependencies: ["Tresor", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Cvariadic", "Tresor", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Tresor", "TresorStore",
+                "Cvariadic", "Tresor", "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -1133,7 +1133,7 @@ def open_with_device(file, device_half, store_half, now, trace=None):
 def read_leftovers(data):
     reader, lists = Reader(data), []
     reader.preamble(b"tresorO1")
-    for size in (64, 48, 16):
+    for size in (64, 48, 16, 4):
         count = reader.u16()
         require(count <= 4096)
         lists.append([reader.take(size) for _ in range(count)])

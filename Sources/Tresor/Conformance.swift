@@ -17,6 +17,7 @@ package enum Conformance {
             let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
             return encoded.span.publicBytes
         case .leftovers: return try Leftovers(bytes).bytes
+        case .keptWraps: return try KeptWraps(bytes).bytes
         case .evidence: throw .unsupported
         }
     }

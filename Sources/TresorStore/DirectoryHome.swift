@@ -145,6 +145,7 @@ extension DirectoryHome {
         case .names: (.data, "names")
         case .pins: (.data, "pins")
         case .heads: (.data, "heads")
+        case .wraps: (.data, "wraps")
         case .deviceHalf: (.state, "device-half")
         case .leftovers: (.data, "leftovers")
         case .log(let tresor): (.logs, tresor.digest.hexadecimal)

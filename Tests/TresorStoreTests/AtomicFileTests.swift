@@ -118,4 +118,17 @@ import Tresor
             exit(file.number > 2 && flags & FD_CLOEXEC != 0 && fcntl(0, F_GETFD) == -1 ? 0 : 2)
         }
     }
+
+    @Test func aCallThatIsInterruptedForEverFails() {
+        var count = 0
+        let call: () -> Int = {
+            count += 1
+            errno = EINTR
+            return -1
+        }
+        #expect(throws: SystemError(EINTR)) { try SystemError.retrying(call) }
+        #expect(count > 1)
+        count = 0
+        #expect((try? SystemError.retrying { count < 3 ? call() : 7 }) == 7)
+    }
 }

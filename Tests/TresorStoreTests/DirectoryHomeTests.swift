@@ -9,7 +9,8 @@ import Tresor
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .pins, .heads, .deviceHalf, .log(tresor(1)), .log(tresor(2)), .evidence(digest(3)),
+        .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor(1)), .log(tresor(2)),
+        .evidence(digest(3)),
     ]
 
     let scratch: Scratch
@@ -26,6 +27,7 @@ import Tresor
         case .names: "deep/data/names"
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
+        case .wraps: "deep/data/wraps"
         case .deviceHalf: "state/device-half"
         case .leftovers: "deep/data/leftovers"
         case .log(let id): "deep/data/logs/" + id.digest.bytes.map { String(format: "%02x", $0) }.joined()

@@ -97,7 +97,7 @@ import TresorStore
         #expect(try found(copies).isEmpty)
     }
 
-    @Test func A35_nextDeletionMakesUpForOneThatAReaderHeldUp() async throws {
+    @Test func A35_aDeletionThatAReaderHoldsUpIsReportedAndMadeUpForByTheNext() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let half = random(32)
         try await store.putHalf(half, user: user(1), device: device(1))
@@ -106,9 +106,29 @@ import TresorStore
             try $0.execute(sql: "BEGIN")
             _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
         }
-        try await store.deleteHalves(user: user(1), devices: nil)
+        let deletion = await errorOf { try await store.deleteHalves(user: user(1), devices: nil) }
+        #expect(deletion == .busy)
+        #expect(try await store.half(user: user(1), device: device(1)) == nil)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await store.deleteHalves(user: user(1), devices: nil)
         #expect(try found([half]).isEmpty)
+    }
+
+    @Test func A35_aRemovalThatAReaderHoldsUpIsDoneAllTheSame() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
+        let first = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: [wrap])
+        #expect(try await store.append(first) == .done)
+        let reader = try stranger(at: path)
+        try await reader.writeWithoutTransaction {
+            try $0.execute(sql: "BEGIN")
+            _ = try Row.fetchAll($0, sql: "SELECT * FROM wraps")
+        }
+        let second = LogChange(
+            tresor: tresor(1), sequence: 1, previous: [0], entry: [1], removingWrapsOf: [user(1)])
+        #expect(try await store.append(second) == .done)
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try await store.deleteHalves(user: user(1), devices: nil)
+        #expect(try found([wrap.bytes]).isEmpty)
     }
 }

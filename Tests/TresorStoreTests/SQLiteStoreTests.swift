@@ -97,6 +97,16 @@ import Tresor
         #expect(settings == [2, 1, 0, 1, 2])
     }
 
+    @Test(arguments: [
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x'",
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema",
+    ])
+    func noStatementDamagesTheSchema(_ statement: String) async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        await #expect(throws: TresorError.self) { try await store.write { try $0.execute(sql: statement) } }
+        #expect(throws: Never.self) { try DatabaseQueue(path: path).read(StoreSchema.verify) }
+    }
+
     @Test func contentSurvivesReopening() async throws {
         do {
             let store = try await SQLiteStore.open(at: path, creating: true)
@@ -149,7 +159,7 @@ import Tresor
         #expect(try await store.half(user: user(1), device: device(1)) == [1])
     }
 
-    @Test func readerDoesNotStopADeletion() async throws {
+    @Test func readerDoesNotStopADeletionAndIsReported() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         try await store.putHalf([1], user: user(1), device: device(1))
         let other = try stranger(at: path)
@@ -157,7 +167,7 @@ import Tresor
             try $0.execute(sql: "BEGIN")
             _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
         }
-        try await store.deleteHalves(user: user(1), devices: nil)
+        #expect(await errorOf { try await store.deleteHalves(user: user(1), devices: nil) } == .busy)
         #expect(try await store.half(user: user(1), device: device(1)) == nil)
     }
 

@@ -88,11 +88,12 @@ extension Entry {
 
 extension Session {
     /// Puts back all wraps that the log calls for: those of the current epoch for everybody who is in, and every one since they came for who reads
-    /// *from now*. Makes no entry.
+    /// *from now*. Makes no entry. Where the store has lost this person's own, the one that the home keeps serves.
     ///
     /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves.
     public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
         let state = try await client.state(of: tresor)
+        guard try await newestKeys(in: state).opensHistory else { throw .noAccess }
         let firsts = state.members.values.compactMap { member in
             if case .from(let epoch) = member.history { epoch } else { nil }
         }

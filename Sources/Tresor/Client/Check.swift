@@ -148,7 +148,7 @@ extension Client {
     private func checkKit(_ file: IdentityFile) async throws(TresorError) -> [Finding] {
         guard let locator = file.kitLocator else { return [Finding(subject: .identity, remark: .withoutKit)] }
         let copy = try await store.kitCopy(locator: locator).flatMap { try? IdentityFile($0) }
-        guard copy?.chain == file.chain, copy?.kitLocator == locator else {
+        guard let copy, copy.isKitCopy, copy.chain == file.chain, copy.kitLocator == locator else {
             return [Finding(subject: .identity, remark: .withoutKitCopy)]
         }
         return []

@@ -2,10 +2,17 @@
 
 /// What an interrupted change of the ways in left behind (SPEC §8.4).
 extension Client {
-    /// Whether a change of the ways in was interrupted, and the store still has to delete something; ``settleWaysIn()`` does it.
+    /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``settleWaysIn()`` does, or to learn of a generation.
     public func hasLeftovers() throws(TresorError) -> Bool {
         let noted = try leftovers()
-        return !noted.kits.isEmpty || !noted.devices.isEmpty
+        let mine = try? identityFile().chain
+        return noted.kits.contains { $0.user == mine?.user } || !noted.devices.isEmpty
+            || noted.generations.contains { $0 == mine?.newest.generation }
+    }
+
+    /// Whether this home's newest generation was made, and telling the store and the tresors of it was interrupted.
+    public func isIntroducing() throws(TresorError) -> Bool {
+        try leftovers().generations.contains(identityFile().chain.newest.generation)
     }
 
     /// Finishes what an interrupted change of the ways in began: old kit copies and halves of ended devices leave the store, a half here that
@@ -23,6 +30,7 @@ extension Client {
             half = nil
         }
         var settled = noted
+        settled.generations = []
         settled.kits = noted.kits.filter { $0.user == file?.chain.user }
         for kit in settled.kits where kit.locator != file?.kitLocator {
             try await store.deleteKitCopy(locator: kit.locator)
@@ -45,7 +53,8 @@ extension Client {
 
     /// Notes what may have to be taken away, durably.
     func note(
-        kits: Set<Leftovers.Kit> = [], devices: Set<Leftovers.Device> = [], slots: Set<DeviceID> = []
+        kits: Set<Leftovers.Kit> = [], devices: Set<Leftovers.Device> = [], slots: Set<DeviceID> = [],
+        generations: Set<UInt32> = []
     ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             let present = try leftovers()
@@ -53,6 +62,7 @@ extension Client {
             noted.kits.formUnion(kits)
             noted.devices.formUnion(devices)
             noted.slots.formUnion(slots)
+            noted.generations.formUnion(generations)
             guard noted != present else { return }
             try home.replace(.leftovers, with: noted.bytes)
         }
@@ -68,10 +78,18 @@ extension Client {
         }
     }
 
+    func unnoteIntroduction(of generation: UInt32) throws(TresorError) {
+        var told = Leftovers()
+        told.generations = [generation]
+        try unnote(told)
+    }
+
     /// Whether a kit was prepared here and its change interrupted, so that repeating the change may go on with it.
     public func isPrepared(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
         let locator = try kit.locator()
-        return try leftovers().kits.contains { $0.locator == locator }
+        if try leftovers().kits.contains(where: { $0.locator == locator }) { return true }
+        guard try isIntroducing() else { return false }
+        return try identityFile().kitLocator == locator
     }
 
     /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is

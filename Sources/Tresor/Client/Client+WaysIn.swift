@@ -76,6 +76,7 @@ extension Client {
         }
         guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
+        guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(kit: kit)
         try await store.deleteHalves(user: identity.user, devices: nil)
         let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())

@@ -36,6 +36,7 @@ public struct Client: Sendable {
     ) throws(TresorError) -> Session {
         guard try home.read(.identity) == nil else { throw .usage }
         let (file, identity) = try IdentityFile.make(handle: handle, password: password, cost: cost, time: clock())
+        try note(generations: [0])
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .usage }
             try home.replace(.identity, with: file.bytes)
@@ -60,7 +61,10 @@ public struct Client: Sendable {
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
         let outcome = try await store.putCard(
             chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
-        guard try await store.card(of: chain.user) != chain.bytes else { return }
+        guard try await store.card(of: chain.user) != chain.bytes else {
+            if chain.newest.generation == 0 { try unnoteIntroduction(of: 0) }
+            return
+        }
         guard outcome == .conflict else { throw .store(.notStored) }
         let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
             (try? CardChain(bytes))?.user != chain.user

@@ -72,6 +72,9 @@ extension Session {
             } catch {
                 throw error == .noAccess ? .store(.notStored) : error
             }
+            if let mine = wraps.first(where: { $0.user == identity.user }), state.epoch == mine.epoch {
+                remember(ownWrap: mine.bytes, of: state.tresor)
+            }
         }
         return state
     }

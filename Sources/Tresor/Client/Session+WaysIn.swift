@@ -167,9 +167,14 @@ extension Session {
         public let error: TresorError?
     }
 
-    /// Whether the store or a log still shows an older generation of this person, or a tresor they own still has the key from before: a renewal that was
-    /// interrupted.
+    /// Whether a renewal was interrupted: the home says so, the store or a log still shows an older generation of this person, or a tresor they own still
+    /// has the key from before.
     public func renewalIsUnfinished() async throws(TresorError) -> Bool {
+        if identity.generation > 0, try client.isIntroducing() { return true }
+        return try await isBehind()
+    }
+
+    private func isBehind() async throws(TresorError) -> Bool {
         guard let stored = try await client.store.card(of: identity.user) else { return true }
         guard try CardChain(stored) == identity.chain else { return true }
         for summary in try await tresors() {
@@ -203,7 +208,7 @@ extension Session {
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
         let ended = file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) }
         try note(kits: [file.kitLocator])
-        try client.note(devices: Set(ended))
+        try client.note(devices: Set(ended), generations: [next.generation])
         if let kit {
             let locator = try kit.locator()
             let slot = try Slot.kit(of: next, kit: kit, time: time)
@@ -221,6 +226,7 @@ extension Session {
     /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
     public func finishRenewal() async throws(TresorError) -> [Renewal] {
         try await client.settleWaysIn()
+        try await putKitCopyBack()
         try await client.publishCard()
         var renewals: [Renewal] = []
         for summary in try await tresors() {
@@ -235,7 +241,16 @@ extension Session {
                 renewals.append(Renewal(tresor: summary.tresor, isRotated: false, error: error))
             }
         }
+        if try await !isBehind() { try client.unnoteIntroduction(of: identity.generation) }
         return renewals
+    }
+
+    /// The copy that the kit opens, as the identity file has it: a store may have lost it since.
+    private func putKitCopyBack() async throws(TresorError) {
+        let file = try client.identityFile()
+        guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
+        else { return }
+        try await put(try file.copy(for: slot, identity: identity), at: locator)
     }
 
     private func renew(in state: State) async throws(TresorError) -> Renewal {

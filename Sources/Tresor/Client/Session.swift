@@ -9,6 +9,8 @@ public actor Session {
 
     /// Keys that have come out of wraps and back-links, each checked against the log.
     private var keys: [TresorID: [UInt64: EpochKeys]] = [:]
+    /// The wraps of newest epochs, with the whole history, that were opened.
+    private var ownWraps: [TresorID: [UInt8]] = [:]
 
     init(client: Client, identity: Identity) {
         self.client = client
@@ -80,19 +82,42 @@ public actor Session {
         _ epoch: UInt64, in state: State, history: History
     ) async throws(TresorError) -> EpochKeys {
         if let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all { return known }
-        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
-            throw .noAccess
-        }
         guard
             let bytes = try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch).first
         else { throw .noAccess }
+        return try open(bytes, of: epoch, in: state, history: history)
+    }
+
+    /// Opens a wrap of this person's, wherever it was kept.
+    private func open(
+        _ bytes: [UInt8], of epoch: UInt64, in state: State, history: History
+    ) throws(TresorError) -> EpochKeys {
+        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
+            throw .noAccess
+        }
         let wrap = try Wrap(bytes)
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
         let unwrapped = try wrap.open(
             as: identity, of: state.tresor, statement: statement, card: card, history: history)
         try checkFresh(unwrapped, of: state.tresor)
         keep(unwrapped, of: state.tresor)
+        if history == .all, epoch == state.epoch { ownWraps[state.tresor] = bytes }
         return unwrapped
+    }
+
+    /// The newest keys, by the home's own wrap where the store has lost or spoiled it (SPEC §9.9).
+    ///
+    /// - Throws: what ``keys(of:in:)`` throws when the home has none either.
+    func newestKeys(in state: State) async throws(TresorError) -> EpochKeys {
+        do throws(TresorError) {
+            return try await keys(of: state.epoch, in: state)
+        } catch {
+            guard error == .noAccess || error == .altered, state.members[identity.user]?.history == .all,
+                let kept = client.keptWraps()[state.tresor],
+                let opened = try? open(kept, of: state.epoch, in: state, history: .all)
+            else { throw error }
+            return opened
+        }
     }
 
     private func keep(_ unwrapped: EpochKeys, of tresor: TresorID) {
@@ -111,7 +136,10 @@ public actor Session {
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
     public func name(in state: State) async throws(TresorError) -> Name {
         let name = try await nameAndKind(in: state).name
-        if try client.heads()[state.tresor] != nil { remember(name, of: state.tresor) }
+        if try client.heads()[state.tresor] != nil {
+            remember(name, of: state.tresor)
+            if let wrap = ownWraps[state.tresor] { remember(ownWrap: wrap, of: state.tresor) }
+        }
         return name
     }
 

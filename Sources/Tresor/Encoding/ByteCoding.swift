@@ -133,6 +133,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case evidence = "tresorV1"
     case device = "tresorD1"
     case leftovers = "tresorO1"
+    case keptWraps = "tresorK1"
 
     static let byteCount = 8
     static let prefix = Array("tresor".utf8)

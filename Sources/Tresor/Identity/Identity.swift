@@ -29,16 +29,14 @@ public final class Identity: Sendable {
         chain: CardChain, seed: consuming SecretKey<SeedUse>, previous: [[UInt8]]
     ) throws(TresorError) {
         let signing = try Self.signingKey(seed)
-        guard signing.publicKey == chain.newest.signingKey,
-            try XWing.publicKey(seed: try Self.kemSeed(seed)) == chain.newest.kemKey,
-            previous.count == Int(chain.newest.generation)
+        guard try Self.matches(seed, chain.newest), previous.count == Int(chain.newest.generation)
         else { throw .altered }
         var generations = [Generation(seed)]
         for (index, sealed) in previous.enumerated() {
             let generation = chain.newest.generation - UInt32(index)
             let older = try Self.openPrevious(
                 sealed, under: generations[index].seed, user: chain.user, generation: generation)
-            guard try Self.signingKey(older).publicKey == chain.card(generation: generation - 1)?.signingKey else {
+            guard let card = chain.card(generation: generation - 1), try Self.matches(older, card) else {
                 throw .altered
             }
             generations.append(Generation(older))
@@ -46,6 +44,12 @@ public final class Identity: Sendable {
         self.chain = chain
         self.generations = generations
         self.signing = signing
+    }
+
+    /// Whether both public keys of a card are those of a seed.
+    private static func matches(_ seed: borrowing SecretKey<SeedUse>, _ card: Card) throws(TresorError) -> Bool {
+        guard try signingKey(seed).publicKey == card.signingKey else { return false }
+        return try XWing.publicKey(seed: try kemSeed(seed)) == card.kemKey
     }
 
     /// The signature of the newest generation over `LP(label) ‖ bytes`.

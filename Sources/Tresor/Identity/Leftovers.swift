@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a change of the ways in must still take away, noted in the home before the change begins (SPEC §8.4). Whoever is killed in the middle
-/// leaves the note, and the next change goes by it.
+/// What a change of the ways in must still take away or finish, noted in the home before the change begins (SPEC §8.4). Whoever is killed in the
+/// middle leaves the note, and the next change goes by it.
 ///
 /// A note condemns nothing by itself: what the home uses when the note is read was put in place after all, and stays.
 struct Leftovers: Hashable, Sendable {
@@ -23,23 +23,27 @@ struct Leftovers: Hashable, Sendable {
     var devices: Set<Device> = []
     /// Slots of the identity file that nothing opens any more.
     var slots: Set<DeviceID> = []
+    /// Generations that the store, and from the second on the tresors, must still learn of. One that the identity file does not have was never made.
+    var generations: Set<UInt32> = []
 
     private static let maximumCount = 4096
 
     init() {}
 
-    var isEmpty: Bool { kits.isEmpty && devices.isEmpty && slots.isEmpty }
+    var isEmpty: Bool { kits.isEmpty && devices.isEmpty && slots.isEmpty && generations.isEmpty }
 
     mutating func formUnion(_ other: Leftovers) {
         kits.formUnion(other.kits)
         devices.formUnion(other.devices)
         slots.formUnion(other.slots)
+        generations.formUnion(other.generations)
     }
 
     mutating func subtract(_ other: Leftovers) {
         kits.subtract(other.kits)
         devices.subtract(other.devices)
         slots.subtract(other.slots)
+        generations.subtract(other.generations)
     }
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
@@ -55,6 +59,7 @@ struct Leftovers: Hashable, Sendable {
             devices.insert(Device(user: user, id: try Self.deviceID(&decoder)))
         }
         for _ in 0..<(try Self.count(&decoder)) { slots.insert(try Self.deviceID(&decoder)) }
+        for _ in 0..<(try Self.count(&decoder)) { generations.insert(try decoder.integer(UInt32.self)) }
         try decoder.end()
         guard self.bytes == bytes else { throw .altered }
     }
@@ -77,6 +82,7 @@ struct Leftovers: Hashable, Sendable {
         Self.encode(kits.map { $0.user.digest.bytes + $0.locator.bytes }, into: &encoder)
         Self.encode(devices.map { $0.user.digest.bytes + $0.id.bytes }, into: &encoder)
         Self.encode(slots.map(\.bytes), into: &encoder)
+        Self.encode(generations.map(bigEndianBytes), into: &encoder)
         return encoder.bytes
     }
 

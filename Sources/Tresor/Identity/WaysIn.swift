@@ -77,6 +77,9 @@ extension IdentityFile {
         return nil
     }
 
+    /// Whether it has the form of the copy in the store: a kit's slot and no other.
+    var isKitCopy: Bool { slots.count == 1 && kitLocator != nil }
+
     /// The same file with a kit's slot in place of the old kit's.
     func settingKit(_ slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
         try replacing(identity: identity, slot) { if case .kit = $0 { true } else { false } }

@@ -37,6 +37,8 @@ public enum HomeObject: Hashable, Sendable {
     case heads
     /// The verified log of a tresor: a cache, bound to its head.
     case log(TresorID)
+    /// This person's own wraps of the newest epochs (SPEC §8.5): for a store that loses them.
+    case wraps
     /// This device's half of a slot (SPEC §8.3); apart from the rest.
     case deviceHalf
     /// What an interrupted change of the ways in left to be taken away (SPEC §8.4).

@@ -79,28 +79,41 @@ struct CheckCommand: SurfaceCommand {
 
     private func id(_ text: String, _ session: Session?, _ workplace: Workplace) async throws -> TresorID {
         if let id = try workplace.tresor(id: text) { return id }
-        if let session { return try await workplace.tresor(text, for: session).tresor }
-        let opened = try await workplace.unlock(to: "find a tresor")
-        return try await workplace.tresor(text, for: opened).tresor
+        let opened = if let session { session } else { try await workplace.unlock(to: "find a tresor") }
+        return try await workplace.tresor(text, for: opened, isReadable: false).tresor
     }
 
     private func putBack(_ ids: [TresorID], _ session: Session?, _ workplace: Workplace) async throws {
         guard ids.count == 1, let session else { throw CommandFailure.usage("--put-back takes one -t T") }
         let count: Int
+        let state: State
         do throws(TresorError) {
             count = try await workplace.client.putBack(ids[0])
-            if try await workplace.client.state(of: ids[0]).members[session.identity.user] != nil {
-                try await session.putBackWraps(ids[0])
-            }
+            state = try await workplace.client.state(of: ids[0])
         } catch {
             throw workplace.logFailure(error, ids[0])
         }
         workplace.output.say(count == 1 ? "1 entry was given back" : "\(count) entries were given back")
+        if state.members[session.identity.user] != nil { try await putBackKeys(of: state, session, workplace) }
         guard options.json else { return }
         try workplace.output.object([
             "type": "finding", "level": "ok", "subject": .string(ids[0].description),
             "put_back": .unsigned(UInt64(count)),
         ])
+    }
+
+    private func putBackKeys(of state: State, _ session: Session, _ workplace: Workplace) async throws {
+        do throws(TresorError) {
+            try await session.putBackWraps(state.tresor)
+        } catch {
+            guard error == .noAccess else { throw workplace.logFailure(error, state.tresor) }
+            let id = state.tresor.description.prefix(10)
+            throw CommandFailure(
+                error, "the keys of \(id) are not all here; somebody who has them puts them back",
+                hints: [
+                    "ask \(workplace.handle(of: state.founder, in: state)) to run: tresor check --put-back -t \(id)"
+                ])
+        }
     }
 
     /// Whether a head that somebody else has seen lies on the log verified here.

@@ -41,23 +41,48 @@ struct KeygenCommand: SurfaceCommand {
         try kit.check(batch: options.batch)
         let local = try Workplace.local(options)
         let places = local.invocation.places
-        guard try force || local.client.home.read(.identity) == nil else {
+        let isBegun = !force && Self.isBegun(handle, local.client)
+        guard try force || isBegun || local.client.home.read(.identity) == nil else {
             throw CommandFailure(
                 .usage, "there is an identity in \(Shown.quoted(places.data))",
                 hints: ["tresor … --force", "tresor … --home DIR"])
         }
-        try kit.checkPlace(local.invocation)
+        try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await Workplace.open(options, creating: true)
+        let session = try isBegun ? goOn(workplace) : await make(handle, workplace)
+        if let path = options.store { try places.noteStore(path) }
+        try await publish(session, workplace)
+        try report(session, workplace)
+    }
+
+    private func make(_ handle: Name, _ workplace: Workplace) async throws -> Session {
         try await checkFree(handle, in: workplace)
         let typed = try workplace.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
         let password = try Workplace.prepared(typed)
-        if force { try moveAside(in: places) }
-        let session = try workplace.client.makeIdentity(
+        if force { try moveAside(in: workplace.invocation.places) }
+        return try workplace.client.makeIdentity(
             handle: handle, password: password, cost: try argon2id?.cost() ?? .standard)
-        if let path = options.store { try places.noteStore(path) }
-        try await publish(session, workplace)
-        try report(session, workplace)
+    }
+
+    /// Whether an earlier run made the identity and was interrupted before its card was published.
+    private static func isBegun(_ handle: Name, _ client: Client) -> Bool {
+        guard let chain = try? client.identityFile().chain, chain.handle == handle, chain.newest.generation == 0 else {
+            return false
+        }
+        return (try? client.isIntroducing()) ?? false
+    }
+
+    private func goOn(_ workplace: Workplace) throws -> Session {
+        workplace.output.say("going on with an identity that was begun")
+        let typed = try workplace.invocation.passwords.again(
+            prompt: "password for \(Shown.name(name)) (to go on making the identity): ", from: new)
+        let password = try Workplace.prepared(typed)
+        do {
+            return try workplace.client.unlock(password: password)
+        } catch {
+            throw workplace.failure(of: error, file: "identity")
+        }
     }
 
     /// A handle proves nothing, but a second card under it would only confuse.

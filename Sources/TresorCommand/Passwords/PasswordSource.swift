@@ -68,6 +68,12 @@ struct PasswordSource: Sendable {
         }
     }
 
+    /// The password of what was begun with a new one and is gone on with.
+    func again(prompt: String, from options: NewPasswordOptions) throws(CommandFailure) -> SecretBytes {
+        if let content = try given(options, isFirst: true) { return content }
+        return try typed(prompt, at: person())
+    }
+
     private func given(_ new: NewPasswordOptions, isFirst: Bool) throws(CommandFailure) -> SecretBytes? {
         if let content = try explicit(new.newPasswordFd, new.newPasswordFile, as: "new-password") { return content }
         guard isFirst else { return nil }

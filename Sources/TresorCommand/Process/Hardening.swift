@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Cvariadic
 import Tresor
 
 #if canImport(Darwin)
@@ -47,15 +48,11 @@ enum Hardening {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
             setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-            typealias ProcessControl =
-                @convention(c) (CInt, CUnsignedLong, CUnsignedLong, CUnsignedLong, CUnsignedLong) -> CInt
-            let setDumpable: CInt = 4
-            if let symbol = dlsym(nil, "prctl") {
-                _ = unsafeBitCast(symbol, to: ProcessControl.self)(setDumpable, 0, 0, 0, 0)
-            }
         #else
             setrlimit(RLIMIT_CORE, &none)
         #endif
+        // A handler of cores that the system pipes them to is not held back by the limit.
+        _ = variadic_forbid_dumps()
     }
 
     /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.

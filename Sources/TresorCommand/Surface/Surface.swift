@@ -4,20 +4,13 @@ import Tresor
 
 /// Everything the command line has, and what is reserved for later.
 enum Surface {
-    /// Words of this stage that are not built yet.
-    static let unbuilt = ["remember", "forget", "device", "passwd", "recover", "reseal", "check", "selftest"]
-
     /// Words of the second stage.
     static let laterStage = [
         "approve", "serve", "register", "login", "logout", "team", "put", "get", "records", "sync",
     ]
 
     static var commandNames: [String] {
-        RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + reserved
-    }
-
-    private static var reserved: [String] {
-        (unbuilt + laterStage).filter { RootCommand.command(named: $0) == nil }
+        RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + laterStage
     }
 
     /// What `tresor` alone prints.
@@ -33,15 +26,15 @@ enum Surface {
                 text += "  \(page.name)\(gap)\(page.abstract)\n"
             }
         }
-        text += "\nReserved for later: \(reserved.joined(separator: ", "))\n"
+        text += "\nReserved for later: \(laterStage.joined(separator: ", "))\n"
         return text + "\ntresor help COMMAND | \(HelpTopic.allCases.map(\.rawValue).joined(separator: " | "))\n"
     }
 
     /// The failure for a word that is no command.
     static func unknown(_ word: String) -> CommandFailure {
-        if reserved.contains(word) {
-            let when = laterStage.contains(word) ? "is a word of a later stage" : "is not built yet"
-            return CommandFailure(.unsupported, "\(Shown.quoted(word)) \(when)", hints: ["tresor help"])
+        if laterStage.contains(word) {
+            return CommandFailure(
+                .unsupported, "\(Shown.quoted(word)) is a word of a later stage", hints: ["tresor help"])
         }
         let hints = Suggestion.near(word, among: commandNames).map { "did you mean: tresor \($0)" }
         return .usage("there is no command \(Shown.quoted(word))", hints: hints.isEmpty ? ["tresor help"] : hints)

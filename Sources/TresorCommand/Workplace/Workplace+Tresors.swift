@@ -5,8 +5,9 @@ import Tresor
 extension Workplace {
     /// The tresor a text means, for somebody whose identity is open.
     ///
+    /// - Parameter isReadable: whether its log has to be in order.
     /// - Throws: 10 for none, 64 for several, with the list.
-    func tresor(_ text: String, for session: Session) async throws -> TresorSummary {
+    func tresor(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
         let found = try await session.tresors(named: text)
         guard let first = found.first else {
             let names = try await session.tresors().compactMap { $0.name?.text }
@@ -20,7 +21,7 @@ extension Workplace {
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
                 hints: found.map { Again.replacing(text, with: String($0.tresor.description.prefix(10))) })
         }
-        if first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
+        if isReadable, first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
         return first
     }
 

@@ -110,6 +110,7 @@ struct Workplace: Sendable {
             return try await client.unlockWithDevice()
         } catch {
             if error == .notFound { return nil }
+            guard error == .noAccess || error == .altered || error == .unsupported else { throw error }
             if !invocation.options.batch, invocation.hasTerminal {
                 output.say("this device no longer opens the identity; asking for the password")
                 return nil

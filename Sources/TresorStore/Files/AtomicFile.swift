@@ -119,7 +119,7 @@ extension AtomicFile {
     private static func makeTemporary(
         in directory: borrowing FileDescriptor, mode: FileMode
     ) throws(SystemError) -> Temporary {
-        while true {
+        for _ in 0..<16 {
             let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16) + suffix
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
             let file = try FileDescriptor(name, in: directory.number, flags, mode: mode)
@@ -127,6 +127,7 @@ extension AtomicFile {
             // Somebody sweeping may have been between the two calls.
             if try file.status().st_nlink > 0 { return Temporary(file: file, name: name) }
         }
+        throw SystemError(EIO)
     }
 
     private static func requireReplaceable(

@@ -18,14 +18,18 @@ package struct SystemError: Error, Hashable, Sendable {
     /// The error of the call that just failed.
     package static var current: SystemError { SystemError(errno) }
 
+    /// A call that is interrupted more often in a row than this is not interrupted: it fails.
+    private static let mostInterruptions = 1024
+
     /// Calls until no signal interrupts; a negative result is thrown as the error it stands for.
     package static func retrying<Count: SignedInteger>(_ call: () -> Count) throws(SystemError) -> Count {
-        while true {
+        for _ in 0..<mostInterruptions {
             let result = call()
             if result >= 0 { return result }
             let error = current
             guard error.number == EINTR else { throw error }
         }
+        throw SystemError(EINTR)
     }
 
     /// What it is called in the error vocabulary.

@@ -7,7 +7,7 @@ public import Tresor
 extension SQLiteStore {
     /// Puts the half of a device slot. One it replaces is overwritten.
     public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await write(erasing: true) { database in
+        try await write(leaving: .nothing) { database in
             try database.execute(
                 sql: "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
                     + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
@@ -25,7 +25,7 @@ extension SQLiteStore {
 
     /// Deletes the halves of these devices, or of all devices of the user id. Their bytes are overwritten.
     public func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await write(erasing: true) { database in
+        try await write(leaving: .nothing) { database in
             guard let devices else {
                 try database.execute(sql: "DELETE FROM halves WHERE user = ?", arguments: [user.digest.data])
                 return
@@ -40,7 +40,7 @@ extension SQLiteStore {
 
     /// Puts a sealed identity copy; what lies under the locator is replaced. Its bytes are overwritten.
     public func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
-        try await write(erasing: true) { database in
+        try await write(leaving: .nothing) { database in
             try database.execute(
                 sql: "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) "
                     + "ON CONFLICT (locator) DO UPDATE SET copy = excluded.copy",
@@ -57,7 +57,7 @@ extension SQLiteStore {
 
     /// Deletes a sealed identity copy. Its bytes are overwritten.
     public func deleteKitCopy(locator: Digest) async throws(TresorError) {
-        try await write(erasing: true) { database in
+        try await write(leaving: .nothing) { database in
             try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])
         }
     }

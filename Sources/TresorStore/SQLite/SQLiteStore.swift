@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Cvariadic
 import Dispatch
 import Foundation
 import GRDB
@@ -12,7 +13,8 @@ public import Tresor
 /// seconds for somebody else's write throws ``TresorError/busy``.
 ///
 /// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, the log cannot be
-/// emptied: the bytes then stay in it until the next call that deletes, or until the last process closes the file.
+/// emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, done but for that, and is to be repeated;
+/// deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
 public final class SQLiteStore: Store {
     private let queue: DatabaseQueue
 
@@ -61,6 +63,9 @@ public final class SQLiteStore: Store {
         // Otherwise a rollback that fails, as it may with a damaged file, would be a trap.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
+            guard let connection = database.sqliteConnection,
+                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection)) == 0
+            else { throw TresorError.store(.other) }
             // Temporary copies of pages in files of their own would outlive what is deleted.
             try database.execute(
                 sql: """
@@ -89,11 +94,22 @@ public final class SQLiteStore: Store {
         do { return try await queue.read(body) } catch { throw TresorError(store: error) }
     }
 
+    /// What of the write-ahead log stays after a write.
+    enum Remainder {
+        /// What was written before may stay.
+        case all
+        /// Nothing, unless somebody else is reading; then the next write that erases empties it.
+        case readersOnly
+        /// Nothing.
+        case nothing
+    }
+
     /// Runs writes that happen together or not at all.
     ///
-    /// - Parameter erasing: whether the write-ahead log is then emptied, so that nothing deleted stays readable.
+    /// - Parameter leaving: whether the write-ahead log is then emptied, so that nothing deleted stays readable. One that cannot be emptied is
+    ///   an error although the write is done: calls that delete secrets are repeatable.
     func write<Value: Sendable>(
-        erasing: Bool = false, _ body: @escaping @Sendable (Database) throws -> Value
+        leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
         do {
             return try await queue.writeWithoutTransaction { database in
@@ -102,7 +118,7 @@ public final class SQLiteStore: Store {
                     value = try body(database)
                     return .commit
                 }
-                if erasing { Self.emptyWriteAheadLog(database) }
+                try Self.emptyWriteAheadLog(database, leaving: remainder)
                 guard let value else { throw TresorError.store(.other) }
                 return value
             }
@@ -111,9 +127,13 @@ public final class SQLiteStore: Store {
         }
     }
 
-    /// The write is done by now: a log that cannot be emptied makes it no less done.
-    private static func emptyWriteAheadLog(_ database: Database) {
-        _ = try? database.checkpoint(.truncate)
+    private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
+        guard remainder != .all else { return }
+        do {
+            _ = try database.checkpoint(.truncate)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && remainder == .readersOnly {
+            return
+        }
     }
 }
 

@@ -8,10 +8,11 @@ extension VectorFile {
             [draw()("\(name) 1", count), draw()("\(name) 2", count)].sorted { $0.lexicographicallyPrecedes($1) }
         }
         let (kits, devices, slots) = (sorted("kit", 64), sorted("device", 48), sorted("slot", 16))
-        func note(_ kits: [Bytes], _ devices: [Bytes], _ slots: [Bytes]) -> Bytes {
-            join([preamble("tresorO1")] + [kits, devices, slots].map { u16($0.count) + join($0) })
+        let generations = [u32(1), u32(2)]
+        func note(_ kits: [Bytes], _ devices: [Bytes], _ slots: [Bytes], _ generations: [Bytes] = []) -> Bytes {
+            join([preamble("tresorO1")] + [kits, devices, slots, generations].map { u16($0.count) + join($0) })
         }
-        let object = note(kits, devices, slots)
+        let object = note(kits, devices, slots, generations)
         let base = valid(
             "a note of leftovers", in: ["magic": ascii("tresorO1"), "object": object], out: ["object": object])
         let empty = note([], [], [])
@@ -26,10 +27,11 @@ extension VectorFile {
         refuse("nothing", "Truncated", [])
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
         refuse("a byte behind", "TrailingData", object + [0])
-        refuse("kits that fall", "NonCanonical", note(kits.reversed(), devices, slots))
-        refuse("a kit twice", "NonCanonical", note([kits[0], kits[0]], devices, slots))
-        refuse("devices that fall", "NonCanonical", note(kits, devices.reversed(), slots))
-        refuse("a slot twice", "NonCanonical", note(kits, devices, [slots[0], slots[0]]))
+        refuse("kits that fall", "NonCanonical", note(kits.reversed(), devices, slots, generations))
+        refuse("a kit twice", "NonCanonical", note([kits[0], kits[0]], devices, slots, generations))
+        refuse("devices that fall", "NonCanonical", note(kits, devices.reversed(), slots, generations))
+        refuse("a slot twice", "NonCanonical", note(kits, devices, [slots[0], slots[0]], generations))
+        refuse("generations that fall", "NonCanonical", note(kits, devices, slots, generations.reversed()))
         let many = (0..<4097).map { zeros(14) + u16($0) }
         valid(
             "4096 slots", ["EdgeCase"],

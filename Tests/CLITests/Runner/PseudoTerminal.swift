@@ -6,7 +6,17 @@ import Foundation
 final class PseudoTerminal {
     struct Line {
         let prompt: String
-        let answer: String
+        let answer: [UInt8]
+
+        init(prompt: String, answer: String) {
+            self.prompt = prompt
+            self.answer = Array(answer.utf8)
+        }
+
+        init(prompt: String, bytes: [UInt8]) {
+            self.prompt = prompt
+            answer = bytes
+        }
     }
 
     let path: String
@@ -58,12 +68,11 @@ final class PseudoTerminal {
             guard let match = rest.firstMatch(of: try Regex<AnyRegexOutput>(line.prompt)) else { return }
             answered = String(transcript[..<match.range.upperBound])
             dialogue.removeFirst()
-            type(line.answer + "\n")
+            type(line.answer + [UInt8(ascii: "\n")])
         }
     }
 
-    func type(_ text: String) {
-        let bytes = Array(text.utf8)
+    func type(_ bytes: [UInt8]) {
         _ = write(master, bytes, bytes.count)
     }
 

@@ -38,12 +38,13 @@ struct Script: CustomStringConvertible, Sendable {
         self.files = files
     }
 
-    /// The scripts beside this source, by name.
+    /// The scripts beside this source, by name; those alone whose name begins with `TRESOR_SCRIPT`, where that is set.
     static func all() throws -> [Script] {
+        let wanted = ProcessInfo.processInfo.environment["TRESOR_SCRIPT"] ?? ""
         let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("scripts")
         return try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "txt" }
+            .filter { $0.pathExtension == "txt" && $0.lastPathComponent.hasPrefix(wanted) }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
             .map { file in
                 Script(

@@ -11,12 +11,13 @@ final class ScriptRunner {
     var environment: [String: String]
     var last: ChildProcess.Result?
     /// What was run and printed so far.
-    private(set) var log = ""
+    var log = ""
 
     private var standardInput: String?
     private var dialogue: [PseudoTerminal.Line]?
     private var isOnScreen = false
-    private var killAt: Int?
+    /// What is done to the next runs: the clock stays wrong, the rest is for one run.
+    var intruder = Intruder()
 
     init(_ script: Script) throws {
         self.script = script
@@ -35,7 +36,19 @@ final class ScriptRunner {
 
     func run() throws {
         for file in script.files { try write(Data(file.content.utf8), to: file.name) }
-        for command in script.commands {
+        if let place = script.commands.firstIndex(where: {
+            $0.text.hasPrefix("kill every") || $0.text == "interrupt every"
+        }) {
+            try run(script.commands[..<place])
+            try stopEverywhere(script.commands[place...])
+        } else {
+            try run(script.commands[...])
+        }
+        try checkNothingPends()
+    }
+
+    func run(_ commands: ArraySlice<Script.Command>) throws {
+        for command in commands {
             do {
                 log += "> \(command.text)\n"
                 var scanner = WordScanner(command.text, variables: variables)
@@ -44,7 +57,6 @@ final class ScriptRunner {
                 throw ScriptFailure("\(script.name).txt:\(command.line): \(command.text): \(error)\n\(log)")
             }
         }
-        try checkNothingPends()
     }
 
     private func execute(_ words: [String]) throws {
@@ -65,9 +77,9 @@ final class ScriptRunner {
     private func runProgram(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
         switch verb {
         case "tresor":
-            let isKilled = killAt != nil
+            let isKilled = intruder.stop != nil
             let result = try runTresor(operands)
-            if isKilled, isNegated, result.code == Killer.code { return true }
+            if isKilled, isNegated, result.code == Intruder.killed { return true }
             guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
             guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
         case "example" where !isNegated:
@@ -94,8 +106,11 @@ final class ScriptRunner {
             dialogue = dialogue ?? []
         case "kill":
             guard let count = Int(try one(operands)), count > 0 else { throw ScriptFailure("kill takes a number") }
-            guard try Killer.library() != nil else { throw ScriptFailure("there is no C compiler for kill") }
-            killAt = count
+            guard try Intruder.library() != nil else { throw ScriptFailure("there is no C compiler for kill") }
+            intruder.stop = (count, SIGKILL)
+        case "clock":
+            guard let days = Int(try one(operands)) else { throw ScriptFailure("clock takes a number of days") }
+            intruder.shift = days * 86_400
         case "notty":
             guard dialogue == nil else { throw ScriptFailure("a dialogue is waiting for the next run") }
         case "env":
@@ -125,11 +140,12 @@ final class ScriptRunner {
     func runTresor(_ arguments: [String], program: String = ChildProcess.program) throws -> ChildProcess.Result {
         let terminal = try dialogue.map { try PseudoTerminal($0) }
         var environment = environment
-        if let killAt { environment.merge(try Killer.variables(at: killAt)) { $1 } }
+        environment.merge(try intruder.variables()) { $1 }
         let child = ChildProcess(
             arguments: arguments, environment: environment, directory: work.path,
             standardInput: standardInput ?? "/dev/null", terminal: terminal, isOnScreen: isOnScreen)
-        (standardInput, dialogue, isOnScreen, killAt) = (nil, nil, false, nil)
+        (standardInput, dialogue, isOnScreen) = (nil, nil, false)
+        (intruder.stop, intruder.trace) = (nil, nil)
         let result = try child.run(program: program)
         last = result
         try checkObjects(of: result, arguments)
@@ -161,7 +177,7 @@ final class ScriptRunner {
     /// What every script ends with.
     private func checkNothingPends() throws {
         if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
-        if killAt != nil { throw ScriptFailure("\(script.name).txt: kill has no run") }
+        if intruder.stop != nil { throw ScriptFailure("\(script.name).txt: kill has no run") }
         if standardInput != nil { throw ScriptFailure("\(script.name).txt: stdin has no run") }
     }
 

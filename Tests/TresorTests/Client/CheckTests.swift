@@ -132,18 +132,43 @@ import TresorStore
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
+        let kept = try #require(anna.home[.wraps])
+        try anna.client.home.delete(.wraps)
         #expect(await failure { try await restored.putBackWraps(tresor) } == .noAccess)
-        let user = anna.identity.user
-        for bytes in try await evil.truth.wraps(of: user, in: tresor, epoch: nil) {
-            let epoch = try Wrap(bytes).epoch
-            await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
-        }
+        try anna.client.home.replace(.wraps, with: kept)
         try await restored.putBackWraps(tresor)
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
         #expect(try await world.session(of: anna, seeing: backup).open(file).content == Array("after".utf8))
         #expect(try await restored.client.putBack(tresor) == 0)
+    }
+
+    @Test func keptWrapsHaveOneEncoding() throws {
+        var wraps = KeptWraps()
+        for _ in 0..<3 { wraps[TresorID(try anyDigest())] = [1, 2, 3] }
+        #expect(try KeptWraps(wraps.bytes) == wraps)
+        #expect(try KeptWraps(KeptWraps().bytes) == KeptWraps())
+        #expect(error { _ = try KeptWraps(wraps.bytes + [0]) } == .altered)
+        let (head, rest) = (wraps.bytes.prefix(10), wraps.bytes.dropFirst(10))
+        #expect(error { _ = try KeptWraps(head + rest.suffix(37) + rest.prefix(37)) } == .altered)
+    }
+
+    @Test func A85_aSpoiledKeptWrapIsNotBelieved() async throws {
+        let state = try await anna.client.state(of: tresor)
+        let user = anna.identity.user
+        try await evil.truth.putWraps([StoredWrap(user: user, epoch: state.epoch, bytes: [1])], in: tresor)
+        var wraps = anna.client.keptWraps()
+        let mine = try #require(wraps[tresor])
+        for bytes in [flipped(mine, 700), try await wrap(epoch: 1, for: anna).bytes, []] {
+            wraps[tresor] = bytes.isEmpty ? nil : bytes
+            try anna.client.home.replace(.wraps, with: wraps.bytes)
+            #expect(await failure { try await world.session(of: anna).putBackWraps(tresor) } == .altered)
+        }
+        wraps[tresor] = mine
+        try anna.client.home.replace(.wraps, with: wraps.bytes)
+        try await world.session(of: anna).putBackWraps(tresor)
+        #expect(try await remarks() == [:])
     }
 
     @Test func A78_evidenceAlwaysCarriesThePinnedHead() async throws {

@@ -19,6 +19,7 @@ import TresorStore
             noted.kits.insert(Leftovers.Kit(user: user, locator: try anyDigest()))
             noted.devices.insert(Leftovers.Device(user: user, id: try DeviceID.random()))
             noted.slots.insert(try DeviceID.random())
+            noted.generations.insert(UInt32.random(in: 0...255))
         }
         #expect(try Leftovers(noted.bytes) == noted)
         #expect(error { _ = try Leftovers(noted.bytes + [0]) } == .altered)
@@ -39,6 +40,37 @@ import TresorStore
         #expect(try await world.store.kitCopy(locator: begun.locator()) == nil)
         #expect(try await world.store.kitCopy(locator: first.locator()) != nil)
         #expect(try !anna.client.hasLeftovers())
+    }
+
+    @Test func aKitOfSomebodyElsesIdentityIsNoInterruptedChange() throws {
+        let kit = try RecoveryKit()
+        try anna.client.note(kits: [Leftovers.Kit(user: identity("bob").user, locator: try kit.locator())])
+        #expect(try !anna.client.hasLeftovers())
+    }
+
+    @Test func A37_aRenewalThatIsNotedButWasNeverMadeIsNone() async throws {
+        try anna.client.note(generations: [1])
+        #expect(try !anna.client.isIntroducing())
+        #expect(try !anna.client.hasLeftovers())
+        #expect(try await !anna.renewalIsUnfinished())
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try anna.client.isIntroducing())
+        #expect(try await renewed.renewalIsUnfinished())
+        _ = try await renewed.finishRenewal()
+        #expect(try await !renewed.renewalIsUnfinished())
+        #expect(try !anna.client.hasLeftovers())
+    }
+
+    @Test func A37_aKitCopyThatTheStoreLostComesBackWhenTheRenewalIsFinished() async throws {
+        let kit = try RecoveryKit()
+        let locator = try kit.locator()
+        let given: RecoveryKit? = kit
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: given)
+        let copy = try await world.store.kitCopy(locator: locator)
+        try await world.store.deleteKitCopy(locator: locator)
+        _ = try await renewed.finishRenewal()
+        #expect(copy != nil)
+        #expect(try await world.store.kitCopy(locator: locator) == copy)
     }
 
     @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {

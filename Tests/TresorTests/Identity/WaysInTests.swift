@@ -144,6 +144,60 @@ import TresorStore
         #expect(home.contents.isEmpty)
     }
 
+    @Test func A31_aCopyWithAnotherWayInIsNoCopy() async throws {
+        let kit = try await anna.makeKit()
+        let locator = try kit.locator()
+        let honest = try #require(await evil.truth.kitCopy(locator: locator))
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        let whole = try file(anna)
+        let deviceOnly = try IdentityFile(
+            of: anna.identity, previous: [], slots: whole.slots.filter { $0.kind != .kit(locator: locator) })
+        for copy in [whole.bytes, deviceOnly.bytes] {
+            try await evil.truth.putKitCopy(copy, locator: locator)
+            let home = MemoryHome()
+            let refused = await failure {
+                _ = try await world.client(home).recover(kit: kit, newPassword: password("new"), cost: .floor)
+            }
+            #expect(refused == .altered)
+            #expect(home.contents.isEmpty)
+            let findings = try await anna.client.check()
+            #expect(findings.contains(Finding(subject: .identity, remark: .withoutKitCopy)))
+        }
+        try await evil.truth.putKitCopy(honest, locator: locator)
+        _ = try await world.client(MemoryHome()).recover(kit: kit, newPassword: password("new"), cost: .floor)
+    }
+
+    @Test func A12_A38_anEarlierSeedIsHeldToBothKeysOfItsCard() throws {
+        let empty: [UInt8] = []
+        for isForeign in [false, true] {
+            let seed = try SecretKey<SeedUse>()
+            let signing = try SigningKey(seed: try seed.derive(.identitySign, context: empty.span))
+            let kemKey = try XWing.publicKey(seed: try seed.derive(.identityKEM, context: empty.span))
+            let first = try Card.make(
+                handle: Name(typed: "anna"), chain: nil, kemKey: isForeign ? identity("x").chain.newest.kemKey : kemKey,
+                time: 1, signing: signing
+            ) { _ in [] }
+            let chain = try CardChain(first: first)
+            let next = try SecretKey<SeedUse>()
+            let newest = try Card.make(
+                handle: Name(typed: "anna"), chain: chain,
+                kemKey: XWing.publicKey(seed: try next.derive(.identityKEM, context: empty.span)), time: 2,
+                signing: try SigningKey(seed: try next.derive(.identitySign, context: empty.span))
+            ) { (message) throws(TresorError) in try signing.sign(message) }
+            let key: SecretKey<PreviousUse> = try next.derive(.identityPrevious, context: empty.span)
+            let context = chain.user.digest.bytes + bigEndianBytes(UInt32(1)) + bigEndianBytes(UInt32(0))
+            let sealed = try seed.sealed(with: key, label: .previousSeal, context: context)
+            let both = try chain.appending(newest)
+            var refused: TresorError?
+            do throws(TresorError) {
+                _ = try Identity(chain: both, seed: next, previous: [sealed])
+            } catch {
+                refused = error
+            }
+            #expect(refused == (isForeign ? .altered : nil))
+        }
+    }
+
     @Test func A36_recoveryIntoAnEmptyHomeEndsAllDevices() async throws {
         let kit = try await anna.makeKit()
         let device = try await anna.rememberDevice(name: .empty, until: until)

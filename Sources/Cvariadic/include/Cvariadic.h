@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// System calls that take a variable number of arguments, which Swift does not import.
+#ifndef CVARIADIC_H
+#define CVARIADIC_H
+
+/// Puts a database connection (`sqlite3 *`) into defensive mode: no statement may damage the file or change its schema behind SQLite's back.
+/// Returns SQLite's result code.
+int variadic_sqlite3_defend(void *database);
+
+/// Keeps this process from being dumped or attached to, where the system can do that.
+/// Returns 0, or -1 with `errno` set.
+int variadic_forbid_dumps(void);
+
+#endif
