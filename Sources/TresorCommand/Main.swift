@@ -8,7 +8,7 @@
 
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         do {
             try Hardening.apply()
         } catch {
@@ -16,6 +16,9 @@ enum Main {
             exit(error.exitCode)
         }
         Interrupts.install()
-        exit(await Program.run())
+        Task.detached { exit(await Program.run()) }
+        // Not the main queue's own loop: on Linux that opens this thread to every signal, and an interrupt would end the process with
+        // the echo off and temporaries left.
+        while true { pause() }
     }
 }
