@@ -79,7 +79,8 @@ enum Interrupts {
         while isLeaving { pause() }
     }
 
-    /// Blocks the signals in this thread, and so in all that it starts, and begins to wait for them.
+    /// Blocks the signals in this thread, and so in all that it starts, and begins to wait for them. A mask that the caller left does not
+    /// count: with SIGCHLD in it, the end of a password command would pass for an interrupt.
     static func install() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -87,7 +88,7 @@ enum Interrupts {
             sigaddset(&signals, number)
         }
         sigaddset(&signals, SIGCONT)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        pthread_sigmask(SIG_SETMASK, &signals, nil)
         startThread()
     }
 
