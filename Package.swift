@@ -90,7 +90,10 @@ let package = Package(
         ),
         .testTarget(
             name: "AttackTests",
-            dependencies: ["ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore"],
+            dependencies: [
+                "ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             exclude: ["attacks.txt", "uncovered.txt"],
             swiftSettings: settings
         ),

@@ -45,17 +45,20 @@ enum Shown {
         }
     }
 
-    /// Whether bytes are UTF-8 without control characters other than tab and line ends.
+    /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its own line.
     static func isTextForTerminal(_ bytes: Span<UInt8>) -> Bool {
         guard let text = try? UTF8Span(validating: bytes) else { return false }
         var scalars = text.makeUnicodeScalarIterator()
+        var endsLine = false
         while let scalar = scalars.next() {
+            guard !endsLine || scalar == "\n" else { return false }
+            endsLine = scalar == "\r"
             switch scalar {
             case "\t", "\n", "\r": continue
             default: if scalar.properties.generalCategory == .control { return false }
             }
         }
-        return true
+        return !endsLine
     }
 
     private static func isUsual(_ text: String) -> Bool {

@@ -20,6 +20,7 @@ enum Hardening {
         }
         overwriteFreedMemory()
         forbidCores()
+        crashAtOnce()
         signal(SIGPIPE, SIG_DFL)
         _ = creationMask
     }
@@ -53,6 +54,11 @@ enum Hardening {
         #endif
         // A handler of cores that the system pipes them to is not held back by the limit.
         _ = variadic_forbid_dumps()
+    }
+
+    /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
+    private static func crashAtOnce() {
+        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }
 
     /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.

@@ -91,10 +91,10 @@ enum Interrupts {
         return signals
     }()
 
-    /// Blocks the signals in this thread, and so in all that it starts.
+    /// Blocks the signals in this thread, and so in all that it starts. A mask that the caller left does not count.
     static func block() {
         var signals = signals
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        pthread_sigmask(SIG_SETMASK, &signals, nil)
     }
 
     private static func isIgnored(_ number: CInt) -> Bool {

@@ -14,10 +14,10 @@ enum Program {
         do {
             let words = try ArgumentList.current()
             let arguments = ArgumentList(words)
-            Again.remember(arguments.words)
             json = arguments.wantsJSON
             Interrupts.reportsJSON(json)
             try KitGuard().check(words)
+            Again.remember(arguments.words)
             try Environment.refusePassword()
             try await run(arguments)
             return 0

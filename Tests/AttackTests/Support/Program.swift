@@ -46,7 +46,7 @@ struct Program {
     func start(
         _ arguments: [String], input: String = "/dev/null", output: String, error: String
     ) throws -> RunningProgram {
-        let create = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+        let create = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY
         let descriptors = [
             closed.contains(0) ? -1 : open(input, O_RDONLY | O_CLOEXEC),
             closed.contains(1) ? -1 : open(output, create, 0o600), closed.contains(2) ? -1 : open(error, create, 0o600),
@@ -135,6 +135,12 @@ final class Terminal {
             guard Date() < deadline else { throw Unmet("the terminal does not show \(text), but: \(transcript)") }
             attend(milliseconds: 20)
         }
+    }
+
+    /// Whether what is typed is shown.
+    var echoes: Bool {
+        var modes = termios()
+        return tcgetattr(slave, &modes) == 0 && modes.c_lflag & tcflag_t(ECHO) != 0
     }
 
     func type(_ text: String) {

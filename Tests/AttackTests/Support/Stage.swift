@@ -20,6 +20,8 @@ final class Scratch: Sendable {
 /// Some people with homes on one store, who work with the built program.
 final class Stage {
     let scratch: Scratch
+    /// What is put before every run.
+    var wrapper: [String] = []
     var store: String { scratch["store.db"] }
 
     init(_ people: String...) throws {
@@ -28,7 +30,7 @@ final class Stage {
     }
 
     func add(_ person: String) throws {
-        try write(Array("the password of \(person)\n".utf8), to: "\(person).password", mode: 0o600)
+        try write(Array("PASSWORD-0815-\(person)\n".utf8), to: "\(person).password", mode: 0o600)
         try expect(as: person, ["keygen", person, "--no-kit", "--argon2id", "64,3"])
     }
 
@@ -43,13 +45,15 @@ final class Stage {
 
     /// The program in the surroundings of the stage.
     var program: Program {
-        Program(
+        var program = Program(
             directory: scratch.path,
             environment: [
                 "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scratch.path, "TERM": "xterm", "LANG": "C.UTF-8",
                 "TRESOR_STORE": store,
                 "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
             ])
+        program.wrapper = wrapper
+        return program
     }
 
     /// What a person's runs begin with.

@@ -54,7 +54,8 @@ struct ShownTests {
         "Only text without control characters goes to a terminal",
         arguments: [
             ("{\"a\":\t1}\r\n", true), ("äöü 名前", true), ("", true), ("a\u{1b}[2J", false), ("a\u{9b}2J", false),
-            ("a\u{0}", false), ("a\u{8}", false), ("\u{7f}", false),
+            ("a\u{0}", false), ("a\u{8}", false), ("\u{7f}", false), ("a\rb", false), ("a\r", false),
+            ("a\r\r\n", false),
         ])
     func terminal(_ text: String, _ isFit: Bool) {
         let bytes = Array(text.utf8)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// A machine that is not as one would like it, and many programs at once.
+@Suite struct SurroundingsTests {
+    private let stage: Stage
+
+    init() throws {
+        stage = try Stage("anna", "house")
+        try stage.share(of: "anna", with: "house")
+        try stage.write(Array("{}".utf8), to: "plan.json")
+    }
+
+    /// A descriptor that is closed goes to nobody's file: neither a secret nor a state is written through it.
+    @Test(arguments: [[0], [1], [2], [1, 2], [0, 1, 2]] as [Set<Int32>])
+    func A109_closedDescriptorsReceiveNothing(closed: Set<Int32>) throws {
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        let identity = stage["homes/anna/identity"]
+        var program = stage.program
+        program.closed = closed
+        for arguments in [
+            ["decrypt", "plan.tresor"], ["rotate", "-t", "plans", "--yes"], ["list"], ["decrypt"], ["frobnicate"],
+        ] {
+            let ending = try program.run(stage.words(as: "anna") + arguments)
+            #expect(ending.code >= 0, "\(arguments) without \(closed) ended by a signal")
+            let needsOutput = arguments != ["rotate", "-t", "plans", "--yes"]
+            if closed.contains(1), needsOutput { #expect(ending.code != 0, "\(arguments) without \(closed)") }
+        }
+        #expect(stage["homes/anna/identity"] == identity)
+        #expect(try stage.run(as: "anna", ["check", "--deep"]).code == 0)
+    }
+
+    @Test func A109_aPasswordCommandThatFailsOrFloods() throws {
+        for (command, codes) in [
+            ("false", [1]), ("exit 7", [1, 64]), ("yes", [64, 1]), ("head -c 5000 /dev/zero", [64]), (":", [64]),
+            ("echo wrong-password", [12]), ("/no/such/program", [1]), ("kill -9 $$", [1]),
+        ] as [(String, [Int32])] {
+            var program = stage.program
+            program.environment["TRESOR_PASSWORD_COMMAND"] = command
+            let ending = try program.run(["--home", stage.scratch["homes/anna"], "--batch", "list"])
+            #expect(codes.contains(ending.code), "\(command): \(ending.code) \(ending.errorText)")
+            #expect(!ending.errorText.contains("yyy"))
+        }
+    }
+
+    @Test func A109_aRelativePlaceIsNotUsed() throws {
+        var program = stage.program
+        program.environment["XDG_DATA_HOME"] = "relative"
+        program.environment["XDG_STATE_HOME"] = "relative"
+        let ending = try program.run(["--batch", "list"])
+        #expect(ending.code == 10)
+        #expect(!FileManager.default.fileExists(atPath: stage.scratch["relative"]))
+        program.environment["HOME"] = "relative"
+        #expect(try program.run(["--batch", "list"]).code == 64)
+    }
+
+    /// A slot whose cost is within the bounds but beyond what the process may have.
+    @Test func A24_aLegalSlotWithoutTheMemory() throws {
+        try stage.expect(
+            as: "anna", ["passwd", "--new-password-file", stage.scratch["anna.password"], "--argon2id", "768,3"])
+        try stage.expect(as: "anna", ["list"])
+        for limit in [500_000, 600_000, 700_000] {
+            stage.wrapper = ["/bin/sh", "-c", "ulimit -v \(limit) && exec \"$@\"", "sh"]
+            let ending = try stage.refuse(1, as: "anna", ["create", "other"])
+            #expect(ending.errorText.contains("out of memory"))
+        }
+    }
+
+    @Test func A107_twentyAtOnceLoseNothing() throws {
+        let log = try stage.expect(as: "anna", ["log", "-t", "plans"]).split(separator: "\n").count
+        var children: [(RunningProgram, isRotation: Bool)] = []
+        let number = try stage.number(of: "anna")
+        for index in 0..<20 {
+            let person = index % 4 == 3 ? "house" : "anna"
+            let arguments =
+                [
+                    ["encrypt", "-t", "plans", "plan.json", "-o", "plan\(index).tresor"],
+                    ["rotate", "-t", "plans", "--yes"],
+                    ["create", "other\(index)"], ["verify", "anna", "--number", number],
+                ][index % 4]
+            let child = try stage.program.start(
+                stage.words(as: person) + arguments, output: "/dev/null", error: stage.scratch["error\(index)"])
+            children.append((child, index % 4 == 1))
+        }
+        var rotations = 0
+        for (index, child) in children.enumerated() {
+            let code = try child.0.end()
+            #expect(
+                code == 0 || code == 11, "\(index): \(code) \(String(decoding: stage["error\(index)"], as: UTF8.self))")
+            if code == 0, child.isRotation { rotations += 1 }
+        }
+        let after = try stage.expect(as: "anna", ["log", "-t", "plans"]).split(separator: "\n").count
+        #expect(after == log + rotations)
+        for person in ["anna", "house"] {
+            let check = try stage.run(as: person, ["check", "--deep"])
+            #expect(check.code == 0, "\(person): \(check.outputText)")
+        }
+        for index in stride(from: 0, to: 20, by: 4) where !stage["plan\(index).tresor"].isEmpty {
+            try stage.expect(as: "house", ["decrypt", "plan\(index).tresor"])
+        }
+    }
+
+    /// Another's store file, changed where its owner likes: an answer from the list, never a trap.
+    @Test func A108_aDamagedStoreIsNeverATrap() throws {
+        let whole = stage["store.db"]
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: stage.store + suffix) }
+        var generator = Steps(state: 4711)
+        for round in 0..<60 {
+            var bytes = whole
+            for _ in 0..<(round % 3 + 1) {
+                let index = Int(generator.next() % UInt64(bytes.count))
+                bytes[index] = UInt8(truncatingIfNeeded: generator.next())
+            }
+            if round % 10 == 9 { bytes.removeLast(Int(generator.next() % UInt64(bytes.count))) }
+            try stage.write(bytes, to: "damaged.db")
+            for suffix in ["-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: stage.scratch["damaged.db\(suffix)"])
+            }
+            let command = round % 2 == 0 ? ["check"] : ["members", "-t", "plans"]
+            let ending = try stage.run(as: "house", command + ["--store", "damaged.db"])
+            let codes: [Int32] = [0, 1, 10, 13, 14, 15, 16, 18, 19]
+            #expect(codes.contains(ending.code), "round \(round): \(ending.code) \(ending.errorText)")
+        }
+        #expect(try stage.run(as: "house", ["check"]).code == 0, "the damaged stores left no trace")
+    }
+
+    @Test(
+        .enabled(if: has("sqlite3"), "sqlite3 is not present"),
+        arguments: [
+            "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM wraps; END",
+            "CREATE VIEW v AS SELECT * FROM cards", "ALTER TABLE wraps ADD COLUMN more BLOB", "PRAGMA user_version = 2",
+            "DROP TABLE halves", "CREATE TABLE sneaky (a)", "PRAGMA application_id = 7",
+            "DROP INDEX cards_by_handle",
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'cards'",
+        ])
+    func A108_anotherLayoutIsTheStoresFault(sql: String) throws {
+        _ = try tool("/usr/bin/sqlite3", [stage.store, sql])
+        for command in [["list"], ["check"], ["create", "other"]] {
+            let ending = try stage.run(as: "anna", command)
+            #expect(ending.code == 18, "\(command): \(ending.code) \(ending.errorText)")
+        }
+    }
+
+    @Test(
+        .enabled(if: has("sqlite3"), "sqlite3 is not present"),
+        arguments: [
+            "DELETE FROM entries": [15], "DELETE FROM wraps": [13], "UPDATE entries SET entry = x'00'": [14],
+            "UPDATE wraps SET wrap = x'00'": [14], "UPDATE wraps SET wrap = zeroblob(1249)": [14, 19],
+            "UPDATE entries SET entry = zeroblob(2000000)": [14], "UPDATE cards SET chain = x'00'": [0, 14],
+            "DELETE FROM entries WHERE sequence = x'0000000000000001'": [14, 15],
+        ] as [String: [Int32]])
+    func A108_otherRowsAreRefused(sql: String, codes: [Int32]) throws {
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        try stage.expect(as: "house", ["members", "-t", "plans"])
+        _ = try tool("/usr/bin/sqlite3", [stage.store, sql])
+        let ending = try stage.run(as: "house", ["decrypt", "plan.tresor", "-o", "read.json"])
+        #expect(codes.contains(ending.code), "\(ending.code) \(ending.errorText)")
+        #expect(ending.code == 0 || !FileManager.default.fileExists(atPath: stage.scratch["read.json"]))
+    }
+}
+
+/// Numbers that are the same in every run.
+private struct Steps {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 17
+    }
+}

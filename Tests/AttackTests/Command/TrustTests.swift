@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What only a person at a terminal answers, and what a terminal is never given.
+@Suite struct TrustTests {
+    private let stage: Stage
+
+    init() throws {
+        stage = try Stage("anna", "house", "third")
+        try stage.share(of: "anna", with: "house")
+        try stage.write(Array("yes\nyes\nyes\n".utf8), to: "yes.txt")
+    }
+
+    private func wraps() throws -> Int? {
+        guard has("sqlite3") else { return nil }
+        return Int(
+            try tool("/usr/bin/sqlite3", ["-readonly", stage.store, "SELECT count(*) FROM wraps"])
+                .trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    @Test func A110_nothingButAPersonAnswersAQuestionOfTrust() throws {
+        let before = try wraps()
+        let share = ["share", "-t", "plans", "third"]
+        try stage.refuse(16, as: "anna", share)
+        try stage.refuse(16, as: "anna", share, input: stage.scratch["yes.txt"])
+        try stage.refuse(64, as: "anna", share + ["--yes"], input: stage.scratch["yes.txt"])
+        // Without a terminal and without --batch there is nobody either.
+        for input in ["/dev/null", stage.scratch["yes.txt"]] {
+            let ending = try stage.program.run(stage.words(as: "anna").dropLast() + share, input: input)
+            #expect(ending.code == 16, "\(ending.errorText)")
+        }
+        // The terminal is there, but the answer is in the pipe.
+        for (typed, code) in [("no\n", 16), ("y\n", 16), ("YES\n", 16), ("\u{4}", 16)] as [(String, Int32)] {
+            let terminal = try Terminal()
+            var program = stage.program
+            program.terminal = terminal
+            let child = try program.start(
+                stage.words(as: "anna").dropLast() + share, input: stage.scratch["yes.txt"], output: "/dev/null",
+                error: "/dev/null")
+            try terminal.wait(for: "type yes: ")
+            terminal.type(typed)
+            #expect(try child.end(terminal: terminal) == code, "\(typed)")
+        }
+        #expect(try wraps() == before)
+        #expect(try !stage.expect(as: "anna", ["members", "-t", "plans"]).contains("third"))
+        #expect(try wraps() == before)
+    }
+
+    /// What was typed before the question is no answer to it.
+    @Test func A110_typedAheadIsNoAnswer() throws {
+        let terminal = try Terminal()
+        var program = stage.program
+        program.terminal = terminal
+        terminal.type("yes\nyes\n")
+        let child = try program.start(
+            stage.words(as: "anna").dropLast() + ["share", "-t", "plans", "third"], output: "/dev/null",
+            error: "/dev/null")
+        try terminal.wait(for: "type yes: ")
+        terminal.type("no\n")
+        #expect(try child.end(terminal: terminal) == 16)
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT]) func A110_anInterruptRestoresTheEcho(signal: Int32) throws {
+        let terminal = try Terminal()
+        #expect(terminal.echoes)
+        var program = stage.program
+        program.terminal = terminal
+        let child = try program.start(
+            ["--home", stage.scratch["homes/anna"], "create", "other"], output: "/dev/null", error: "/dev/null")
+        try terminal.wait(for: "password for anna")
+        #expect(!terminal.echoes)
+        kill(child.id, signal)
+        #expect(try child.end(terminal: terminal) == 130)
+        #expect(terminal.echoes)
+    }
+
+    @Test func A110_stoppingRestoresTheEchoForTheTime() throws {
+        let terminal = try Terminal()
+        var program = stage.program
+        program.terminal = terminal
+        let child = try program.start(
+            ["--home", stage.scratch["homes/anna"], "create", "other"], output: "/dev/null", error: "/dev/null")
+        try terminal.wait(for: "password for anna")
+        kill(child.id, SIGTSTP)
+        try terminal.wait { terminal.echoes }
+        kill(child.id, SIGCONT)
+        try terminal.wait { !terminal.echoes }
+        terminal.type("PASSWORD-0815-anna\n")
+        #expect(try child.end(terminal: terminal) == 0)
+        #expect(terminal.echoes)
+        #expect(!terminal.transcript.contains("PASSWORD-0815-anna"))
+    }
+
+    @Test func A111_decryptedContentDoesNotDriveTheTerminal() throws {
+        for (index, character) in ["\u{1b}[31m", "\u{9b}2J", "\u{7}", "\u{8}", "\r", "\u{0}"].enumerated() {
+            try stage.write(Array("text \(character) \(Stage.marker)\n".utf8), to: "evil.txt")
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", "evil\(index).tresor"])
+            let terminal = try Terminal()
+            let words = stage.words(as: "house") + ["decrypt", "evil\(index).tresor"]
+            #expect(try onScreen(words, terminal) == 64, "\(character.debugDescription)")
+            #expect(!terminal.transcript.contains("MARKED"), "\(terminal.transcript)")
+            #expect(!terminal.transcript.contains(character) || character == "\r", "\(terminal.transcript)")
+            let forced = try Terminal()
+            #expect(try onScreen(words + ["-o", "-"], forced) == 0)
+            #expect(forced.transcript.contains("MARKED"))
+        }
+        try stage.write(Array("a line\n\tanother\r\n".utf8), to: "tame.txt")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "tame.txt", "-o", "tame.tresor"])
+        let terminal = try Terminal()
+        #expect(try onScreen(stage.words(as: "house") + ["decrypt", "tame.tresor"], terminal) == 0)
+        #expect(terminal.transcript.contains("another"))
+    }
+
+    /// With standard output and error on the terminal itself.
+    private func onScreen(_ arguments: [String], _ terminal: Terminal) throws -> Int32 {
+        var program = stage.program
+        program.terminal = terminal
+        let child = try program.start(arguments, output: terminal.path, error: terminal.path)
+        let code = try child.end(terminal: terminal)
+        for _ in 0..<5 { terminal.attend(milliseconds: 20) }
+        return code
+    }
+
+    @Test func A91_aMistypedPersonIsNotRevoked() throws {
+        let ending = try stage.refuse(10, as: "anna", ["revoke", "-t", "plans", "huose", "--yes"])
+        #expect(ending.errorText.contains("tresor: hint: did you mean: tresor"))
+        #expect(ending.errorText.contains("-t plans house --yes"))
+        try stage.refuse(10, as: "anna", ["revoke", "-t", "plans", "third", "--yes"])
+        try stage.refuse(10, as: "anna", ["revoke", "-t", "plans", "house", "huose", "--yes"])
+        #expect(try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("house"))
+        try stage.expect(as: "anna", ["revoke", "-t", "plans", "house", "--yes"])
+        let again = try stage.run(as: "anna", ["revoke", "-t", "plans", "house", "--yes"])
+        #expect(again.code == 0)
+        #expect(again.errorText.contains(/house is out already since \d{4}-\d\d-\d\d/))
+        #expect(try stage.expect(as: "anna", ["members", "-t", "plans", "--json"]).contains("anna"))
+    }
+
+    @Test func A33_bothHalvesAreNotLeftOnOneDisk() throws {
+        let remember = ["remember", "--name", "desk"]
+        let home = stage.scratch["homes/anna"]
+        try FileManager.default.createDirectory(atPath: "\(home)/state", withIntermediateDirectories: true)
+        chmod("\(home)/state", 0o700)
+        try FileManager.default.copyItem(atPath: stage.store, toPath: "\(home)/store.db")
+        try FileManager.default.copyItem(atPath: stage.store, toPath: "\(home)/state/store.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: stage.scratch["link.db"], withDestinationPath: "homes/anna/store.db")
+        try FileManager.default.createSymbolicLink(atPath: stage.scratch["linked"], withDestinationPath: "homes/anna")
+        for store in [
+            "\(home)/store.db", "\(home)/state/store.db", "link.db", "linked/store.db", "homes/../homes/anna/store.db",
+        ] {
+            let ending = try stage.run(as: "anna", remember + ["--store", store])
+            #expect(ending.code == 64, "\(store): \(ending.errorText)")
+            #expect(ending.errorText.contains("tresor: hint: tresor"), "\(store)")
+            #expect(ending.errorText.contains("--accept-same-disk"), "\(store)")
+            #expect(!FileManager.default.fileExists(atPath: "\(home)/state/device-half"), "\(store)")
+        }
+        // The store that the home uses when none is named.
+        var program = stage.program
+        program.environment["TRESOR_STORE"] = nil
+        program.environment["XDG_DATA_HOME"] = stage.scratch["data"]
+        program.environment["XDG_STATE_HOME"] = stage.scratch["state"]
+        let words = ["--password-file", stage.scratch["anna.password"], "--batch"]
+        #expect(try program.run(words + ["keygen", "other", "--no-kit", "--argon2id", "64,3"]).code == 0)
+        #expect(try program.run(words + remember).code == 64)
+        let accepted = try stage.run(
+            as: "anna", remember + ["--accept-same-disk", "--store", "\(home)/store.db"])
+        #expect(accepted.code == 0)
+        #expect(accepted.errorText.contains("both halves lie in"))
+    }
+}
+
+extension Terminal {
+    /// Waits until something holds.
+    func wait(seconds: Double = 60, until isSo: () -> Bool) throws {
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        while !isSo() {
+            guard Date() < deadline else { throw Unmet("the terminal does not change") }
+            attend(milliseconds: 20)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCrypto
+
+/// The library beside the program: what an accomplice with somebody's password can do.
+extension Stage {
+    func session(of person: String) async throws -> Session {
+        let home = scratch["homes/\(person)"]
+        let password = try Password(typed: SecretBytes(copying: Array("PASSWORD-0815-\(person)".utf8).span))
+        let identity = try IdentityFile(bytes(at: "\(home)/identity")).open(password: password)
+        let store = try await SQLiteStore.open(at: store, creating: false)
+        let client = Client(home: DirectoryHome(data: home, state: "\(home)/state"), store: store) { 2_000_000_000 }
+        return Session(client: client, identity: identity)
+    }
+
+    /// Opens the seal of a file with the keys of somebody who reads it, edits what is inside and seals it again.
+    func reseal(_ file: String, as other: String, by person: String, edit: (inout [UInt8]) -> Void) async throws {
+        let session = try await session(of: person)
+        let sealed = try SealedFile(self[file])
+        let state = try await session.client.state(of: sealed.header.tresor, remembering: .no)
+        let keys = try await session.keys(of: sealed.header.epoch, in: state)
+        let header = sealed.header.bytes
+        let body = sealed.bytes.span.extracting(header.count..<sealed.bytes.count)
+        var payload = try TC1.open(body, with: keys.content, label: .fileSeal, context: header.span)
+        edit(&payload)
+        let forged = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: header.span)
+        try write(header + forged, to: other)
+    }
+
+    /// A file that somebody seals and signs who has the keys, whether or not the log lets them.
+    func seal(_ content: [UInt8], as file: String, by person: String) async throws {
+        let session = try await session(of: person)
+        let known = try #require(session.client.knownTresors().first)
+        let state = try await session.client.state(of: known, remembering: .no)
+        let keys = try await session.keys(of: state.epoch, in: state)
+        let sealed = try SealedFile.seal(
+            content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: keys, state: state,
+            author: session.identity, time: 1_777_730_400)
+        try write(sealed.bytes, to: file)
+    }
+}
