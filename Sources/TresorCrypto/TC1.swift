@@ -16,7 +16,7 @@ public enum TC1 {
     static let saltByteCount = 24
     static let commitmentByteCount = 32
     static let tagByteCount = 16
-    static let prefixByteCount = saltByteCount + commitmentByteCount
+    package static let prefixByteCount = saltByteCount + commitmentByteCount
 
     /// The size of the sealed form of `count` bytes: 72 more for one chunk, 16 for each further chunk.
     ///
@@ -59,24 +59,21 @@ public enum TC1 {
     ) throws(TresorError) -> [UInt8] {
         guard plaintext.count <= maximumByteCount, salt.count == saltByteCount else { throw .usage }
         let count = plaintext.count
-        var status: Int32 = 0
+        var isSealed = false
         let sealed = try unsafe withMessageKey(key.span, label: label, context: context, salt: salt.span) { message in
             unsafe plaintext.withUnsafeBufferPointer { plaintext in
                 unsafe [UInt8](unsafeUninitializedCapacity: sealedByteCount(count)) { output, filled in
                     guard let base = output.baseAddress else { return }
                     for index in 0..<saltByteCount { unsafe base[index] = salt[index] }
                     unsafe (base + saltByteCount).update(from: message.commitment, count: commitmentByteCount)
-                    forEachChunk(of: count) { chunk in
-                        let source = unsafe plaintext.baseAddress.map { unsafe $0 + chunk.plainOffset }
-                        status |= unsafe crypto_aead_chacha20poly1305_ietf_encrypt(
-                            base + chunk.sealedOffset, nil, source, UInt64(chunk.plainCount), nil, 0, nil, chunk.nonce,
-                            message.key)
-                    }
+                    let chunks = Chunks(first: 0, byteCount: count, endsMessage: true)
+                    isSealed = unsafe chunks.encrypt(
+                        plaintext.baseAddress, into: base + prefixByteCount, under: message.key)
                     filled = sealedByteCount(count)
                 }
             }
         }
-        guard status == 0 else { throw .failed(.library) }
+        guard isSealed else { throw .failed(.library) }
         return sealed
     }
 
@@ -124,17 +121,11 @@ public enum TC1 {
     private static func decrypt(
         _ sealed: Span<UInt8>, _ message: MessageKey, into output: UnsafeMutablePointer<UInt8>?, count: Int
     ) -> Bool {
-        var status: Int32 = 0
         unsafe sealed.withUnsafeBufferPointer { sealed in
-            forEachChunk(of: count) { chunk in
-                guard status == 0, let source = sealed.baseAddress else { return }
-                let target = unsafe output.map { unsafe $0 + chunk.plainOffset }
-                status = unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
-                    target, nil, nil, source + chunk.sealedOffset, UInt64(chunk.plainCount + tagByteCount), nil, 0,
-                    chunk.nonce, message.key)
-            }
+            guard let source = sealed.baseAddress else { return false }
+            let chunks = Chunks(first: 0, byteCount: count, endsMessage: true)
+            return unsafe chunks.decrypt(source + prefixByteCount, into: output, under: message.key)
         }
-        return status == 0
     }
 }
 
@@ -148,33 +139,8 @@ extension SecretKey {
 }
 
 extension TC1 {
-    private struct Chunk {
-        let plainOffset: Int
-        let plainCount: Int
-        let sealedOffset: Int
-        /// `u88(i) ‖ last(1)`.
-        let nonce: [UInt8]
-    }
-
-    private static func forEachChunk(of count: Int, _ body: (Chunk) -> Void) {
-        let chunks = max(1, (count + chunkByteCount - 1) / chunkByteCount)
-        for index in 0..<chunks {
-            let offset = index * chunkByteCount
-            body(
-                Chunk(
-                    plainOffset: offset,
-                    plainCount: min(chunkByteCount, count - offset),
-                    sealedOffset: prefixByteCount + index * (chunkByteCount + tagByteCount),
-                    nonce: nonce(chunk: index, isLast: index == chunks - 1)))
-        }
-    }
-
-    static func nonce(chunk index: Int, isLast: Bool) -> [UInt8] {
-        [0, 0, 0] + bigEndianBytes(UInt64(index)) + [isLast ? 1 : 0]
-    }
-
     /// `okm` of SPEC §6: the message's own key and its commitment, on the stack.
-    @unsafe private struct MessageKey {
+    @unsafe struct MessageKey {
         let okm: UnsafeMutablePointer<UInt8>
 
         /// The 32 bytes under which the chunks are encrypted.
@@ -195,7 +161,7 @@ extension TC1 {
     }
 
     /// Derives a message's key, and wipes it when `body` is done.
-    private static func withMessageKey<Result>(
+    static func withMessageKey<Result: ~Copyable>(
         _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
         _ body: (MessageKey) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {

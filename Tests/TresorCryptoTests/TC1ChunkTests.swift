@@ -134,8 +134,12 @@ import Testing
     }
 
     @Test func noncesAreNumberAndMark() {
-        #expect(TC1.nonce(chunk: 0, isLast: false) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-        #expect(TC1.nonce(chunk: 0, isLast: true) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
-        #expect(TC1.nonce(chunk: 0x01_0203, isLast: false) == [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0])
+        func nonce(_ number: Int, _ isLast: Bool) -> [UInt8] {
+            let nonce = TC1.nonce(chunk: number, isLast: isLast)
+            return nonce.indices.map { nonce[$0] }
+        }
+        #expect(nonce(0, false) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+        #expect(nonce(0, true) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+        #expect(nonce(0x01_0203, false) == [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 0])
     }
 }

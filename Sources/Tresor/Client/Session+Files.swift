@@ -38,7 +38,7 @@ extension Session {
 
     /// The state to write at: one in which this person may, where an owner has put out whose date has passed, rotated before if it is marked so, by
     /// whoever is faster.
-    private func writableState(of tresor: TresorID) async throws(TresorError) -> State {
+    func writableState(of tresor: TresorID) async throws(TresorError) -> State {
         for _ in 0..<4 {
             do throws(TresorError) {
                 let state = try await settle(tresor)
@@ -77,29 +77,41 @@ extension Session {
     public func open(
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
-        let state = try await state(for: file, expecting)
-        guard file.header.epoch <= state.epoch, state.members[identity.user] != nil else { throw .noAccess }
-        try checkFounder(of: file, in: state, expecting)
-        let keys = try await keys(of: file.header.epoch, in: state)
+        let (state, keys) = try await admit(file.header, expecting)
         let opened = try file.open(with: keys, in: state)
-        for author in [opened.sealer, opened.author] {
-            try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
-        }
-        guard expecting.tresor == nil || expecting.tresor == opened.tresor,
-            expecting.record == nil || expecting.record == opened.record,
-            expecting.author == nil || expecting.author == opened.author.user
-        else { throw .altered }
-        guard !expecting.currentAuthor || opened.author.standing == .current else { throw .noAccess }
+        try judge(opened.proof, in: state, expecting)
         return opened
     }
 
-    private func state(for file: SealedFile, _ expecting: Expectations) async throws(TresorError) -> State {
+    /// The log to judge a file by and the keys to open it with (SPEC §10.5, steps 3 to 6).
+    func admit(
+        _ header: FileHeader, _ expecting: Expectations
+    ) async throws(TresorError) -> (state: State, keys: EpochKeys) {
+        let state = try await state(for: header, expecting)
+        guard header.epoch <= state.epoch, state.members[identity.user] != nil else { throw .noAccess }
+        try checkFounder(of: header, in: state, expecting)
+        return (state, try await keys(of: header.epoch, in: state))
+    }
+
+    /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 15 and 16).
+    func judge(_ proof: FileProof, in state: State, _ expecting: Expectations) throws(TresorError) {
+        for author in [proof.sealer, proof.author] {
+            try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
+        }
+        guard expecting.tresor == nil || expecting.tresor == proof.tresor,
+            expecting.record == nil || expecting.record == proof.record,
+            expecting.author == nil || expecting.author == proof.author.user
+        else { throw .altered }
+        guard !expecting.currentAuthor || proof.author.standing == .current else { throw .noAccess }
+    }
+
+    private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> State {
         do throws(TresorError) {
             return try await client.state(
-                of: file.header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
+                of: header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
         } catch {
             if error == .forked, expecting.acceptingForked,
-                let known = try client.verifiedLog(of: file.header.tresor)
+                let known = try client.verifiedLog(of: header.tresor)
             {
                 return known.state
             }
@@ -131,23 +143,27 @@ extension Session {
         of file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> UInt64? {
         let opened = try await open(file, expecting: expecting)
-        let state = try await client.state(of: opened.tresor)
+        return try await resealingEpoch(of: opened.proof)
+    }
+
+    func resealingEpoch(of proof: FileProof) async throws(TresorError) -> UInt64? {
+        let state = try await client.state(of: proof.tresor)
         try checkMayWrite(in: state)
-        guard state.rotateFirst else { return opened.epoch == state.epoch ? nil : state.epoch }
+        guard state.rotateFirst else { return proof.epoch == state.epoch ? nil : state.epoch }
         guard let effect = try effect(of: .rotate, in: state).epoch else { throw .noAccess }
         return effect
     }
 
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
     private func checkFounder(
-        of file: SealedFile, in state: State, _ expecting: Expectations
+        of header: FileHeader, in state: State, _ expecting: Expectations
     ) throws(TresorError) {
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
         case .unverified where expecting.acceptingUnverified: break
         case .unverified where try client.isKnownFromBefore(state): break
         case .renewed(let pinned):
-            let generation = state.generation(of: state.founder, at: file.header.head.sequence)
+            let generation = state.generation(of: state.founder, at: header.head.sequence)
             guard expecting.acceptingUnverified || (generation ?? .max) <= pinned.newest.generation else {
                 throw .unverified
             }

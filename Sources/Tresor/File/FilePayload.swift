@@ -36,29 +36,50 @@ struct Authorship: Hashable, Sendable {
     }
 }
 
-/// What lies inside the seal (SPEC §10.2): fields, content, zero padding to the prescribed size, and behind it, in the last 72 bytes, the content's
-/// length and the signature.
-struct FilePayload: Sendable {
-    private static let tailByteCount = 8 + Ed25519.signatureByteCount
+/// What stands before the content (SPEC §10.2), and the header that belongs to it.
+struct FileFields: Hashable, Sendable {
+    /// More bytes than any fields have.
+    static let maximumByteCount = 49 + 2 * Name.maximumByteCount + Authorship.byteCount
 
-    /// The author of these bytes.
+    /// The author of these bytes; the signature stands behind the content.
     var authorship: Authorship
     let type: Name
     let record: Name
     /// The first author, when somebody else or a later epoch sealed it again.
     let origin: Authorship?
-    let content: [UInt8]
 
-    /// What is signed behind the label: header, every field before the content, D.
-    static func message(
-        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, contentHash: [UInt8]
-    ) -> [UInt8] {
-        authorship.header.bytes + fields(authorship, type: type, record: record, origin: origin) + contentHash
+    init(_ authorship: Authorship, type: Name, record: Name, origin: Authorship?) {
+        self.authorship = authorship
+        self.type = type
+        self.record = record
+        self.origin = origin
     }
 
-    private static func fields(
-        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?
-    ) -> [UInt8] {
+    /// - Throws: ``TresorError/altered``.
+    init(from decoder: inout ByteDecoder, header: FileHeader) throws(TresorError) {
+        let author = UserID(try decoder.digest())
+        let generation = try decoder.integer(UInt32.self)
+        let time = try decoder.time()
+        type = try Name(try decoder.vector16(0...Name.maximumByteCount))
+        record = try Name(try decoder.vector16(0...Name.maximumByteCount))
+        switch try decoder.integer(UInt8.self) {
+        case 0: origin = nil
+        case 1: origin = try Self.origin(from: &decoder)
+        default: throw .altered
+        }
+        authorship = Authorship(header: header, author: author, generation: generation, time: time)
+    }
+
+    /// A header of another release inside a payload of this one is nobody's writing.
+    private static func origin(from decoder: inout ByteDecoder) throws(TresorError) -> Authorship {
+        do throws(TresorError) {
+            return try Authorship(from: &decoder)
+        } catch {
+            throw .altered
+        }
+    }
+
+    var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.digest(authorship.author.digest)
         encoder.integer(authorship.generation)
@@ -70,21 +91,67 @@ struct FilePayload: Sendable {
         return encoder.bytes
     }
 
+    /// What is signed behind the label: header, every field before the content, D.
+    func message(contentHash: [UInt8]) -> [UInt8] {
+        authorship.header.bytes + bytes + contentHash
+    }
+}
+
+/// The last 72 bytes of a payload: the content's length and the signature.
+struct FileTail: Hashable, Sendable {
+    static let byteCount = 8 + Ed25519.signatureByteCount
+
+    let contentByteCount: Int
+    let signature: [UInt8]
+
+    /// Reads the tail of a payload and judges whether the content, its padding and the payload fit one another (SPEC §10.3).
+    ///
+    /// - Parameters:
+    ///   - bytes: the payload's last 72.
+    ///   - fields: how many bytes stand before the content.
+    ///   - payload: how many bytes the payload has.
+    /// - Throws: ``TresorError/altered``.
+    init(_ bytes: [UInt8], fields: Int, payload: Int) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        guard let length = Int(exactly: try decoder.integer(UInt64.self)), payload - fields >= Self.byteCount,
+            length <= payload - fields - Self.byteCount,
+            Padding.paddedByteCount(fields + length + Self.byteCount) == payload
+        else { throw .altered }
+        contentByteCount = length
+        signature = try decoder.raw(Ed25519.signatureByteCount)
+        try decoder.end()
+    }
+}
+
+/// What lies inside the seal (SPEC §10.2): fields, content, zero padding to the prescribed size, and behind it, in the last 72 bytes, the content's
+/// length and the signature.
+struct FilePayload: Sendable {
+    let fields: FileFields
+    let content: [UInt8]
+
+    /// What is signed behind the label: header, every field before the content, D.
+    static func message(
+        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, contentHash: [UInt8]
+    ) -> [UInt8] {
+        FileFields(authorship, type: type, record: record, origin: origin).message(contentHash: contentHash)
+    }
+
     /// Signs and encodes.
     static func encode(
         _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, content: [UInt8],
         signedBy identity: Identity
     ) throws(TresorError) -> [UInt8] {
-        let contentHash = try ContentHash.hash(content.span)
-        let message = message(authorship, type: type, record: record, origin: origin, contentHash: contentHash)
-        var encoder = ByteEncoder()
-        encoder.raw(fields(authorship, type: type, record: record, origin: origin))
-        encoder.raw(content)
-        let count = encoder.bytes.count + tailByteCount
-        encoder.raw(repeatElement(0, count: Padding.paddedByteCount(count) - count))
-        encoder.integer(UInt64(content.count))
-        encoder.raw(try identity.sign(.fileSignature, message))
-        return encoder.bytes
+        let fields = FileFields(authorship, type: type, record: record, origin: origin)
+        let message = fields.message(contentHash: try ContentHash.hash(content.span))
+        var bytes = fields.bytes
+        let count = bytes.count + content.count + FileTail.byteCount
+        let padded = Padding.paddedByteCount(count)
+        bytes.reserveCapacity(padded)
+        bytes.append(contentsOf: content)
+        bytes.append(contentsOf: repeatElement(0, count: padded - count))
+        bytes.append(contentsOf: bigEndianBytes(UInt64(content.count)))
+        bytes.append(contentsOf: try identity.sign(.fileSignature, message))
+        return bytes
     }
 
     /// Reads a payload in the one way there is. The signature is not yet judged.
@@ -92,35 +159,13 @@ struct FilePayload: Sendable {
     /// - Throws: ``TresorError/altered``.
     init(_ bytes: [UInt8], header: FileHeader) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
-        let author = UserID(try decoder.digest())
-        let generation = try decoder.integer(UInt32.self)
-        let time = try decoder.time()
-        type = try Name(try decoder.vector16(0...Name.maximumByteCount))
-        record = try Name(try decoder.vector16(0...Name.maximumByteCount))
-        switch try decoder.integer(UInt8.self) {
-        case 0: origin = nil
-        case 1: origin = try Self.origin(from: &decoder)
-        default: throw .altered
-        }
+        var fields = try FileFields(from: &decoder, header: header)
         let start = decoder.offset
-        var tail = ByteDecoder(Array(bytes.suffix(Self.tailByteCount)))
-        guard let length = Int(exactly: try tail.integer(UInt64.self)), decoder.remaining >= Self.tailByteCount,
-            length <= decoder.remaining - Self.tailByteCount,
-            Padding.paddedByteCount(start + length + Self.tailByteCount) == bytes.count,
-            bytes[(start + length)..<(bytes.count - Self.tailByteCount)].allSatisfy({ $0 == 0 })
-        else { throw .altered }
-        content = Array(bytes[start..<(start + length)])
-        authorship = Authorship(
-            header: header, author: author, generation: generation, time: time,
-            signature: try tail.raw(Ed25519.signatureByteCount))
-    }
-
-    /// A header of another release inside a payload of this one is nobody's writing.
-    private static func origin(from decoder: inout ByteDecoder) throws(TresorError) -> Authorship {
-        do throws(TresorError) {
-            return try Authorship(from: &decoder)
-        } catch {
-            throw .altered
-        }
+        let tail = try FileTail(Array(bytes.suffix(FileTail.byteCount)), fields: start, payload: bytes.count)
+        let end = start + tail.contentByteCount
+        guard bytes[end..<(bytes.count - FileTail.byteCount)].allSatisfy({ $0 == 0 }) else { throw .altered }
+        content = Array(bytes[start..<end])
+        fields.authorship.signature = tail.signature
+        self.fields = fields
     }
 }

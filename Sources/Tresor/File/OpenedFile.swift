@@ -53,10 +53,10 @@ public struct FileAuthor: Hashable, Sendable {
     }
 }
 
-/// A sealed file that has passed every check.
-public struct OpenedFile: Hashable, Sendable {
-    /// The content, byte for byte.
-    public let content: [UInt8]
+/// What was proved of a sealed file when it passed every check (SPEC §10.5).
+public struct FileProof: Hashable, Sendable {
+    /// How many bytes the content has.
+    public let contentByteCount: Int
     /// The content type its author gave.
     public let type: Name
     /// The record name its author gave; empty if none.
@@ -76,16 +76,27 @@ public struct OpenedFile: Hashable, Sendable {
     /// Whose content it is: the first author.
     public var author: FileAuthor { origin ?? sealer }
 
-    init(_ payload: FilePayload, in state: State) {
-        content = payload.content
-        type = payload.type
-        record = payload.record
-        tresor = payload.authorship.header.tresor
-        epoch = payload.authorship.header.epoch
-        sealer = FileAuthor(payload.authorship, in: state)
-        authorship = payload.origin ?? payload.authorship
-        origin = payload.origin.map { FileAuthor($0, in: state) }
+    init(_ fields: FileFields, contentByteCount: Int, in state: State) {
+        self.contentByteCount = contentByteCount
+        type = fields.type
+        record = fields.record
+        tresor = fields.authorship.header.tresor
+        epoch = fields.authorship.header.epoch
+        sealer = FileAuthor(fields.authorship, in: state)
+        authorship = fields.origin ?? fields.authorship
+        origin = fields.origin.map { FileAuthor($0, in: state) }
     }
+}
+
+/// A sealed file that has passed every check, in memory.
+@dynamicMemberLookup public struct OpenedFile: Hashable, Sendable {
+    /// What was proved of it.
+    public let proof: FileProof
+    /// The content, byte for byte.
+    public let content: [UInt8]
+
+    /// What was proved of it.
+    public subscript<Value>(dynamicMember path: KeyPath<FileProof, Value>) -> Value { proof[keyPath: path] }
 }
 
 extension State {

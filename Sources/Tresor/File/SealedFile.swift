@@ -54,28 +54,32 @@ public struct SealedFile: Hashable, Sendable {
         let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
         let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
         let payload = try FilePayload(plain, header: header)
-        let contentHash = try ContentHash.hash(payload.content.span)
-        try payload.authorship.check(
-            type: payload.type, record: payload.record, origin: payload.origin, contentHash: contentHash, in: state)
-        if let origin = payload.origin {
+        let proof = try payload.fields.prove(
+            contentByteCount: payload.content.count, contentHash: try ContentHash.hash(payload.content.span), in: state)
+        return OpenedFile(proof: proof, content: payload.content)
+    }
+}
+
+extension FileFields {
+    /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
+    func prove(contentByteCount: Int, contentHash: [UInt8], in state: State) throws(TresorError) -> FileProof {
+        try authorship.check(message(contentHash: contentHash), in: state)
+        if let origin {
+            let header = authorship.header
             guard origin.header.tresor == header.tresor, origin.header.head.sequence <= header.head.sequence else {
                 throw .altered
             }
-            try origin.check(
-                type: payload.type, record: payload.record, origin: nil, contentHash: contentHash, in: state)
+            let first = FileFields(origin, type: type, record: record, origin: nil)
+            try origin.check(first.message(contentHash: contentHash), in: state)
         }
-        return OpenedFile(payload, in: state)
+        return FileProof(self, contentByteCount: contentByteCount, in: state)
     }
 }
 
 extension Authorship {
     /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
-    fileprivate func check(
-        type: Name, record: Name, origin: Authorship?, contentHash: [UInt8], in state: State
-    ) throws(TresorError) {
+    fileprivate func check(_ message: [UInt8], in state: State) throws(TresorError) {
         guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
-        let message = FilePayload.message(
-            self, type: type, record: record, origin: origin, contentHash: contentHash)
         try Ed25519.verify(signature, of: Label.fileSignature.message(message), by: card.signingKey)
         guard state.contains(header.head) else { throw state.everWrote(author) ? .forked : .noAccess }
         let sequence = header.head.sequence

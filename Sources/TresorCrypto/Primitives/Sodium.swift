@@ -118,3 +118,9 @@ package func randomBytes(_ count: Int) throws(TresorError) -> [UInt8] {
         filled = count
     }
 }
+
+/// Overwrites bytes that are no longer needed, in a way no compiler leaves out.
+@unsafe package func wipe(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
+    guard let base = bytes.baseAddress else { return }
+    unsafe sodium_memzero(base, bytes.count)
+}
