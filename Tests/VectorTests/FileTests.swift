@@ -42,7 +42,8 @@ import Tresor
 
     /// What belongs together and can only be changed together.
     private static let together: [Set<String>] = [
-        ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"], ["tresor", "log"],
+        ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
+        ["tresor", "log"],
     ]
 
     @Test(arguments: Repository.files) func oneThingIsBroken(_ name: String) throws {

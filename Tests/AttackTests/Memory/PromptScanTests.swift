@@ -24,7 +24,8 @@
 
         private func expectNoStrayCopies(in process: pid_t, _ moment: Comment) throws {
             let memory = try ProcessMemory(of: process)
-            #expect(!memory.hits(of: Array(stage.scratch.path.utf8)).isEmpty, "the search finds what is public: \(moment)")
+            #expect(
+                !memory.hits(of: Array(stage.scratch.path.utf8)).isEmpty, "the search finds what is public: \(moment)")
             #expect(memory.hits(of: secrets.password).map(\.description) == [], "the password: \(moment)")
             for (name, secret) in secrets.keys {
                 let stray = memory.hits(of: secret).filter { !$0.isGuarded }
@@ -97,7 +98,7 @@
 
     /// What anna's program works with, as the test may know it.
     struct Secrets {
-            let password: [UInt8]
+        let password: [UInt8]
         private(set) var keys: [String: [UInt8]] = [:]
 
         init(of person: String, on stage: Stage) async throws {

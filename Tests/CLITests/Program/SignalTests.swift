@@ -34,7 +34,7 @@ struct SignalTests {
         while !terminal.transcript.contains("password for anna"), Date() < deadline {
             try terminal.attend(milliseconds: 20)
         }
-        terminal.type("half a passw")
+        terminal.type(Array("half a passw".utf8))
         while terminal.echoes, Date() < deadline { try terminal.attend(milliseconds: 20) }
         kill(id, signal)
         #expect(try child.wait(for: id) == 130)
