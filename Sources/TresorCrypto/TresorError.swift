@@ -54,6 +54,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case withheld = "the store does not hand out what it must have"
         /// The store said yes, and the next verified read says no.
         case notStored = "the store did not keep what it accepted"
+        /// The store has the change, and the home could not note it.
+        case notNoted = "the change is made, but this home could not be written; look before you repeat it"
         /// Anything else.
         case other = "an unexpected condition"
     }

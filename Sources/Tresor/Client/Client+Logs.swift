@@ -102,6 +102,17 @@ extension Client {
         }
     }
 
+    /// Writes what is there already. What the home could not remember is not sent to the store: the act would be done, and look as if it had failed.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    func proveWritable() throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            let present = try home.read(.heads)
+            try home.replace(.heads, with: present ?? Heads().bytes)
+            if present == nil { try home.delete(.heads) }
+        }
+    }
+
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
     private func fork(of tresor: TresorID, verified: [[UInt8]]) async throws(TresorError) -> TresorError {
         guard let divergence = try await divergence(of: tresor, verified: verified) else { return .forked }

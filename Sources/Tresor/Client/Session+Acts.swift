@@ -218,6 +218,7 @@ extension Session {
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
+        try client.proveWritable()
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,

@@ -36,6 +36,7 @@ extension Session {
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
+        try client.proveWritable()
         let outcome = try await client.store.append(
             LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
         guard let state = try await confirm(entry, outcome, wraps: wraps) else { throw .busy }
@@ -50,6 +51,7 @@ extension Session {
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
         } catch {
+            if outcome == .done, case .failed = error { throw .failed(.notNoted) }
             throw error == .notFound ? .store(.notStored) : error
         }
         guard state.contains(Head(sequence: entry.sequence, hash: try entry.hash())) else {

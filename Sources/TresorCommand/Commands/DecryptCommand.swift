@@ -59,6 +59,7 @@ struct DecryptCommand: SurfaceCommand {
         let plan = try OutputPlan(
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
         let workplace = try await Workplace.open(options)
+        try workplace.refuseOwnFiles(plan)
         let opener = FileOpener(workplace: workplace, acceptUnverified: acceptUnverified)
         let session = try await workplace.unlock(to: "open files")
         var expectations = Expectations()

@@ -46,6 +46,7 @@ struct EncryptCommand: SurfaceCommand {
         ) { "\($0).tresor" }
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
         let workplace = try await Workplace.open(options)
+        try workplace.refuseOwnFiles(plan)
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(Shown.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)
@@ -85,7 +86,8 @@ struct EncryptCommand: SurfaceCommand {
         guard me.role != .reader else {
             throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
         }
-        guard state.rotateFirst else { return }
+        let settled = try await workplace.settled(summary, session)
+        guard settled.rotateFirst else { return }
         guard me.history == .all else {
             throw CommandFailure(
                 .noAccess, "the key of \(title) has to be changed first, by somebody who reads all of it",

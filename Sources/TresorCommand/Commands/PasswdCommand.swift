@@ -41,6 +41,7 @@ struct PasswdCommand: SurfaceCommand {
             try Interrupts.atomically { try session.changePassword(to: password, cost: cost) }
         }
         workplace.output.say("the password of \(Shown.name(handle.bytes)) is changed")
+        if revokeDevices { workplace.output.say("remembered devices open nothing any more") }
         workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
         guard options.json else { return }
         try workplace.output.object([

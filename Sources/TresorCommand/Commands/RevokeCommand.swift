@@ -39,8 +39,7 @@ struct RevokeCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign a change to \(Shown.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         let title = workplace.title(of: summary)
-        let state =
-            dryRun || me ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
+        let state = try await workplace.settled(summary, session, dryRun: dryRun || me)
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
         if me, state.departure(of: session.identity.user) != nil {
             workplace.output.say("you are out of \(title) already")
@@ -73,10 +72,12 @@ struct RevokeCommand: SurfaceCommand {
             switch error {
             case .noAccess: throw CommandFailure(error, "only an owner puts people out of \(title)")
             case .usage where me: throw CommandFailure(error, "the last owner cannot leave \(title)")
-            case .usage:
+            case .usage where act == .revoke([session.identity.user]):
                 throw CommandFailure(
-                    error, "neither the person who made \(title) nor you can be put out like this",
+                    error, "you leave \(title) by another option",
                     hints: ["tresor revoke -t \(Shell.word(tresor.tresor)) --me"])
+            case .usage:
+                throw CommandFailure(error, "the person who made \(title) is put out by nobody, and you by --me")
             default: throw CommandFailure(error)
             }
         }

@@ -57,7 +57,7 @@ struct RotateCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign a change to \(Shown.name(name))")
         let summary = try await workplace.tresor(name, for: session)
         let title = workplace.title(of: summary)
-        let state = dryRun ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
+        let state = try await workplace.settled(summary, session, dryRun: dryRun)
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {

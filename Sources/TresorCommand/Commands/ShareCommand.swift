@@ -59,11 +59,20 @@ struct ShareCommand: SurfaceCommand {
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         try await checkOwner(summary, session, workplace)
         let chains = try await chains(workplace)
-        let state = dryRun ? try await workplace.state(of: summary.tresor) : try await session.settle(summary.tresor)
-        let terms = try terms(for: chains, in: state)
-        let act = Act.share(with: chains, role: terms.role, fromNow: fromNow, notAfter: terms.notAfter)
-        let effect = try await effect(of: act, in: state, session)
-        let after = dryRun ? state : try await perform(act, effect, on: summary.tresor, session)
+        let state = try await workplace.settled(summary, session, dryRun: dryRun)
+        try checkHistory(of: chains, in: state)
+        let affected = chains.filter { chain in
+            state.members[chain.user].map { Terms($0) != wanted(for: chain, in: state) } ?? true
+        }
+        let terms = wanted(for: affected.first ?? chains[0], in: state)
+        var effect = Effect()
+        var after = state
+        if !affected.isEmpty {
+            let act = Act.share(with: affected, role: terms.role, fromNow: fromNow, notAfter: terms.notAfter)
+            effect = try await self.effect(of: act, in: state, session)
+            if !dryRun { after = try await perform(act, effect, on: summary.tresor, session) }
+        }
+        effect.already = chains.map(\.user).filter { user in !affected.contains { $0.user == user } }.sorted()
         try report(effect, terms, workplace.title(of: summary), after, chains, workplace)
     }
 
@@ -103,6 +112,7 @@ struct ShareCommand: SurfaceCommand {
             let refusal = CommandFailure(
                 .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
                 hints: people.count == 1 ? ["tresor … --number \"DIGITS\"", verify] : [verify])
+            if acceptUnverified, case .renewed = person.trust { throw workplace.renewed(person.chain) }
             let proof = Workplace.Proof(
                 number: number, card: card, accept: acceptUnverified || dryRun, refusal: refusal)
             if try workplace.proves(person, by: proof), !dryRun { compared.append(person.chain) }
@@ -111,25 +121,35 @@ struct ShareCommand: SurfaceCommand {
         return found.map(\.chain)
     }
 
-    /// What people get. Whoever is in keeps the role and the date that the command line does not name.
-    private func terms(for chains: [CardChain], in state: State) throws -> Terms {
-        let members = chains.compactMap { state.members[$0.user] }
+    /// Whoever is in cannot be given another reach into the past.
+    private func checkHistory(of chains: [CardChain], in state: State) throws {
         for (name, chain) in zip(people, chains) {
             guard let member = state.members[chain.user], (member.history != .all) != fromNow else { continue }
             let reach = fromNow ? "reads the whole history already" : "is in from a later key on, without the history"
             let person = Shell.word(name)
             throw CommandFailure(
                 .usage, "\(Shown.name(name)) \(reach)",
-                hints: ["tresor revoke -t \(Shell.word(tresor.tresor)) \(person)", "tresor …"])
+                hints: ["tresor revoke -t \(Shell.word(tresor.tresor)) \(person)", "tresor … "])
         }
-        let kept = Set(members.map { Terms(role: role?.role ?? $0.role, notAfter: until?.end.seconds ?? $0.notAfter) })
-        if members.count == chains.count, kept.count == 1, let terms = kept.first { return terms }
-        return Terms(role: role?.role ?? .reader, notAfter: until?.end.seconds)
+    }
+
+    /// What a person gets. Whoever is in keeps the role and the date that the command line does not name.
+    private func wanted(for chain: CardChain, in state: State) -> Terms {
+        let member = state.members[chain.user]
+        return Terms(
+            role: role?.role ?? member?.role ?? .reader, notAfter: until?.end.seconds ?? member?.notAfter)
     }
 
     private struct Terms: Hashable {
         let role: Role
         let notAfter: UInt64?
+
+        init(role: Role, notAfter: UInt64?) {
+            self.role = role
+            self.notAfter = notAfter
+        }
+
+        init(_ member: Member) { self.init(role: member.role, notAfter: member.notAfter) }
     }
 
     private func effect(of act: Act, in state: State, _ session: Session) async throws -> Effect {

@@ -53,13 +53,19 @@ struct VerifyCommand: SurfaceCommand {
         if number == nil, card == nil, person.trust == .verified, !replace {
             workplace.output.say("\(Shown.name(chain.handle.bytes)) is verified")
         }
-        if case .changed(let pinned) = person.trust { try await listOldTresors(of: pinned.user, workplace) }
-        if options.json {
-            try workplace.output.object([
-                "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
-                "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
-            ])
+        var object: JSONObject = [
+            "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
+        ]
+        if case .changed(let pinned) = person.trust {
+            let old = try await tresorsNaming(pinned.user, workplace)
+            for tresor in old {
+                workplace.output.say("tresor \(tresor.description.prefix(10)) still names the person from before")
+            }
+            object["replaced_number"] = .string(try pinned.number().grouped)
+            object["tresors_naming_replaced"] = .array(old.map { .string($0.description) })
         }
+        if options.json { try workplace.output.object(object) }
     }
 
     private func found(_ workplace: Workplace) async throws -> Candidate {
@@ -79,10 +85,12 @@ struct VerifyCommand: SurfaceCommand {
     }
 
     /// Tresors go on naming the old id; whoever replaced a person must know which.
-    private func listOldTresors(of old: UserID, _ workplace: Workplace) async throws {
+    private func tresorsNaming(_ old: UserID, _ workplace: Workplace) async throws -> [TresorID] {
+        var naming: [TresorID] = []
         for tresor in try workplace.client.knownTresors() {
-            guard let state = try? await workplace.client.state(of: tresor), state.members[old] != nil else { continue }
-            workplace.output.say("tresor \(tresor.description.prefix(10)) still names the person from before")
+            let state = try? await workplace.client.state(of: tresor)
+            if state?.members[old] != nil { naming.append(tresor) }
         }
+        return naming
     }
 }

@@ -37,7 +37,7 @@ struct OutputPlan: Sendable, Equatable {
         guard inputs.filter({ $0 == nil }).count <= 1 else { throw .usage("standard input can be named only once") }
         if let output {
             guard inputs.count == 1 else {
-                throw .usage("-o takes one INPUT", hints: ["tresor … -C DIR"])
+                throw .usage("-o takes one INPUT", hints: ["tresor … {-o} -C DIR"])
             }
             steps = [Step(input: inputs[0], target: output == "-" ? .standardOutput(isForced: true) : .file(output))]
         } else if inputs.count == 1, directory == nil {

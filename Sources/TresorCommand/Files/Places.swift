@@ -82,6 +82,19 @@ struct Places: Sendable, Equatable {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
 
+    /// What a home and a store are made of, whatever it is called.
+    func isOwn(_ path: String) -> Bool {
+        guard let file = FileIdentity(path: path) else { return false }
+        if let directory = FileIdentity(path: Draft.split(path).directory) {
+            let kept = [state, Self.join(data, "logs"), Self.join(data, "evidence")]
+            if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
+        }
+        let store = (try? store()) ?? defaultStore
+        let names = ["identity", "pins", "heads", "names", "wraps", "leftovers", "store", "lock"]
+        return (names.map { Self.join(data, $0) } + ["", "-wal", "-shm"].map { store + $0 })
+            .contains { FileIdentity(path: $0) == file }
+    }
+
     /// The path from the root, without asking the file system what is a link.
     static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/") else { return path }

@@ -43,6 +43,18 @@ final class SecretFile {
         return bytes.publicBytes
     }
 
+    /// Whether a file holds the words of a recovery kit.
+    static func isKit(_ path: String) -> Bool {
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.isKind(S_IFREG),
+            let content = try? SecretInput.readAll(descriptor, limit: RecoveryKit.maximumByteCount, what: "")
+        else { return false }
+        return (try? RecoveryKit(typed: content)) != nil
+    }
+
     private static func check(_ descriptor: Int32, _ path: String) throws(CommandFailure) {
         let name = Shown.quoted(path)
         var status = stat()

@@ -33,9 +33,7 @@ struct Environment: Sendable {
         guard getenv("TRESOR_PASSWORD") == nil else {
             throw .usage(
                 "TRESOR_PASSWORD is set, and an environment does not keep a secret",
-                hints: [
-                    "unset TRESOR_PASSWORD", "TRESOR_PASSWORD_FILE=FILE tresor …", "tresor … --password-fd 3 3< FILE",
-                ])
+                hints: ["unset TRESOR_PASSWORD", "tresor help environment"])
         }
     }
 

@@ -12,14 +12,19 @@ enum Again {
         self.words.withLock { $0 = words }
     }
 
-    /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given.
+    /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given. `tresor … {-o} OPTION` leaves
+    /// out an option that the new one excludes, with its value.
     static func complete(_ hint: String) -> String {
         let words = words.withLock { $0 }
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty else { return hint }
-        let options = words.prefix { $0 != "--" }
-        guard let added = rest.removingPrefix("… ") else {
+        var options = words.prefix { $0 != "--" }
+        guard var added = rest.removingPrefix("… ") else {
             let places = places(in: Array(options))
             return places.isEmpty ? hint : "tresor \(text(places)) \(rest)"
+        }
+        if added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
+            options = without(String(added[added.index(after: added.startIndex)..<end]), in: options)
+            added = String(added[added.index(after: end)...].drop { $0 == " " })
         }
         let again = ["tresor", text(options), added, text(words[options.endIndex...])]
             .filter { !$0.isEmpty }.joined(separator: " ")
@@ -34,6 +39,14 @@ enum Again {
         corrected[index] = other
         let again = "tresor \(text(corrected))"
         return again.utf8.count <= limit ? again : other
+    }
+
+    private static func without(_ option: String, in words: ArraySlice<String>) -> ArraySlice<String> {
+        var rest = words
+        while let index = rest.firstIndex(of: option) {
+            rest.removeSubrange(index..<min(index + 2, rest.endIndex))
+        }
+        return rest
     }
 
     private static func places(in words: [String]) -> [String] {

@@ -54,10 +54,10 @@ struct ArgumentList: Equatable, Sendable {
 struct KitGuard: Sendable {
     static let wordCount = 12
 
-    /// Whether a word could be one of the kit's list.
+    /// Whether a word could be one of the kit's list, in whichever case it was typed.
     var isKitWord: @Sendable (Substring) -> Bool = { word in
         (3...8).contains(word.utf8.count)
-            && word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+            && word.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }
     }
 
     func check(_ words: [String]) throws(CommandFailure) {

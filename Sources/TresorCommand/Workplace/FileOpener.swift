@@ -57,6 +57,14 @@ struct FileOpener {
         _ error: TresorError, _ file: SealedFile, _ input: InputFile, _ session: Session
     ) async -> CommandFailure {
         guard error == .noAccess else {
+            if error == .unverified,
+                let state = try? await workplace.client.state(of: file.header.tresor, remembering: .no)
+            {
+                let people = workplace.peopleToCompare(in: state)
+                return CommandFailure(
+                    error, "\(input.shownName) is from somebody whose number has to be compared again",
+                    hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle.text))" }, file: input.path)
+            }
             if error == .forked {
                 return CommandFailure(
                     error, "\(input.shownName) or the store belongs to another history than this home has verified",

@@ -83,7 +83,7 @@ struct FindingReport {
         case .ownerNotVerified: "its owner is not verified"
         case .renewed: "has new keys; compare numbers again"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
-        case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back puts it back"
+        case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back -t T puts it back"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
         case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"
         }

@@ -59,6 +59,23 @@ extension Workplace {
             hints: ["tresor verify \(Self.short(offered.user)) --replace"])
     }
 
+    /// What is said of somebody whose newest keys nobody has compared yet.
+    func renewed(_ chain: CardChain) -> CommandFailure {
+        CommandFailure(
+            .unverified, "\(Shown.name(chain.handle.bytes)) has new keys: compare numbers again",
+            hints: ["tresor verify \(Shell.word(chain.handle.text))"])
+    }
+
+    /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
+    func peopleToCompare(in state: State) -> [CardChain] {
+        state.everybody.compactMap { state.chain(of: $0) }.filter { chain in
+            switch try? client.trust(in: chain) {
+            case .renewed, .changed: true
+            case .me, .verified, .unverified, nil: false
+            }
+        }
+    }
+
     /// A user id as a person can type it.
     static func short(_ user: UserID) -> String { String(user.description.prefix(10)) }
 

@@ -61,6 +61,21 @@ extension Workplace {
         }
     }
 
+    /// The verified state in which an act begins: dates that have passed are removals by then, and each is told.
+    func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> State {
+        let before: State
+        if let known = summary.state { before = known } else { before = try await state(of: summary.tresor) }
+        guard !dryRun else { return before }
+        let after = try await Interrupts.atomically { try await session.settle(summary.tresor) }
+        let ended = before.members.keys.filter { after.members[$0] == nil }.sorted()
+        for user in ended {
+            let date = before.members[user]?.notAfter.map { Timestamp(seconds: $0).date } ?? "-"
+            output.say("\(handle(of: user, in: before)) is out: their last day was \(date)")
+        }
+        if !ended.isEmpty { output.say("\(title(of: summary)) now uses key \(after.epoch)") }
+        return after
+    }
+
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
         let id = tresor.description.prefix(10)
         switch error {

@@ -31,8 +31,13 @@ struct Workplace: Sendable {
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(Shown.quoted(path))",
-                hints: ["tresor … --store FILE", "tresor keygen NAME"], file: path)
+                hints: ["tresor … --store FILE"] + (hasIdentity(invocation.places) ? [] : ["tresor keygen NAME"]),
+                file: path)
         }
+    }
+
+    private static func hasIdentity(_ places: Places) -> Bool {
+        FileIdentity(path: Places.join(places.data, "identity")) != nil
     }
 
     /// A workplace without a store: for what needs the home alone.
@@ -53,6 +58,22 @@ struct Workplace: Sendable {
     }
 
     var now: UInt64 { client.clock() }
+
+    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
+    func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
+        for step in plan.steps {
+            guard case .file(let path) = step.target else { continue }
+            guard !invocation.places.isOwn(path) else {
+                throw CommandFailure(
+                    .usage, "\(Shown.quoted(path)) belongs to the home or is the store, and is not replaced",
+                    file: path)
+            }
+            guard !SecretFile.isKit(path) else {
+                throw CommandFailure(
+                    .usage, "\(Shown.quoted(path)) is a recovery kit, and is not replaced", file: path)
+            }
+        }
+    }
 
     /// This home's identity file.
     ///

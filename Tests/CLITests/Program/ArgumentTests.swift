@@ -37,6 +37,8 @@ struct ArgumentTests {
         let words = Array(repeating: "abandon", count: 12)
         let guardian = KitGuard()
         #expect(guardian.looksLikeKit(["recover"] + words))
+        #expect(guardian.looksLikeKit(["recover"] + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }))
+        #expect(guardian.looksLikeKit([words.joined(separator: " ").uppercased()]))
         #expect(guardian.looksLikeKit(["--words", words.joined(separator: " ")]))
         #expect(guardian.looksLikeKit([words.joined(separator: "\n")]))
         #expect(guardian.looksLikeKit([words.joined(separator: ",")]))

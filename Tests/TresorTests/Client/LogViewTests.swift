@@ -196,7 +196,7 @@ import TresorStore
             CachedLog(entries: Array(entries.prefix(2)) + (try await branch(from: 2, entries: 1))).bytes,
         ]
         for poison in poisons {
-            home.replace(.log(tresor), with: poison)
+            try home.replace(.log(tresor), with: poison)
             #expect(try await house.client.state(of: tresor).head == state.head)
         }
         home.delete(.log(tresor))

@@ -47,6 +47,37 @@ import TresorStore
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
+    @Test(arguments: Deed.allCases) func A106_whatTheHomeCannotRememberIsNotBegun(deed: Deed) async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let before = anna.home
+        let act = try act(deed)
+        home.fill(after: 0)
+        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.full))
+        #expect(try await log(tresor, in: evil.truth).count == 2)
+        home.fill(after: nil)
+        #expect(anna.home == before)
+        try await anna.perform(act, on: tresor)
+        #expect(try await log(tresor, in: evil.truth).count == 3)
+    }
+
+    @Test(arguments: Deed.allCases) func A106_aHomeThatFailsAfterTheStoreSaysThatItIsDone(deed: Deed) async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let act = try act(deed)
+        home.fill(after: 1)
+        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.notNoted))
+        home.fill(after: nil)
+        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+    }
+
+    @Test func A106_creatingBeginsOnlyWithAHomeThatCanBeWritten() async throws {
+        let home = try #require(house.client.home as? MemoryHome)
+        home.fill(after: 0)
+        #expect(await failure { _ = try await house.create(Name(typed: "mine")) } == .failed(.full))
+        home.fill(after: nil)
+        #expect(try await evil.truth.tresors(of: house.identity.user) == [tresor])
+        #expect(try await house.create(Name(typed: "mine")).head.sequence == 0)
+    }
+
     @Test(arguments: Deed.allCases) func A66_aConflictThatIsNoneIsRecognised(deed: Deed) async throws {
         evil.lie(.saysConflict)
         try await anna.perform(act(deed), on: tresor)

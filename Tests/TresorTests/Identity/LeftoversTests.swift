@@ -97,7 +97,7 @@ import TresorStore
         var bytes = try #require(home.read(.identity))
         let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
         bytes[name] = 0x78
-        home.replace(.identity, with: bytes)
+        try home.replace(.identity, with: bytes)
         #expect(error { try anna.changePassword(to: password("new"), cost: .floor) } == .altered)
         #expect(await failure { try await anna.setKit(try RecoveryKit()) } == .altered)
         #expect(home.read(.identity) == bytes)

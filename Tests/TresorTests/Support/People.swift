@@ -30,7 +30,7 @@ extension World {
         let slot = try identity.seal(
             under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()),
             since: clock.now)
-        home.replace(.identity, with: try IdentityFile(of: identity, previous: previous, slots: [slot]).bytes)
+        try home.replace(.identity, with: try IdentityFile(of: identity, previous: previous, slots: [slot]).bytes)
         let session = Session(client: client(home, seeing: view), identity: identity)
         try await session.client.publishCard()
         return session

@@ -7,11 +7,23 @@ import TresorStore
 /// A home that lives as long as the test.
 final class MemoryHome: Home {
     private let objects = Mutex<[HomeObject: [UInt8]]>([:])
-    private let lock = Mutex(())
+    /// How many more writes succeed; `nil` for all.
+    private let room = Mutex<Int?>(nil)
 
     func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
 
-    func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
+    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        let isFull = room.withLock { room in
+            guard let left = room else { return false }
+            room = max(0, left - 1)
+            return left == 0
+        }
+        guard !isFull else { throw .failed(.full) }
+        objects.withLock { $0[object] = bytes }
+    }
+
+    /// From now on so many writes succeed and the next ones find no space; `nil` makes room again.
+    func fill(after writes: Int?) { room.withLock { $0 = writes } }
 
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
 
