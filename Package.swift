@@ -82,7 +82,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "VectorTests", dependencies: ["TresorCommand", "Tresor", "tresor-vectors"], swiftSettings: settings),
+            name: "VectorTests", dependencies: ["TresorCommand", "Tresor", "TresorStore", "tresor-vectors"],
+            swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
         .executableTarget(
             name: "ConstantTimeProbe", dependencies: ["CProbe", "TresorCrypto"], path: "Tests/ConstantTimeProbe",

@@ -1002,8 +1002,9 @@ class Identity:
 
 
 def open_previous(chain, seed, previous):
-    """The keys of all generations. `previous` is the list of sealed seeds, the newest first."""
+    """openSlot steps 2 and 3: the keys of all generations. `previous` is the list of sealed seeds, the newest first."""
     keys = [Keys(seed)]
+    require(keys[0].signing_key == chain.newest.signing_key and keys[0].kem_key == chain.newest.kem_key)
     for j in range(chain.newest.generation, 0, -1):
         sealed = previous[chain.newest.generation - j]
         earlier = Keys(tc1_open(keys[0].previous_key, "tresor/v1/previous-seal", previous_context(chain.user, j), sealed))
@@ -1029,7 +1030,6 @@ def open_slot(file, slot, slot_key, trace=None):
         raise Refused("altered" if slot.kind == DEVICE else "wrong_password") from None
     keys = Keys(seed)
     note(trace, S=seed, tag_key=keys.tag_key)
-    require(keys.signing_key == file.chain.newest.signing_key and keys.kem_key == file.chain.newest.kem_key)
     all_keys = open_previous(file.chain, seed, file.previous)
     tag = identity_tag(keys, file.before_tag)
     note(trace, tag=tag)
@@ -2497,6 +2497,7 @@ def test_open_back_link(i, trace):
     assert sorted(epochs) == list(range(1, len(i["epochs"]) + 1))
     own = len(epochs)
     TK, HK = i["keys"][:32], i["keys"][32:]
+    check_keys(i["tresor"], epochs[own], TK, HK)
     links = open_back_link(i["tresor"], epochs, own, HK, [(own, TK, HK)], trace)
     return {"links": [u64(e) + tk + hk for e, tk, hk in links]}
 
@@ -2696,7 +2697,7 @@ SLOW = {"accumulate", "foldCrowd"}
 class Mutation(Run):
     """Of every object in every valid test: the first byte, the last, and some between, so that the whole ends within a minute."""
 
-    places = 2
+    places = 40
 
     def run(self, document):
         ins = {}
@@ -2736,6 +2737,16 @@ class Mutation(Run):
             self.passed += 1
         else:
             self.fail(test["id"], "byte %d of %s was changed and nobody noticed" % (place, name))
+
+
+def run_nightly(directory, verbose):
+    """A million cases of each construction, which takes some minutes."""
+    totals, document = Totals(), load(directory / "nightly.json")
+    run = Run("nightly", verbose)
+    run.run(document)
+    section_line("6", "nightly", run.passed, run.failed)
+    totals.passed, totals.failed = run.passed, run.failed
+    return totals
 
 
 def run_mutations(directory):
@@ -2966,7 +2977,8 @@ def run_vectors(directory, ignore_sums, verbose, only):
     if not only:
         for path in sorted(directory.rglob("*")):
             name = path.relative_to(directory).as_posix()
-            counted = path.is_file() and (name.startswith("testkit/") or name.endswith(".json") and not name.startswith("schema/"))
+            counted = path.is_file() and (name.startswith("testkit/") or name.endswith(".json") and name != "nightly.json"
+                                          and not name.startswith(("schema/", "archive/")))
             if counted and name not in index["files"] and name != "index.json":
                 totals.problem("%s: not in index.json" % name)
         if totals.failed == 0 and totals.passed != index["numberOfTests"]:
@@ -3453,6 +3465,7 @@ def main():
     parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
     parser.add_argument("--ignore-sums", action="store_true", help="do not compare the files with the SHA-256 in index.json")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this file of vectors alone; may be repeated")
+    parser.add_argument("--nightly", action="store_true", help="run a million random cases of each construction instead")
     parser.add_argument("--mutate", action="store_true", help="change bytes of every object, and count what is noticed")
     parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
     parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
@@ -3461,7 +3474,9 @@ def main():
         print("this needs cryptography 50 or later, with HPKE and X-Wing, and PyNaCl: %s" % MISSING, file=sys.stderr)
         print("0 passed, 1 failed")
         return 1
-    if options.mutate:
+    if options.nightly:
+        totals = run_nightly(options.vectors, options.verbose)
+    elif options.mutate:
         totals = run_mutations(options.vectors)
     else:
         totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)

@@ -5,10 +5,12 @@ import Foundation
 @main struct Generator {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        guard arguments.count == 2, ["--write", "--check"].contains(arguments[0]) else {
-            FileHandle.standardError.write(Data("usage: tresor-vectors --write DIR | --check DIR\n".utf8))
+        guard arguments.count == 2, ["--write", "--check", "--write-nightly"].contains(arguments[0]) else {
+            FileHandle.standardError.write(
+                Data("usage: tresor-vectors --write DIR | --check DIR | --write-nightly DIR\n".utf8))
             exit(64)
         }
+        guard arguments[0] != "--write-nightly" else { return try Library.nightly().write(to: arguments[1]) }
         let library = Library.make()
         if arguments[0] == "--write" {
             try library.write(to: arguments[1])

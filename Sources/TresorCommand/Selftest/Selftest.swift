@@ -35,10 +35,16 @@ struct Selftest {
 
     private let directory: String?
     private let external: String?
+    private let isNightly: Bool
 
-    init(vectors: String?, external: String?) {
+    /// - Parameters:
+    ///   - vectors: where the vectors lie; `nil` to look for them.
+    ///   - external: where vectors of others lie; `nil` to leave them out.
+    ///   - isNightly: whether to run the millions of cases too.
+    init(vectors: String?, external: String?, isNightly: Bool = false) {
         directory = vectors ?? Self.found()
         self.external = external
+        self.isNightly = isNightly
     }
 
     /// `vectors/` beside the program, or in the current directory.
@@ -65,6 +71,10 @@ struct Selftest {
         for suite in try Self.suites(try read(directory + "/index.json")) {
             let report = try await run(suite, in: directory, line)
             total.add(report)
+        }
+        if isNightly {
+            let millions = Suite(name: "nightly", section: "6", files: [.nightly])
+            total.add(try await run(millions, in: directory, line))
         }
         if let external { total.add(try PublishedVectors(directory: external).run(line)) }
         return try finish(total, line)
@@ -111,6 +121,9 @@ struct Selftest {
         let name: String
         let section: String
         let count: Int
+
+        /// Every construction, a million times each; not part of the index.
+        static let nightly = IndexedFile(name: "nightly.json", section: "6", count: 9)
 
         /// The file's name without its ending, or that of its directory.
         var suite: String {

@@ -7,7 +7,7 @@ struct SelftestCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "selftest", group: .proof, abstract: "Run the test vectors of the specification.",
-            usage: "tresor selftest [--vectors DIR] [--external DIR]",
+            usage: "tresor selftest [--vectors DIR] [--external DIR] [--nightly]",
             discussion: """
                 Looks for vectors/ beside the program, then in the current directory. Without any, runs the published answers that \
                 are compiled in, and says so.
@@ -20,10 +20,13 @@ struct SelftestCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("Where published vectors of others lie.", valueName: "DIR"))
     var external: String?
 
+    @Flag(help: "Run a million random cases of each construction too, which takes some minutes.")
+    var nightly = false
+
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let runner = Selftest(vectors: vectors, external: external)
+        let runner = Selftest(vectors: vectors, external: external, isNightly: nightly)
         let isJSON = options.json
         let report = try await runner.run { line in
             if !isJSON { try Channel.output.write(line + "\n") }

@@ -3,12 +3,15 @@
 import TresorCrypto
 
 extension VectorFile {
-    static func accumulated() -> VectorFile {
-        let file = VectorFile(
-            "accumulated", section: "6", purpose: "random cases of each construction, reduced to one hash")
+    static func accumulated() -> VectorFile { accumulated("accumulated", count: 10_000) }
+
+    /// The same with a million cases, for a night.
+    static func nightly(count: Int = 1_000_000) -> VectorFile { accumulated("nightly", count: count) }
+
+    private static func accumulated(_ name: String, count: Int) -> VectorFile {
+        let file = VectorFile(name, section: "6", purpose: "random cases of each construction, reduced to one hash")
         file.group("accumulate")
         for construction in ["seal", "derive", "hash", "padding", "armour", "id", "number", "words", "sign"] {
-            let count = 10_000
             var sum = zeros(32)
             for number in 0..<count { sum = blake2b(32, sum + result(construction, number)) }
             file.valid(

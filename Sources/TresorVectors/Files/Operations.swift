@@ -121,7 +121,7 @@ enum Operations {
             "openWrap", "wrap",
             """
             `wrap`; of the state: `tresor`, `epoch` (the Epoch of that number, as the log states it), `chain` (the log's chain of me), `history` (u64, 0: all, else \
-            from); of my identity: `own chain`, `S` (newest seed), `previous` (sealed earlier seeds, newest first)
+            from); of my identity: `own chain`, `S` (newest seed), `previous` (sealed earlier seeds, newest first), which openSlot steps 2 and 3 (SPEC §8) have to accept
             """, "`keys` = TK or TK ‖ HK, SPEC §9.6"
         ),
         (

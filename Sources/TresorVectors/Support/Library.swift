@@ -17,6 +17,8 @@ struct Library {
         for file in files {
             library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n")
         }
+        library.contents["schema/nightly.schema.json"] = ascii(
+            Schemas.schema(of: .nightly(count: 0)).text() + "\n")
         library.contents["schema/scenario.schema.json"] = ascii(Schemas.scenario.text() + "\n")
         let scenarios = Scenarios.all()
         for scenario in scenarios {
@@ -27,6 +29,13 @@ struct Library {
         library.contents["index.json"] = ascii(
             library.index(files, scenarios, kits.map { ($0.name, $0.isNegative) }).text() + "\n")
         library.contents["README.md"] = ascii(Readme.text(files, scenarios, kits.count))
+        return library
+    }
+
+    /// A million cases of each construction, which takes some minutes.
+    static func nightly() -> Library {
+        var library = Library()
+        library.contents["nightly.json"] = ascii(VectorFile.nightly().json.text() + "\n")
         return library
     }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tresor
+import TresorStore
+
+@testable import tresor_vectors
+
+/// What each release left behind opens for ever.
+@Suite struct ArchiveTests {
+    private static let archive = Repository.root.appendingPathComponent("vectors/archive")
+
+    static let releases =
+        (try? FileManager.default.contentsOfDirectory(atPath: archive.path).filter { $0.hasPrefix("v") }.sorted()) ?? []
+
+    @Test func thereIsOne() { #expect(!Self.releases.isEmpty) }
+
+    @Test(arguments: releases) func nothingWasEdited(_ release: String) throws {
+        let folder = Self.archive.appendingPathComponent(release)
+        let rows = try String(contentsOf: folder.appendingPathComponent("SHA256SUMS"), encoding: .utf8)
+            .split(separator: "\n")
+        var listed: Set = ["SHA256SUMS"]
+        for row in rows {
+            let path = String(row.split(separator: " ")[1].dropFirst(2))
+            listed.insert(path)
+            let bytes = Array(try Data(contentsOf: folder.appendingPathComponent(path)))
+            #expect(row.hasPrefix(hexText(sha256(bytes))), "\(path)")
+        }
+        let present = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter {
+            !isDirectory(folder.path + "/" + $0)
+        }
+        #expect(Set(present) == listed)
+    }
+
+    @Test(arguments: releases) func everybodyOpensWhatWasTheirs(_ release: String) async throws {
+        let stage = try Stage(Self.archive.appendingPathComponent(release))
+        defer { stage.remove() }
+        for person in ["anna", "dr-house"] {
+            let session = try await stage.client(person).unlock(password: Password(typed: stage.password()))
+            for name in ["plan.json", "long.txt", "empty", "note.txt", "renewed"] {
+                let opened = try await session.open(SealedFile(stage.bytes("files/\(name).tresor")))
+                #expect(opened.content == (try stage.bytes("files/\(name)")), "\(person) \(name)")
+            }
+            let findings = try await session.checkDeep()
+            #expect(!findings.isEmpty && findings.allSatisfy { $0.level == .ok }, "\(findings)")
+        }
+    }
+
+    @Test(arguments: releases) func fromNowOpensNothingFromBefore(_ release: String) async throws {
+        let stage = try Stage(Self.archive.appendingPathComponent(release))
+        defer { stage.remove() }
+        let session = try await stage.client("eve").unlock(password: Password(typed: stage.password()))
+        let early = try SealedFile(stage.bytes("files/long.txt.tresor"))
+        let accepting = Expectations(acceptingUnverified: true)
+        await #expect(throws: TresorError.noAccess) { try await session.open(early, expecting: accepting) }
+        let late = try SealedFile(stage.bytes("files/note.txt.tresor"))
+        #expect(try await session.open(late, expecting: accepting).content == stage.bytes("files/note.txt"))
+    }
+
+    @Test(arguments: releases) func kitsOpen(_ release: String) async throws {
+        let stage = try Stage(Self.archive.appendingPathComponent(release))
+        defer { stage.remove() }
+        for (person, kit) in [("anna", "kit-anna-renewed"), ("dr-house", "kit-dr-house"), ("eve", "kit-eve")] {
+            let words = try stage.bytes(kit)
+            let recovery = try RecoveryKit(typed: SecretBytes(copying: words.span))
+            let client = try await stage.client(person)
+            #expect(try client.identityFile().open(kit: recovery).user == client.identityFile().chain.user)
+            let copy = try await client.store.kitCopy(locator: recovery.locator())
+            #expect(try IdentityFile(try #require(copy)).open(kit: recovery).user == client.identityFile().chain.user)
+        }
+    }
+
+    @Test(arguments: releases) func cardsRead(_ release: String) async throws {
+        let stage = try Stage(Self.archive.appendingPathComponent(release))
+        defer { stage.remove() }
+        for person in ["anna", "dr-house", "eve"] {
+            let chain = try CardChain(Armour.card.dearmour(stage.bytes("card-\(person)")))
+            let file = try await stage.client(person).identityFile()
+            #expect(chain == file.chain)
+        }
+    }
+}
+
+private func isDirectory(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+}
+
+extension Expectations {
+    fileprivate init(acceptingUnverified: Bool) {
+        self.init()
+        self.acceptingUnverified = acceptingUnverified
+    }
+}
+
+/// A copy of an archive that may be written to, with the modes that a home has.
+private struct Stage {
+    let folder: URL
+
+    init(_ archive: URL) throws {
+        let base = FileManager.default.temporaryDirectory.appendingPathComponent("archive-\(UUID().uuidString)")
+        folder = base
+        try FileManager.default.copyItem(at: archive, to: base)
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: base.path).map { base.path + "/" + $0 }
+        for path in [base.path] + paths {
+            try FileManager.default.setAttributes(
+                [.posixPermissions: isDirectory(path) ? 0o700 : 0o600], ofItemAtPath: path)
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    func bytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: folder.appendingPathComponent(path)))
+    }
+
+    func password() throws -> SecretBytes {
+        let line = try bytes("password").dropLast()
+        return try SecretBytes(copying: Array(line).span)
+    }
+
+    func client(_ person: String) async throws -> Client {
+        let home = folder.appendingPathComponent(person).path
+        return Client(
+            home: DirectoryHome(data: home, state: home + "/state"),
+            store: try await SQLiteStore.open(at: folder.appendingPathComponent("store.db").path, creating: false),
+            clock: { 4_000_000_000 })
+    }
+}
