@@ -17,7 +17,7 @@ public enum XWing {
 
     private static let mlkemKeyByteCount = 1184
     private static let mlkemCiphertextByteCount = 1088
-    private static let ciphersuite = HPKE.Ciphersuite(
+    static let ciphersuite = HPKE.Ciphersuite(
         kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
 
     /// A public key whose both halves have been checked: the ML-KEM modulus check of FIPS 203, and an X25519 half that is not of
@@ -137,7 +137,7 @@ public enum XWing {
     }
 
     /// Whether every X25519 result with this key is zero.
-    private static func isLowOrder(_ key: some Collection<UInt8>) throws(TresorError) -> Bool {
+    static func isLowOrder(_ key: some Collection<UInt8>) throws(TresorError) -> Bool {
         try Sodium.start()
         let scalar = [UInt8](repeating: 0x40, count: 32)
         var result = [UInt8](repeating: 0, count: 32)

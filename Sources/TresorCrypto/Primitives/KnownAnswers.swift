@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Clibsodium
+internal import Crypto
+internal import Foundation
+
+/// The primitives below TC1 and X-Wing, one by one, for vectors that others have published (SPEC §5). Nothing here seals, signs or draws; what the
+/// rest of the program offers never takes a nonce or associated data.
+package enum KnownAnswers {
+    /// Opens ChaCha20-Poly1305 of RFC 8439.
+    ///
+    /// - Throws: ``TresorError/altered`` for other sizes or a tag that does not hold.
+    package static func openChaChaPoly(
+        _ ciphertext: [UInt8], tag: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]
+    ) throws(TresorError) -> [UInt8] {
+        try Sodium.start()
+        guard key.count == 32, nonce.count == 12, tag.count == 16 else { throw .altered }
+        // One byte more, so that an empty message has an address.
+        var plaintext = [UInt8](repeating: 0, count: ciphertext.count + 1)
+        let status = unsafe crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+            &plaintext, nil, ciphertext, UInt64(ciphertext.count), tag, associated, UInt64(associated.count), nonce,
+            key)
+        guard status == 0 else { throw .altered }
+        return Array(plaintext.dropLast())
+    }
+
+    /// X25519 of RFC 7748, by the library that X-Wing uses, behind the same refusal of points of low order.
+    ///
+    /// - Throws: ``TresorError/altered`` for a point of low order, or other sizes.
+    package static func x25519(scalar: [UInt8], point: [UInt8]) throws(TresorError) -> [UInt8] {
+        guard scalar.count == 32, point.count == 32, try !XWing.isLowOrder(point) else { throw .altered }
+        do {
+            let key = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: scalar)
+            let secret = try key.sharedSecretFromKeyAgreement(with: .init(rawRepresentation: point))
+            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
+        } catch {
+            throw .altered
+        }
+    }
+
+    /// The ML-KEM-768 public key of a 64-byte seed.
+    ///
+    /// - Throws: ``TresorError/altered`` for another size.
+    package static func mlkemPublicKey(seed: [UInt8]) throws(TresorError) -> [UInt8] {
+        do {
+            return Array(
+                try MLKEM768.PrivateKey(seedRepresentation: Data(seed), publicKey: nil).publicKey.rawRepresentation)
+        } catch {
+            throw .altered
+        }
+    }
+
+    /// Decapsulates with ML-KEM-768. A ciphertext of the right size always gives a key.
+    ///
+    /// - Throws: ``TresorError/altered`` for other sizes.
+    package static func mlkemDecapsulate(seed: [UInt8], ciphertext: [UInt8]) throws(TresorError) -> [UInt8] {
+        do {
+            let key = try MLKEM768.PrivateKey(seedRepresentation: Data(seed), publicKey: nil)
+            let secret = try key.decapsulate(Data(ciphertext))
+            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
+        } catch {
+            throw .altered
+        }
+    }
+
+    /// Decapsulates with X-Wing.
+    ///
+    /// - Throws: ``TresorError/altered`` for other sizes.
+    package static func xwingDecapsulate(seed: [UInt8], encapsulated: [UInt8]) throws(TresorError) -> [UInt8] {
+        do {
+            let key = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Data(seed), publicKey: nil)
+            let secret = try key.decapsulate(Data(encapsulated))
+            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
+        } catch {
+            throw .altered
+        }
+    }
+
+    /// Opens the messages of an HPKE context in the order in which they were sealed, each with its associated data.
+    ///
+    /// - Throws: ``TresorError/altered`` when one does not open.
+    package static func openHPKE(
+        seed: [UInt8], info: [UInt8], encapsulated: [UInt8], messages: [(associated: [UInt8], ciphertext: [UInt8])]
+    ) throws(TresorError) -> [[UInt8]] {
+        do {
+            let key = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Data(seed), publicKey: nil)
+            var recipient = try HPKE.Recipient(
+                privateKey: key, ciphersuite: XWing.ciphersuite, info: Data(info), encapsulatedKey: Data(encapsulated))
+            return try messages.map {
+                Array(try recipient.open(Data($0.ciphertext), authenticating: Data($0.associated)))
+            }
+        } catch {
+            throw .altered
+        }
+    }
+}
