@@ -105,7 +105,12 @@ import Tresor
         for test in try Repository.allTests() {
             for flag in test["flags"] as? [String] ?? [] { counts[flag, default: 0] += 1 }
         }
-        for flag in Flag.all.keys.sorted() where !["RolledBack", "Forked"].contains(flag) {
+        for scenario in Repository.scenarios {
+            for step in try Repository.json("scenario/\(scenario)")["steps"] as? [[String: Any]] ?? [] {
+                for flag in step["flags"] as? [String] ?? [] { counts[flag, default: 0] += 1 }
+            }
+        }
+        for flag in Flag.all.keys.sorted() {
             #expect(counts[flag, default: 0] >= 2, "\(flag)")
         }
         #expect(Set(counts.keys).isSubset(of: Flag.all.keys))

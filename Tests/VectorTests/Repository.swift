@@ -25,6 +25,10 @@ enum Repository {
         "labels",
     ]
 
+    /// The histories.
+    static let scenarios =
+        (try? FileManager.default.contentsOfDirectory(atPath: vectors + "/scenario").sorted()) ?? []
+
     static func tests(_ name: String) throws -> [[String: Any]] {
         let groups = try json("\(name).json")["groups"] as? [[String: Any]] ?? []
         return groups.flatMap { group in

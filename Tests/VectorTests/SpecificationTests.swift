@@ -35,6 +35,19 @@ import Tresor
         return (value as? [String])?.joined() ?? value as? String ?? ""
     }
 
+    /// Each attack of the list stands beside the goal it is against and what defeats it.
+    @Test func everyAttackHasAGoalAndAnAnswer() throws {
+        let rows = try Repository.text("SPEC.md").split(separator: "\n").filter {
+            $0.wholeMatch(of: /\| A[0-9]+ .*/) != nil
+        }
+        #expect(rows.count == 113)
+        for (index, row) in rows.enumerated() {
+            let match = row.wholeMatch(of: /\| A([0-9]+) [^|]+ \| G([0-9]+) \| [^|]+ \|/)
+            #expect(match.map { Int($0.1) } == index + 1, "\(row)")
+            #expect(match.flatMap { Int($0.2) }.map { (1...14).contains($0) } == true, "\(row)")
+        }
+    }
+
     @Test func sizesOfTheFrontAreTrue() throws {
         let file = try value("file.json", 1, "in.file")
         #expect(file.utf8.count / 2 == 674)
@@ -48,7 +61,35 @@ import Tresor
         try check(try Repository.json("\(name).json"), schema, name)
     }
 
+    @Test(arguments: Repository.scenarios) func scenarioSchemasHold(_ name: String) throws {
+        let schema = try Repository.json("schema/scenario.schema.json")
+        try check(try Repository.json("scenario/\(name)"), schema, name)
+    }
+
+    /// Every schema closes its objects, so that what it does not name is refused.
+    @Test func schemasAreClosed() throws {
+        for name in Repository.files + ["scenario", "nightly"] {
+            let text = try Repository.text("vectors/schema/\(name).schema.json")
+            let closed = text.ranges(of: "\"additionalProperties\": false").count
+            #expect(closed > 0 && closed == text.ranges(of: "\"properties\":").count, "\(name)")
+            #expect(text.contains("https://json-schema.org/draft/2020-12/schema"), "\(name)")
+        }
+    }
+
+    private static func has(_ value: Any, _ type: String) -> Bool {
+        switch type {
+        case "object": value is [String: Any]
+        case "array": value is [Any]
+        case "string": value is String
+        case "integer": value is Int
+        case "boolean": value is Bool
+        default: false
+        }
+    }
+
     private func check(_ value: Any, _ schema: [String: Any], _ place: String) throws {
+        if let type = schema["type"] as? String { #expect(Self.has(value, type), "\(place) is no \(type)") }
+        if let options = schema["enum"] as? [String] { #expect(options.contains(value as? String ?? ""), "\(place)") }
         if let constant = schema["const"] { #expect("\(constant)" == "\(value)", "\(place)") }
         if let options = schema["oneOf"] as? [[String: Any]] {
             let operation = (value as? [String: Any])?["operation"] as? String

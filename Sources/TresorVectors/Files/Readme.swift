@@ -14,11 +14,32 @@ enum Readme {
             * `in`, `mid` and `out` map names to lower-case hexadecimal, or to a list of it. Text is UTF-8, integers are big-endian with the width SPEC gives them (u64 where it gives none).
             * A group names an `operation` (below). A test has `result`: *valid* must give exactly `out`; *invalid* must be refused with `error`, and give nothing.
             * A test with a `base` has, besides what its own `in` gives, everything of the `in` of the test with that id (which may have a base itself). What differs is what is broken.
-            * `mid` has intermediates: nobody needs them, and they show which step went wrong.
+            * `mid` has intermediates, each under the name SPEC gives it: `okm`, `k` and `commitment` of §6.3, `S` and what is derived of it (§7), `body`, `card`, `number hash` (§7), `slot context`, `tag` (§8), `signed` and `signature input` (§9.1: \
+              LP(label) ‖ signed), `content_commitment` and `history_commitment` (§9.5), `info`, `eseed`, `shared secret`, `context`, `secret`, `key`, `nonce`, `enc`, `ct` (§5.4), `header`, `fields`, `d`, `D`, `M`, `padding size` (u64; §10). They \
+              belong to the test's own inputs, or to another way into the same object. Nobody needs them, and they show which step went wrong. `plaintext without the check` is what a program without that check would give.
             * `rule` names the one rule of SPEC §9.3 that the entry breaks.
             * `flags` say what is broken; `notes` say what a flag means and which goal of SPEC §3.2 it belongs to.
             * Random values are the first bytes of BLAKE2b-512(LP("tresor vectors v1") ‖ LP(file) ‖ u32(id) ‖ LP(name) ‖ u32(i)), i = 0, 1, …; nobody needs to know.
-            * `index.json` has the SHA-256 and the counts of every file. A program that runs them prints for each file `SPEC section name N passed, N failed`, and last the sums.
+            * `index.json` has the SHA-256 and the counts of every file. In a scenario a step counts as negative if something is refused in it: its `expect` is an error or `conflict`, or a view is an error or has `keys` \
+              other than `ok` and `no_access`.
+
+            ## Running them
+
+            ```
+            $ tresor selftest --vectors vectors
+            $ python3 -m venv .venv && .venv/bin/pip install -r vectors/requirements.txt && .venv/bin/python vectors/verify.py
+            ```
+
+            Both print a line for each file, or for all files of a directory together, in the order of `index.json`: "SPEC ", the section in 5 columns, the name in 14, the counts. The last line is `N passed, N failed`. Suites that are left out are a line \
+            `skipped: …` and are not counted. Both exit 0 only if nothing failed and the counts are those of `index.json`. `verify.py` says on standard error what went wrong, and fails without its libraries. It besides has
+
+            * `--mutate`: changes bytes of every object of every valid test, and counts how many changes are noticed; the sums of the index mean nothing for it,
+            * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, and opens what that made,
+            * `--nightly`, as `tresor selftest --nightly`: `nightly.json`, the cases of `accumulated.json` a million times each (`swift run -c release tresor-vectors --write-nightly vectors` makes it; it is not in the index),
+            * `--only NAME`, `--ignore-sums`, `--verbose`.
+
+            `tresor selftest --external DIR` runs the published vectors of others that lie in DIR: `crypto/wycheproof`, `crypto/blake2b`, `crypto/argon2`, `crypto/ed25519` (CCTV and speccheck), `crypto/hpke-pq`, `crypto/xwing`, `crypto/bip39`. Each set has one \
+            expected count of cases.
 
             ## Files
 
@@ -34,18 +55,27 @@ enum Readme {
             text +=
                 "| `scenario/\(scenario.name).json` | 9.8 | \(scenario.steps.count) | \(scenario.negativeCount) | \(scenario.purpose) |\n"
         }
-        text += "| `testkit/…` | 10.5 | \(kitCount) | | whole sealed files |\n" + scenarioText + testkitText
+        text +=
+            "| `testkit/…` | 10.5 | \(kitCount) | | whole sealed files |\n" + archiveText + scenarioText + testkitText
         text += "\n## Operations\n\n| operation | file | `in` | `out` |\n|---|---|---|---|\n"
         for row in Operations.table { text += "| `\(row.name)` | `\(row.file)` | \(row.input) | \(row.output) |\n" }
         return text + rules(files)
     }
 
+    private static let archiveText = """
+
+        `archive/vVERSION/` is what a release left behind, and every later one must open: homes of `anna` (founder, renewed once), `dr-house` (writer) and `eve` (reader from now on), the store they share, their cards in armour, \
+        sealed `files/NAME.tresor` beside their contents `files/NAME`, recovery kits, and the `password` of all three (the cost is the floor). `SHA256SUMS` lists it; nothing there is edited. `scripts/archive` writes one, for a release. \
+        It is opened by the tests of this package, not by the two programs: how a store lies on disk is private to an implementation (SPEC §11).
+
+        """
+
     private static let scenarioText = """
 
         ## Scenarios
 
-        `people` have a `name`, `chain`, `S`, `previous` and `identity file` (as in `openWrap`; any slot), and `pins` (a Pins object); each has a home of their own with these \
-        and nothing else. The store is empty. Each step is a test: it is done, its own `expect` must hold, and then each person's view must be the one in `views`, in \
+        `people` have a `name`, an identity (`chain`, `S`, `previous`, as in `openWrap`), an `identity file` of that identity (some slot; its tag holds) and `pins` (a Pins object); each has a home of their own with these \
+        and nothing else, no head and no kept log. The store is empty. The clock stands at 1 767 900 000. Each step is a test: it is done, its own `expect` must hold, and then each person's view must be the one in `views`, in \
         the order given. `do` is
 
         * `append`: append of SPEC §11 with `entry` (sequence and previous entry: those the entry names), `wraps` to put and `removes`, the users whose wraps go; `expect.outcome` is \
@@ -54,9 +84,9 @@ enum Readme {
         * `wrap`: the store has `wrap` under (`user`, `epoch`), or none if there is no `wrap`,
         * `open`: `by` opens `file` (SPEC §10.5, with step 16 if `current author`); `expect` has the BLAKE2b-256 `content hash`, or the `error`,
         * `identity`: the home of `name` has the `identity file` and keys given,
-        * `pin`: `by` pins `chain` (SPEC §7.5).
+        * `pin`: `by` pins `chain`, not replacing (SPEC §7.5).
 
-        A view is readLog (SPEC §9.8) of the `tresor`, in that person's home: an `error`; or `head` (u64 sequence ‖ hash), `epoch` (u64), `rotate first`, `role` (none: not a member), the number \
+        A view is readLog (SPEC §9.8) of the `tresor`, in that person's home, which keeps what readLog keeps: an `error`; or `head` (u64 sequence ‖ hash), `epoch` (u64), `rotate first`, `role` (none: not a member), the number \
         of `members`, `keys` (the result of keysOf of the current epoch: `ok` or the error; keys found earlier are not remembered), and `founder`, the result of founderTrust.
 
         """
@@ -65,9 +95,9 @@ enum Readme {
 
         ## Test kit
 
-        A file of `testkit/` is text lines `name: value`, an empty line, and a sealed file, binary or armoured. `expect` is `ok` or the error; `content` the BLAKE2b-256 of what is released, \
+        A file of `testkit/` is text lines `name: value` that end with LF (a value may be empty), an empty line, and a sealed file to the end, binary or armoured. Bytes are lower-case hexadecimal. `expect` is `ok` or the error; `content` the BLAKE2b-256 of what is released, \
         or `none`; `key` TK of the header's epoch; `log` a KeptLog (SPEC §9.8); `tresor` its id; `record` and `from`, if there, what the reader expects (SPEC §10.5 step 15). \
-        It is `openFile` otherwise. Each is one test.
+        It is `openFile` otherwise. Each is one test; `ok` counts as positive.
 
         """
 

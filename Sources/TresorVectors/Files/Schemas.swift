@@ -68,7 +68,7 @@ enum Schemas {
             (
                 "do",
                 .object([("enum", .array(["append", "show", "wrap", "open", "identity", "pin"].map { .string($0) }))])
-            ), ("comment", text),
+            ), ("comment", text), ("flags", list(text)),
             ("entry", hex), ("wraps", list(.object([("type", .string("object"))]))), ("removes", list(hex)),
             ("log", list(hex)), ("user", hex), ("epoch", hex),
             ("wrap", hex), ("by", text), ("file", hex), ("current author", .object([("type", .string("boolean"))])),

@@ -16,6 +16,8 @@ final class Scenario {
     private var people: [(name: String, person: Person)]
     private let pins: [String: [Person]]
     private var shown: [Bytes] = []
+    /// The longest log that was shown so far.
+    private var longest: [Bytes] = []
     private var wraps: Set<[Bytes]> = []
     private var verified: [String: (UInt64, Bytes)] = [:]
     private let draw: Draw
@@ -147,8 +149,20 @@ final class Scenario {
             return (name, .object(view))
         }
         if isNegative { negativeCount += 1 }
+        if shown.count > longest.count { longest = shown }
         steps.append(
-            .object([("do", .string(action)), ("comment", .string(comment))] + members + [("views", .object(views))]))
+            .object(
+                [
+                    ("do", .string(action)), ("comment", .string(comment)),
+                    ("flags", .array(flags(views, isNegative: isNegative).map { .string($0) })),
+                ] + members + [("views", .object(views))]))
+    }
+
+    /// What is broken, as far as the views tell: an older history than somebody has verified, or another one.
+    private func flags(_ views: [(String, JSONText)], isNegative: Bool) -> [String] {
+        let forked = JSONText.object([("error", .string("forked"))]).text()
+        guard views.contains(where: { $0.1.text() == forked }) else { return isNegative ? [] : ["Normal"] }
+        return longest.starts(with: shown) ? ["RolledBack"] : ["Forked"]
     }
 
     private func exception(_ exception: Exception?) -> Bool { exception?.keys.map { $0 != "no_access" } ?? false }
