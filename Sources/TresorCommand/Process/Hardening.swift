@@ -63,7 +63,7 @@ enum Hardening {
 
     /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
     private static func crashAtOnce() {
-        for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }
 
     /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.
