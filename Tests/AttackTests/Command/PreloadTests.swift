@@ -5,7 +5,10 @@
     import Testing
 
     /// A libsodium that judges otherwise is refused by every command, before a secret is touched.
-    @Suite(.enabled(if: Compiler.path != nil, "there is no C compiler")) struct PreloadTests {
+    @Suite(
+        .enabled(if: Compiler.path != nil, "there is no C compiler"),
+        .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
+    struct PreloadTests {
         private let stage: Stage
 
         init() throws {
