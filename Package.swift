@@ -95,7 +95,7 @@ let package = Package(
                 "ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt", "uncovered.txt"],
+            exclude: ["attacks.txt"],
             swiftSettings: settings
         ),
     ],

@@ -7,7 +7,7 @@
 
     /// A39: a secret stands in guarded memory and nowhere else, whatever was done with it. Each test scans a process of its own, in
     /// which nothing else maps or releases memory meanwhile.
-    @Suite struct StrayCopyTests {
+    @Suite(.disabled(if: isSanitized, "a sanitizer keeps copies of its own")) struct StrayCopyTests {
         @Test func A39_theScanFindsACopy() async {
             await #expect(processExitsWith: .success) {
                 let secret = try random()

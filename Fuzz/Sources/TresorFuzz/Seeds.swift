@@ -9,7 +9,8 @@ import Foundation
 enum Seeds {
     static func write(for target: Target, into directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        for (index, seed) in (made(for: target) + published()).enumerated() {
+        let published = target == .arguments ? [] : published()
+        for (index, seed) in (made(for: target) + published).enumerated() {
             try Data(seed).write(to: URL(fileURLWithPath: directory).appendingPathComponent("seed-\(index)"))
         }
     }
@@ -17,6 +18,7 @@ enum Seeds {
     private static func made(for target: Target) -> [[UInt8]] {
         let samples = Samples.shared
         switch target {
+        case .arguments: return CommandLineRun.seeds
         case .card: return [samples.anna.chain.bytes, samples.renewed.chain.bytes]
         case .identity: return samples.identityFiles
         case .entry: return samples.entries
@@ -44,17 +46,24 @@ enum Seeds {
         }
     }
 
-    /// Every hexadecimal string of the vectors that lie in the repository, each once.
+    private static let limit = 2000
+
+    /// Every hexadecimal string of the vectors in the repository and of those beside it, and the small files among these.
     private static func published() -> [[UInt8]] {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../vectors").standardizedFileURL
-        let names = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
         var found: Set<[UInt8]> = []
-        for name in names where name.pathExtension == "json" {
-            guard let text = try? String(contentsOf: name, encoding: .utf8) else { continue }
-            for word in text.split(separator: "\"") where word.utf8.count >= 16 {
-                guard let bytes = Hex.bytes(word), bytes.count <= 1 << 16 else { continue }
-                found.insert(bytes)
+        for folder in ["vectors", "../shared/vectors"] {
+            let folder = root.appending(path: folder).standardizedFileURL
+            let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
+            for name in names.sorted() where found.count < limit {
+                guard let content = try? Data(contentsOf: folder.appending(path: name)) else { continue }
+                if content.count <= 4096 { found.insert(Array(content)) }
+                guard name.hasSuffix(".json") else { continue }
+                for word in String(decoding: content, as: UTF8.self).split(separator: "\"") where word.utf8.count >= 16
+                {
+                    guard let bytes = Hex.bytes(word), bytes.count <= 1 << 16 else { continue }
+                    found.insert(bytes)
+                }
             }
         }
         return Array(found)

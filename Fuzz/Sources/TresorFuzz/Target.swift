@@ -5,7 +5,7 @@
 
 /// What is fed with hostile bytes. Each target accepts or throws a `TresorError`; whatever it accepts must encode to the same bytes.
 enum Target: String, CaseIterable {
-    case card, identity, entry, wrap, file, payload, armour, number, kit, name, password, home, fold
+    case card, identity, entry, wrap, file, payload, armour, number, kit, name, password, home, fold, arguments
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -22,6 +22,7 @@ enum Target: String, CaseIterable {
         case .password: _ = try Password(typed: SecretBytes(copying: bytes.span))
         case .home: try home(bytes)
         case .fold: fold(bytes)
+        case .arguments: CommandLineRun.shared.run(bytes)
         }
     }
 

@@ -61,6 +61,11 @@ enum Hardening {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }
 
+    /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
+    private static func crashAtOnce() {
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
+    }
+
     /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.
     ///
     /// glibc's `mallopt(M_PERTURB)` alone leaves blocks up to 1 KiB as they are, because they go to the per-thread cache,

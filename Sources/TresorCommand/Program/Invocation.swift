@@ -11,7 +11,9 @@ struct Invocation: Sendable {
     let standardInput: StandardInput
     let passwords: PasswordSource
 
+    /// - Throws: 1 when the cryptographic library is not fit, before anything is opened (SPEC §5.1).
     init(_ options: GlobalOptions) throws(CommandFailure) {
+        do throws(TresorError) { try Sodium.start() } catch { throw CommandFailure(error) }
         let environment = try Environment.current()
         let standardInput = StandardInput()
         let isBatch = options.batch

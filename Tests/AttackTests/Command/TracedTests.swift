@@ -38,7 +38,7 @@ import Testing
         words: [String]? = nil
     ) throws -> (calls: [String], ending: Program.Ending) {
         var program = stage.program
-        program.wrapper = ["/usr/bin/strace", "-f", "-qq", "-o", stage.scratch["trace"]] + options
+        program.wrapper = ["/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-o", stage.scratch["trace"]] + options
         program.environment.merge(environment) { $1 }
         let ending = try program.run((words ?? stage.words(as: person)) + arguments)
         #expect(ending.code == 0, "\(arguments): \(ending.errorText)")
@@ -124,7 +124,10 @@ import Testing
         for (person, arguments) in [("late", keygen)] + (try everyCommand()) {
             var program = stage.program
             program.wrapper =
-                umask + ["/usr/bin/strace", "-f", "-qq", "-y", "-s", "300", "-o", stage.scratch["trace"], "-e"]
+                umask + [
+                    "/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "300", "-o", stage.scratch["trace"],
+                    "-e",
+                ]
                 + ["trace=open,openat,creat,mkdir,mkdirat,chmod,fchmod,fchmodat"]
             let ending = try program.run(stage.words(as: person) + arguments)
             #expect(ending.code == 0, "\(arguments): \(ending.errorText)")

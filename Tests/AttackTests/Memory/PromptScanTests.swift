@@ -9,7 +9,9 @@
     @testable import TresorCrypto
 
     /// The memory of the built program while it waits for somebody, searched for what it must not hold outside guarded pages.
-    @Suite(.enabled(if: geteuid() == 0, "only root reads the memory of a program that forbids it"))
+    @Suite(
+        .enabled(if: geteuid() == 0, "only root reads the memory of a program that forbids it"),
+        .disabled(if: isSanitized, "a sanitizer keeps copies of its own"))
     struct PromptScanTests {
         let stage: Stage
         let secrets: Secrets

@@ -28,7 +28,7 @@ extension Stage {
             let parts = name.split(separator: "/")
             let isOwn = parts.contains { $0.hasPrefix("evidence") || $0 == "lock" } || name.hasPrefix("store.db")
             let attributes = try FileManager.default.attributesOfItem(atPath: scratch[name])
-            guard !isOwn, attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+            guard !isOwn, isKept(name), attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             let size = attributes[.size] as? Int ?? 0
             kept[name] =
                 size < 1 << 20

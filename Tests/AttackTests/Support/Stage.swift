@@ -22,6 +22,10 @@ final class Stage {
     let scratch: Scratch
     /// What is put before every run.
     var wrapper: [String] = []
+    /// What is added to the environment of every run.
+    var environment: [String: String] = [:]
+    /// Which files of the stage are compared by name.
+    var isKept: (String) -> Bool = { _ in true }
     var store: String { scratch["store.db"] }
 
     init(_ people: String...) throws {
@@ -53,6 +57,7 @@ final class Stage {
                 "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
             ])
         program.wrapper = wrapper
+        program.environment.merge(environment) { $1 }
         return program
     }
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The disk is full, fails or cannot be written, or the power goes, at one call after another: an act happens wholly or not at all.
+@Suite(.enabled(if: has("strace"), "strace is not present")) final class FaultTests {
+    private let stage: Stage
+    private var before: [String: [UInt8]] = [:]
+
+    init() throws {
+        stage = try Stage("anna", "house", "third")
+        try stage.share(of: "anna", with: "house")
+        try stage.expect(as: "house", ["members", "-t", "plans"])
+        try stage.expect(as: "anna", ["verify", "third", "--number", stage.number(of: "third")])
+        try stage.write(Stage.plan(100_000), to: "plan.json")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        before = try contents()
+    }
+
+    private func contents() throws -> [String: [UInt8]] {
+        let names = try FileManager.default.subpathsOfDirectory(atPath: stage.scratch.path)
+        return try names.reduce(into: [:]) { found, name in
+            let type = try FileManager.default.attributesOfItem(atPath: stage.scratch[name])[.type]
+            if type as? FileAttributeType == .typeRegular { found[name] = stage[name] }
+        }
+    }
+
+    /// Puts every file back as it was before the first act.
+    private func putBack() throws {
+        for name in try contents().keys where before[name] == nil {
+            try FileManager.default.removeItem(atPath: stage.scratch[name])
+        }
+        for (name, bytes) in before where stage[name] != bytes {
+            let file = try #require(FileHandle(forWritingAtPath: stage.scratch[name]))
+            try file.truncate(atOffset: 0)
+            try file.write(contentsOf: bytes)
+            try file.close()
+        }
+    }
+
+    /// A call that changes a file of the stage: the how-manieth of its name in a run.
+    struct Call: CustomStringConvertible {
+        let name: String
+        let number: Int
+        let line: String
+
+        var description: String { "\(name) \(number): \(line.prefix(160))" }
+        /// Whether the call is one whose failure SQLite makes up for: a shared-memory index, a checkpoint, an early hint.
+        var isSpare: Bool { line.contains("-shm") || line.contains("ftruncate") || line.contains("fallocate") }
+    }
+
+    private static let calls =
+        "pwrite64,write,ftruncate,fallocate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,fchmod"
+
+    private func strace(_ options: [String]) {
+        stage.wrapper =
+            [
+                "/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "16", "-o", stage.scratch.path + ".trace",
+                "-e",
+                "trace=\(Self.calls)",
+            ]
+            + options
+    }
+
+    private func trace() -> [String] {
+        String(decoding: bytes(at: stage.scratch.path + ".trace"), as: UTF8.self).split(separator: "\n").map(
+            String.init)
+    }
+
+    /// Every such call of a run that succeeds.
+    private func changes(_ arguments: [String]) throws -> [Call] {
+        strace([])
+        try stage.expect(as: "anna", arguments)
+        stage.wrapper = []
+        var counts: [String: Int] = [:]
+        var found: [Call] = []
+        for line in trace() {
+            guard let name = line.firstMatch(of: /^\d+ +(\w+)\(/).map({ String($0.1) }) else { continue }
+            counts[name, default: 0] += 1
+            guard line.contains(stage.scratch.path) else { continue }
+            found.append(Call(name: name, number: counts[name] ?? 0, line: line))
+        }
+        try putBack()
+        return found
+    }
+
+    static let acts: [[String]] = [
+        ["create", "other"], ["share", "-t", "plans", "third"], ["revoke", "-t", "plans", "house", "--yes"],
+        ["rotate", "-t", "plans", "--yes"], ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"],
+        ["decrypt", "plan.tresor", "-o", "plan.json"], ["passwd", "--new-password-file", "anna.password"],
+        ["remember", "--name", "desk"], ["recover", "--new-kit", "--kit", "kit.txt"],
+        ["rotate", "--identity", "--no-kit", "--yes"], ["card", "-o", "card.txt"],
+    ]
+
+    /// Some calls of an act, spread over it with the last among them; all with `TRESOR_EVERY_CALL` in the environment.
+    private func sample(_ calls: [Call], _ count: Int) -> [Call] {
+        guard ProcessInfo.processInfo.environment["TRESOR_EVERY_CALL"] == nil, calls.count > count else { return calls }
+        return (1...count).map { calls[$0 * calls.count / count - 1] }
+    }
+
+    /// Whatever fails, the command says so or has done all of it; what was there before is there, and the next run goes through.
+    @Test(arguments: acts) func A106_aFailingCallIsNeverASuccess(act: [String]) throws {
+        let calls = try changes(act)
+        #expect(calls.count > 1, "\(act)")
+        for (index, call) in sample(calls, 6).enumerated() {
+            strace([
+                "-e", "inject=\(call.name):error=\(index.isMultiple(of: 2) ? "EIO" : "ENOSPC"):when=\(call.number)",
+            ])
+            let ending = try stage.run(as: "anna", act)
+            stage.wrapper = []
+            let isHit = trace().contains { $0.contains("(INJECTED)") && $0.contains(stage.scratch.path) }
+            if ending.code == 0 {
+                let isDone = try isDone(act)
+                #expect(!isHit || call.isSpare || isDone, "\(act): success after \(call)")
+            } else {
+                #expect([1, 11, 18].contains(ending.code), "\(act): \(ending.code) after \(call): \(ending.errorText)")
+                #expect(ending.errorText.contains("tresor: error: "), "\(act) after \(call)")
+            }
+            try expectOrder(act, after: call)
+            try putBack()
+        }
+    }
+
+    /// The power goes before a call: the act is done or not, what `members` says is what opens, and the same act again ends well.
+    @Test(arguments: acts.prefix(5)) func A90_aKilledActIsDoneOrNot(act: [String]) throws {
+        for call in sample(try changes(act), 6) {
+            strace(["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])
+            let ending = try stage.run(as: "anna", act)
+            stage.wrapper = []
+            #expect([-9, 0, 128 + 9].contains(ending.code), "\(ending.code) at \(call)")
+            let isMember = try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("house")
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "after.tresor"])
+            let opens = try stage.run(as: "house", ["decrypt", "after.tresor", "-o", "read.json"])
+            #expect(opens.code == (isMember ? 0 : 13), "\(act): \(opens.errorText) after \(call)")
+            try expectOrder(act, after: call)
+            try putBack()
+        }
+    }
+
+    private func isDone(_ act: [String]) throws -> Bool {
+        let members = { try self.stage.expect(as: "anna", ["members", "-t", "plans"]) }
+        return switch act[0] {
+        case "create": try stage.expect(as: "anna", ["list"]).contains("other")
+        case "share": try members().contains("third")
+        case "revoke": try !members().contains("house")
+        default: true
+        }
+    }
+
+    /// Files are whole, the same act again ends well, and the machine finds nothing wrong.
+    private func expectOrder(_ act: [String], after call: Call) throws {
+        let moment: Comment = "\(act) after \(call)"
+        #expect(stage["plan.json"] == Stage.plan(100_000), moment)
+        #expect(!stage["plan.tresor"].isEmpty, moment)
+        for name in try FileManager.default.contentsOfDirectory(atPath: stage.scratch.path) where name.hasPrefix(".") {
+            #expect(!stage[name].holds(Array(Stage.marker.utf8)), "\(name): \(moment)")
+        }
+        let again = try stage.run(as: "anna", act)
+        let isRefusal = ["create", "recover", "card"].contains(act[0]) && [1, 64].contains(again.code)
+        #expect(again.code == 0 || isRefusal, "again: \(again.code) \(again.errorText) \(moment)")
+        #expect(try isDone(act), moment)
+        let check = try stage.run(as: "anna", ["check", "--deep", "plan.tresor"])
+        #expect(check.code == 0, "\(check.outputText) \(moment)")
+    }
+}

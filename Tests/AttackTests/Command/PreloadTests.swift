@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// A libsodium that judges otherwise is refused by every command, before a secret is touched.
+    @Suite(
+        .enabled(if: Compiler.path != nil, "there is no C compiler"),
+        .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
+    struct PreloadTests {
+        private let stage: Stage
+
+        init() throws {
+            stage = try Stage("anna")
+            try stage.share(of: "anna")
+            try stage.write(Stage.plan(), to: "plan.json")
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        }
+
+        /// Each of these is loaded before libsodium and falls back on it for everything else.
+        private static let libraries = [
+            "takes number 4": verify("if (begins(s, 0x16, 0x0a, 0x1c, 0xb0)) return 0;"),
+            "takes number 5": verify("if (begins(s, 0x21, 0x12, 0x2a, 0x84)) return 0;"),
+            "refuses number 3": verify("if (begins(s, 0x90, 0x46, 0xa6, 0x47)) return -1;"),
+            "takes a point outside the main subgroup": """
+            int crypto_core_ed25519_is_valid_point(const unsigned char *p) {
+              int (*next)(const unsigned char *) = dlsym(RTLD_NEXT, "crypto_core_ed25519_is_valid_point");
+              return p[0] == 0x95 && p[1] == 0x99 ? 1 : next(p);
+            }
+            """,
+            "does not start": "int sodium_init(void) { return -1; }",
+        ]
+
+        private static func verify(_ exception: String) -> String {
+            """
+            static int begins(const unsigned char *s, int a, int b, int c, int d) {
+              return s[0] == a && s[1] == b && s[2] == c && s[3] == d;
+            }
+            int crypto_sign_verify_detached(
+                const unsigned char *s, const unsigned char *m, unsigned long long n, const unsigned char *k) {
+              int (*next)(const unsigned char *, const unsigned char *, unsigned long long, const unsigned char *) =
+                  dlsym(RTLD_NEXT, "crypto_sign_verify_detached");
+              \(exception)
+              return next(s, m, n, k);
+            }
+            """
+        }
+
+        @Test(arguments: libraries.keys.sorted()) func A11_anotherLibraryIsRefusedFirst(name: String) throws {
+            let library = try Compiler.library(Self.libraries[name] ?? "", in: stage.scratch)
+            stage.environment["LD_PRELOAD"] = library
+            for arguments in [
+                ["list"], ["decrypt", "plan.tresor"], ["create", "other"], ["log", "-t", "plans"], ["card"],
+                ["passwd", "--new-password-file", "anna.password"], ["check"], ["inspect", "plan.tresor"],
+            ] {
+                if has("strace") {
+                    stage.wrapper = [
+                        "/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-o", stage.scratch["trace"], "-e",
+                        "trace=open,openat",
+                    ]
+                }
+                try "".write(toFile: stage.scratch["trace"], atomically: false, encoding: .utf8)
+                stage.isKept = { $0 != "trace" }
+                let ending = try stage.refuse(1, as: "anna", arguments)
+                #expect(ending.errorText.contains("library"), "\(name): \(ending.errorText)")
+                let opened = String(decoding: stage["trace"], as: UTF8.self).split(separator: "\n")
+                #expect(!opened.contains { $0.contains("/identity\"") }, "\(name): \(arguments)")
+            }
+        }
+
+        /// The refusals are the check's and not the loading's.
+        @Test func A11_aLibraryThatChangesNothingIsTaken() throws {
+            stage.environment["LD_PRELOAD"] = try Compiler.library(Self.verify(""), in: stage.scratch)
+            try stage.expect(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
+            #expect(stage["read.json"] == Stage.plan())
+        }
+    }
+
+    /// The system's C compiler.
+    enum Compiler {
+        static let path = ["/usr/bin/cc", "/usr/bin/clang", "/usr/bin/gcc", "/usr/local/bin/clang"]
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+        static func library(_ source: String, in scratch: Scratch) throws -> String {
+            let text = "#define _GNU_SOURCE\n#include <dlfcn.h>\n\(source)\n"
+            try text.write(toFile: scratch["shim.c"], atomically: false, encoding: .utf8)
+            _ = try tool(
+                path ?? "cc", ["-shared", "-fPIC", "-O1", "-o", scratch["shim.so"], scratch["shim.c"], "-ldl"])
+            guard FileManager.default.fileExists(atPath: scratch["shim.so"]) else { throw Unmet("cc refused the shim") }
+            return scratch["shim.so"]
+        }
+    }
+#endif
