@@ -72,6 +72,8 @@ final class PseudoTerminal {
         }
     }
 
+    func type(_ text: String) { type(Array(text.utf8)) }
+
     func type(_ bytes: [UInt8]) {
         _ = write(master, bytes, bytes.count)
     }
