@@ -10,6 +10,12 @@ extension Client {
             || noted.generations.contains { $0 == mine?.newest.generation }
     }
 
+    /// The devices of this home's identity whose end was begun and interrupted.
+    public func endingDevices() throws(TresorError) -> [DeviceID] {
+        let mine = try identityFile().chain.user
+        return try leftovers().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
+    }
+
     /// Whether this home's newest generation was made, and telling the store and the tresors of it was interrupted.
     public func isIntroducing() throws(TresorError) -> Bool {
         try leftovers().generations.contains(identityFile().chain.newest.generation)

@@ -14,11 +14,15 @@ extension Client {
 
     /// Opens this home's identity with this device's half and the store's.
     ///
-    /// - Throws: ``TresorError/notFound`` when the device is not remembered; ``TresorError/noAccess`` when the store has no half, or the slot is gone or
-    ///   expired; ``TresorError/altered`` when the halves do not belong together.
+    /// - Throws: ``TresorError/notFound`` when the device is not remembered, or was being ended when that was interrupted; ``TresorError/noAccess`` when the
+    ///   store has no half, or the slot is gone or expired; ``TresorError/altered`` when the halves do not belong together.
     public func unlockWithDevice() async throws(TresorError) -> Session {
         let file = try identityFile()
         guard let half = try deviceHalf() else { throw .notFound }
+        if !file.devices.contains(where: { $0.id == half.id }), try endingDevices().contains(half.id) {
+            try home.delete(.deviceHalf)
+            throw .notFound
+        }
         guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let storeHalf = try SecretBytes(copying: bytes.span)

@@ -35,6 +35,7 @@ extension Session {
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
+        try note(ending: try client.identityFile().devices.map(\.id))
         try await client.store.deleteHalves(user: identity.user, devices: nil)
         try rewrite { (file) throws(TresorError) in
             try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
@@ -138,13 +139,19 @@ extension Session {
 
     /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
     ///
-    /// - Throws: ``TresorError/notFound`` for a device that is not in the file.
+    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/endingDevices()``).
     public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
-        let known = Set(try client.identityFile().devices.map(\.id))
+        let known = Set(try client.identityFile().devices.map(\.id)).union(try client.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }
+        try note(ending: devices)
         try await client.store.deleteHalves(user: identity.user, devices: devices)
         try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
         try await dropDeadHalf()
+    }
+
+    private nonisolated func note(ending devices: [DeviceID]) throws(TresorError) {
+        let user = identity.user
+        try client.note(devices: Set(devices.map { Leftovers.Device(user: user, id: $0) }))
     }
 
     /// Destroys the half here if its slot is gone, and settles what is noted.

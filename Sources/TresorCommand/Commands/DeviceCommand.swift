@@ -62,21 +62,23 @@ struct DeviceCommand: SurfaceCommand {
     private func revoke(_ ids: [String]) async throws {
         let workplace = try await Workplace.open(options)
         let devices = try workplace.identityFile().devices
+        let known = Set(devices.map(\.id)).union(try workplace.client.endingDevices())
         var chosen: [DeviceID] = []
         for id in ids {
-            let found = devices.filter { Base32.matches(id, $0.id.bytes) }
+            let found = known.filter { Base32.matches(id, $0.bytes) }
             guard let first = found.first else {
                 throw CommandFailure(.notFound, "there is no device \(Shown.name(id))", hints: ["tresor device list"])
             }
             guard found.count == 1 else { throw CommandFailure.usage("\(Shown.name(id)) can mean several devices") }
-            if !chosen.contains(first.id) { chosen.append(first.id) }
+            if !chosen.contains(first) { chosen.append(first) }
         }
         let session = try await workplace.unlock(to: "end devices", acceptingDevice: false)
         workplace.output.explain(
             "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
         workplace.output.explain("if you fear both: tresor rotate --identity")
-        let names = devices.filter { chosen.contains($0.id) }.map {
-            "\($0.id.description.prefix(10)) \(Shown.quoted($0.name.bytes))"
+        let names = chosen.map { id in
+            let name = devices.first { $0.id == id }.map { " \(Shown.quoted($0.name.bytes))" } ?? ""
+            return "\(id.description.prefix(10))\(name)"
         }
         try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)
         try await Interrupts.atomically { try await session.revokeDevices(chosen) }

@@ -42,7 +42,7 @@ struct CommandPage: Sendable {
 
         fileprivate var errors: [TresorError] {
             switch self {
-            case .identity: [.notFound, .wrongPassword]
+            case .identity: [.notFound, .wrongPassword, .noAccess, .altered, .unsupported]
             case .store: [.notFound, .altered, .forked, .unverified, .store(.other), .unsupported]
             case .write: Class.store.errors + [.busy]
             case .local: [.notFound, .altered, .unsupported]

@@ -10,7 +10,8 @@ struct Intruder {
 
     /// At which operation, and with which signal, the program is stopped.
     var stop: (operation: Int, signal: Int32)?
-    /// A file to which one letter is added for each operation: `w` for a write, `f` for everything else.
+    /// A file to which one letter is added for each operation: `s` for what makes writes durable, `r` for what gives, changes or takes a name, `w` for a write, `f` for
+    /// the rest.
     var trace: URL?
     /// By how many seconds the program's clock is wrong.
     var shift = 0
@@ -53,7 +54,7 @@ struct Intruder {
           int name(first const char *path, int flags, ...) { \\
             static int (*next)(first const char *, int, ...); \\
             if (!next) next = (int (*)(first const char *, int, ...))dlsym(RTLD_NEXT, #name); \\
-            if (!(flags & O_CREAT)) return next(second path, flags); \\
+            if (!(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE) return next(second path, flags); \\
             va_list rest; \\
             va_start(rest, flags); \\
             mode_t mode = va_arg(rest, mode_t); \\
@@ -80,15 +81,15 @@ struct Intruder {
         COUNTED('w', ssize_t, pwrite64, (int a, const void *b, size_t c, off64_t d), (a, b, c, d))
         COUNTED('f', int, ftruncate, (int a, off_t b), (a, b))
         COUNTED('f', int, ftruncate64, (int a, off64_t b), (a, b))
-        COUNTED('f', int, fsync, (int a), (a))
-        COUNTED('f', int, fdatasync, (int a), (a))
-        COUNTED('f', int, rename, (const char *a, const char *b), (a, b))
-        COUNTED('f', int, renameat, (int a, const char *b, int c, const char *d), (a, b, c, d))
-        COUNTED('f', int, renameat2, (int a, const char *b, int c, const char *d, unsigned e), (a, b, c, d, e))
-        COUNTED('f', int, link, (const char *a, const char *b), (a, b))
-        COUNTED('f', int, linkat, (int a, const char *b, int c, const char *d, int e), (a, b, c, d, e))
-        COUNTED('f', int, unlink, (const char *a), (a))
-        COUNTED('f', int, unlinkat, (int a, const char *b, int c), (a, b, c))
+        COUNTED('s', int, fsync, (int a), (a))
+        COUNTED('s', int, fdatasync, (int a), (a))
+        COUNTED('r', int, rename, (const char *a, const char *b), (a, b))
+        COUNTED('r', int, renameat, (int a, const char *b, int c, const char *d), (a, b, c, d))
+        COUNTED('r', int, renameat2, (int a, const char *b, int c, const char *d, unsigned e), (a, b, c, d, e))
+        COUNTED('r', int, link, (const char *a, const char *b), (a, b))
+        COUNTED('r', int, linkat, (int a, const char *b, int c, const char *d, int e), (a, b, c, d, e))
+        COUNTED('r', int, unlink, (const char *a), (a))
+        COUNTED('r', int, unlinkat, (int a, const char *b, int c), (a, b, c))
         COUNTED('f', int, mkdir, (const char *a, mode_t b), (a, b))
         COUNTED('f', int, fchmod, (int a, mode_t b), (a, b))
 

@@ -68,7 +68,8 @@ final class PseudoTerminal {
             guard let match = rest.firstMatch(of: try Regex<AnyRegexOutput>(line.prompt)) else { return }
             answered = String(transcript[..<match.range.upperBound])
             dialogue.removeFirst()
-            type(line.answer + [UInt8(ascii: "\n")])
+            // Whoever presses ^C presses nothing after it.
+            type(line.answer == [3] ? line.answer : line.answer + [UInt8(ascii: "\n")])
         }
     }
 

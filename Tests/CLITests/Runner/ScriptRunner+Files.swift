@@ -15,6 +15,9 @@ extension ScriptRunner {
         case "mv":
             guard operands.count == 2 else { throw ScriptFailure("mv takes two files") }
             try files.moveItem(at: existing(operands[0]), to: file(operands[1]))
+        case "ln":
+            guard operands.count == 2 else { throw ScriptFailure("ln takes two files") }
+            try files.createSymbolicLink(at: file(operands[1]), withDestinationURL: file(operands[0]))
         case "rm":
             for operand in operands { try files.removeItem(at: file(operand)) }
         case "mkdir":
@@ -58,6 +61,11 @@ extension ScriptRunner {
             let bytes = try content(operands[0])
             guard (0...bytes.count).contains(length) else { throw ScriptFailure("the file has \(bytes.count) bytes") }
             try write(Data(bytes.prefix(length)), to: operands[0])
+        case "lock":
+            guard operands.count == 1 else { throw ScriptFailure("lock takes a file") }
+            try lock(operands[0])
+        case "unlock":
+            locked = nil
         case "store":
             guard operands.count == 2 else { throw ScriptFailure("store takes save, load or sql, and one operand") }
             try attackStore(operands[0], operands[1])
@@ -65,6 +73,19 @@ extension ScriptRunner {
             return false
         }
         return true
+    }
+
+    /// Somebody else is writing, as far as the program can tell, until `unlock`: to the store, or to the home of this lock file.
+    private func lock(_ name: String) throws {
+        guard file(name) != store else {
+            let connection = try Database(store.path)
+            try connection.run("BEGIN IMMEDIATE")
+            locked = connection
+            return
+        }
+        let handle = try FileHandle(forUpdating: existing(name))
+        guard flock(handle.fileDescriptor, LOCK_EX) == 0 else { throw ScriptFailure("\(name) cannot be locked") }
+        locked = handle
     }
 
     private func attackStore(_ verb: String, _ operand: String) throws {

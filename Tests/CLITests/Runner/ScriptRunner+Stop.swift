@@ -8,7 +8,8 @@ import Foundation
 /// behind the command holds. Lines between the verb and the command belong to each of its runs. `kill every CODE` lets the repeated command end with that
 /// code: for what was done already and cannot be done twice.
 ///
-/// Of the many writes of the store's file, which stand between two of the other operations, every sixth is taken; `TRESOR_EVERY=1` in the environment takes all.
+/// That is: before and after every operation that gives, changes or takes a name, and behind all that is written before a sync. Of the other states, which are
+/// half written temporaries and transactions, every sixth; `TRESOR_EVERY=1` in the environment takes all.
 extension ScriptRunner {
     private static let stride = ProcessInfo.processInfo.environment["TRESOR_EVERY"].flatMap { Int($0) } ?? 6
 
@@ -49,10 +50,15 @@ extension ScriptRunner {
         guard let letters = try? Data(contentsOf: trace), !letters.isEmpty else {
             throw ScriptFailure("the command has no operations on files")
         }
-        var writes = 0
+        var others = 0
+        var before = UInt8(ascii: "f")
         return letters.enumerated().compactMap { index, letter in
-            if letter == UInt8(ascii: "w") { writes += 1 }
-            return letter != UInt8(ascii: "w") || writes % Self.stride == 0 ? index + 1 : nil
+            defer { before = letter }
+            // Whoever is killed behind a sync leaves what they would have left before it.
+            guard before != UInt8(ascii: "s") else { return nil }
+            if letter == UInt8(ascii: "s") || [letter, before].contains(UInt8(ascii: "r")) { return index + 1 }
+            others += 1
+            return others % Self.stride == 0 ? index + 1 : nil
         }
     }
 

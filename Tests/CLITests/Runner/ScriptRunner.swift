@@ -18,6 +18,8 @@ final class ScriptRunner {
     private var isOnScreen = false
     /// What is done to the next runs: the clock stays wrong, the rest is for one run.
     var intruder = Intruder()
+    /// What keeps a lock for as long as it lives.
+    var locked: AnyObject?
 
     init(_ script: Script) throws {
         self.script = script
@@ -37,7 +39,7 @@ final class ScriptRunner {
     func run() throws {
         for file in script.files { try write(Data(file.content.utf8), to: file.name) }
         if let place = script.commands.firstIndex(where: {
-            $0.text.hasPrefix("kill every") || $0.text == "interrupt every"
+            $0.text.hasPrefix("kill every") || $0.text.hasPrefix("interrupt every")
         }) {
             try run(script.commands[..<place])
             try stopEverywhere(script.commands[place...])
