@@ -37,14 +37,12 @@ extension Client {
         while true {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard page.count <= Self.pageCount else { throw .store(.other) }
-            for (offset, entry) in page.enumerated() {
-                if next == first, offset == 0, let last = entries.last {
-                    guard entry == last else { throw try await fork(of: tresor, verified: entries) }
-                    continue
-                }
-                try fold.apply(entry)
-                entries.append(entry)
+            var fresh = page
+            if next == first, let last = entries.last, !page.isEmpty {
+                guard fresh.removeFirst() == last else { throw try await fork(of: tresor, verified: entries) }
             }
+            try fold.apply(fresh)
+            entries += fresh
             next += UInt64(page.count)
             if page.count < Self.pageCount { break }
         }
@@ -130,11 +128,12 @@ extension Client {
         var next: UInt64 = 0
         while true {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
-            for entry in page.prefix(Self.pageCount) {
-                try fold.apply(entry)
-                if next <= pinned.sequence { shown = entry }
-                next += 1
+            let entries = Array(page.prefix(Self.pageCount))
+            try fold.apply(entries)
+            if let last = Int(exactly: pinned.sequence), UInt64(last) >= next, !entries.isEmpty {
+                shown = entries[min(last - Int(next), entries.count - 1)]
             }
+            next += UInt64(entries.count)
             if page.count != Self.pageCount { break }
         }
         let known = Int(exactly: pinned.sequence).flatMap { verified.indices.contains($0) ? verified[$0] : nil }

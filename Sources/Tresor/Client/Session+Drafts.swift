@@ -114,13 +114,16 @@ extension Session {
     private func wraps(
         _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], in state: State
     ) throws(TresorError) -> [StoredWrap] {
-        let secret = try keys.secret()
-        var wraps: [StoredWrap] = []
-        for (chain, history) in people {
-            let wrap = try Wrap(
-                secret.span, epoch: keys.epoch, of: state.tresor, for: chain.newest, user: chain.user, history: history)
-            wraps.append(StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes))
+        try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
+            let secret = try keys.secret()
+            var wraps: [StoredWrap] = []
+            for (chain, history) in people[range] {
+                let wrap = try Wrap(
+                    secret.span, epoch: keys.epoch, of: state.tresor, for: chain.newest, user: chain.user,
+                    history: history)
+                wraps.append(StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes))
+            }
+            return wraps
         }
-        return wraps
     }
 }

@@ -94,7 +94,7 @@ extension Session {
     }
 
     /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 15 and 16).
-    func judge(_ proof: FileProof, in state: State, _ expecting: Expectations) throws(TresorError) {
+    nonisolated func judge(_ proof: FileProof, in state: State, _ expecting: Expectations) throws(TresorError) {
         for author in [proof.sealer, proof.author] {
             try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Files of any length, in constant memory and on all cores: a few pieces of 512 KiB, and 32 bytes for each 64 KiB of content.
+/// Files of any length, in constant memory and on all cores: a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content.
 extension Session {
     /// Seals a content as it comes, like ``seal(_:record:type:in:)``.
     ///
@@ -11,7 +11,7 @@ extension Session {
     ///   - type: a content type.
     /// - Throws: what ``seal(_:record:type:in:)`` throws, and what source and sink throw; ``TresorError/usage`` when the file would be larger than
     ///   2^40 bytes.
-    public func seal(
+    public nonisolated func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID
     ) async throws(TresorError) -> SealedStream {
@@ -28,7 +28,7 @@ extension Session {
     ///   - sink: gets the content before the last check. It keeps it to itself until this has returned, and forgets it when this throws: an
     ///     unnamed or private file.
     /// - Throws: what ``open(_:expecting:)`` throws, and what source and sink throw.
-    public func open(
+    public nonisolated func open(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
@@ -40,7 +40,7 @@ extension Session {
     /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``.
     ///
     /// - Throws: what ``open(_:expecting:)`` throws, and what the source throws.
-    public func verify(
+    public nonisolated func verify(
         _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
         var nothing = NoSink()
@@ -52,7 +52,7 @@ extension Session {
     /// - Parameter sink: takes the sealed file; nothing is written to it for a file that is current.
     /// - Returns: `nil` for a file that is sealed under the current key already.
     /// - Throws: what opening and sealing throw.
-    public func reseal(
+    public nonisolated func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> SealedStream? {
         let verified = try await verify(file, expecting: expecting)
@@ -68,7 +68,7 @@ extension Session {
     /// Under which epoch ``reseal(_:to:expecting:)`` would seal a file again; `nil` for one that is current. Writes nothing.
     ///
     /// - Throws: what opening and sealing throw.
-    public func resealingEpoch(
+    public nonisolated func resealingEpoch(
         of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> UInt64? {
         try await resealingEpoch(of: try await verify(file, expecting: expecting).proof)

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Takes the pieces of a stream past all cores: read in order, worked on side by side, written in order.
 ///
 /// There are two pieces more than cores, so that reading and writing go on while the cores work; a fast reader waits for a free piece.
@@ -15,11 +7,8 @@ struct Conveyor {
     private(set) var pieces: [Piece]
 
     init() {
-        pieces = (0..<(Self.coreCount + 2)).map { _ in Piece() }
+        pieces = (0..<(Cores.count + 2)).map { _ in Piece() }
     }
-
-    /// Processors that are online.
-    static var coreCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
     /// A piece for other use, never given to the conveyor again.
     mutating func take() -> Piece { pieces.popLast() ?? Piece() }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Eight chunks of a payload on their way, plain and sealed. The buffers are used again for later pieces and wiped at the end.
+/// Four chunks of a payload on their way, plain and sealed. The buffers are used again for later pieces and wiped at the end.
 ///
 /// A piece has one owner at a time, the reader, a worker or the writer: the conveyor hands it on.
 @safe final class Piece: @unchecked Sendable {
-    static let chunkCount = 8
+    static let chunkCount = 4
     static let byteCount = chunkCount * TC1.chunkByteCount
 
     /// The piece's place in the stream.

@@ -13,7 +13,7 @@ public struct SealedStream: Hashable, Sendable {
 extension SealedFile {
     /// Seals and signs a content of any length as it comes (SPEC §10.4). The caller has checked that the author may write at `state`.
     ///
-    /// Holds a few pieces of 512 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
+    /// Holds a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
     static func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, type: Name, record: Name,
         origin: Authorship? = nil, keys: EpochKeys, state: State, author: Identity, time: UInt64

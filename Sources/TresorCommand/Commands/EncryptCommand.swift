@@ -37,7 +37,8 @@ struct EncryptCommand: SurfaceCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    /// What is sealed in one piece.
+    /// Up to here a content is sealed in memory; armour is made there whatever the size.
+    static let smallByteCount = 1 << 20
     static let limit = 1 << 31
 
     func perform() async throws {
@@ -101,25 +102,48 @@ struct EncryptCommand: SurfaceCommand {
     ) async throws {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
         let output = try place.file(for: step, access: .everybody, input: input)
-        let content = try input.readAll(
-            limit: Self.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
-        let file = try await session.seal(
-            content, record: try recordName(input), type: try typeName(input), in: summary.tresor)
-        let bytes = a ? file.armoured : file.bytes
-        if let output {
-            try output.write(bytes.span)
-            try output.commit()
-        } else {
-            try workplace.output.data(bytes.span)
-        }
+        let sealed = try await seal(input, to: output, in: summary.tresor, session, workplace)
+        try output?.commit()
         guard options.json else { return }
         var object: JSONObject = [
-            "type": "sealed", "tresor": .string(summary.tresor.description), "key": .unsigned(file.header.epoch),
-            "head": .unsigned(file.header.head.sequence), "size": .unsigned(UInt64(bytes.count)),
+            "type": "sealed", "tresor": .string(summary.tresor.description), "key": .unsigned(sealed.header.epoch),
+            "head": .unsigned(sealed.header.head.sequence), "size": .unsigned(UInt64(sealed.count)),
         ]
         if let path = step.input { object["input"] = .string(path) }
         if let output { object["file"] = .string(output.path) }
         try workplace.output.object(object)
+    }
+
+    /// - Parameter output: `nil` for standard output. What it got after an error is no sealed file.
+    private func seal(
+        _ input: InputFile, to output: OutputFile?, in tresor: TresorID, _ session: Session, _ workplace: Workplace
+    ) async throws -> (header: FileHeader, count: Int) {
+        let record = try recordName(input)
+        let type = try typeName(input)
+        var sink = OutputSink(output, FailureNote())
+        let start = try input.start(Self.smallByteCount + 1)
+        guard start.count <= Self.smallByteCount || a else {
+            let progress = workplace.invocation.progress("encrypting")
+            defer { progress.finish() }
+            var content = InputContent(input, startingWith: start, sink.note, progress)
+            do throws(TresorError) {
+                let stream = try await session.seal(&content, to: &sink, record: record, type: type, in: tresor)
+                return (stream.header, stream.byteCount)
+            } catch {
+                throw sink.note.words(for: error, or: CommandFailure(error, file: input.path))
+            }
+        }
+        let content = try input.readAll(
+            after: start, limit: Self.limit,
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        let file = try await session.seal(content, record: record, type: type, in: tresor)
+        let bytes = a ? file.armoured : file.bytes
+        if let output {
+            try output.write(bytes.span)
+        } else {
+            try workplace.output.data(bytes.span)
+        }
+        return (file.header, bytes.count)
     }
 
     private func recordName(_ input: InputFile) throws -> Name {

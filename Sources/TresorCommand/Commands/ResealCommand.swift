@@ -50,39 +50,71 @@ struct ResealCommand: SurfaceCommand {
     private func reseal(_ path: String, _ session: Session, _ opener: FileOpener) async throws -> Bool {
         let workplace = opener.workplace
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-        let head = try input.readAll(
-            limit: FileOpener.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
-        let file = try opener.sealedFile(head, input)
-        guard !dryRun else { return try await foresee(path, file, input, session, opener) }
-        guard let resealed = try await opener.reseal(file, as: session, from: input) else {
-            try report(path, file, key: file.header.epoch, isChanged: false, workplace)
+        let start = try input.start(FileOpener.smallByteCount)
+        if let stored = try opener.storedFile(input, startingWith: start) {
+            return try await reseal(stored, path, input, session, opener)
+        }
+        let file = try opener.sealedFile(input, startingWith: start)
+        guard !dryRun else {
+            return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
+                try await session.resealingEpoch(of: file)
+            }
+        }
+        let resealed = try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
+            try await session.reseal(file)
+        }
+        guard let resealed else {
+            try report(path, file.header, key: file.header.epoch, isChanged: false, workplace)
             return false
         }
         let output = OutputFile(path: path, access: .asBefore(input.mode))
-        let bytes = Armour.isArmoured(head) ? resealed.armoured : resealed.bytes
+        let bytes = Armour.isArmoured(start) ? resealed.armoured : resealed.bytes
         try output.write(bytes.span)
         try output.commit()
-        try report(path, resealed, key: resealed.header.epoch, isChanged: true, workplace)
+        try report(path, resealed.header, key: resealed.header.epoch, isChanged: true, workplace)
         return true
+    }
+
+    /// A large file, which does not pass through memory as a whole.
+    private func reseal(
+        _ file: StoredFile<SealedInput>, _ path: String, _ input: InputFile, _ session: Session, _ opener: FileOpener
+    ) async throws -> Bool {
+        guard !dryRun else {
+            return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
+                try await session.resealingEpoch(of: file)
+            }
+        }
+        let note = FailureNote()
+        let progress = opener.workplace.invocation.progress("resealing \(Shown.quoted(path))")
+        defer { progress.finish() }
+        let output = OutputFile(path: path, access: .asBefore(input.mode))
+        var sink = OutputSink(output, note, progress, total: file.source.byteCount)
+        let resealed: SealedStream?
+        do {
+            resealed = try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
+                try await session.reseal(file, to: &sink)
+            }
+        } catch let failure as CommandFailure {
+            throw note.words(for: failure.error, or: failure)
+        }
+        if resealed != nil { try output.commit() }
+        let header = resealed?.header ?? file.header
+        try report(path, header, key: header.epoch, isChanged: resealed != nil, opener.workplace)
+        return resealed != nil
     }
 
     /// What would become of the file. Opens it as the real thing would, and writes nothing.
     private func foresee(
-        _ path: String, _ file: SealedFile, _ input: InputFile, _ session: Session, _ opener: FileOpener
+        _ path: String, _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
+        _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
-        _ = try await opener.open(file, as: session, Expectations(), from: input)
-        let epoch: UInt64?
-        do throws(TresorError) {
-            epoch = try await session.resealingEpoch(of: file)
-        } catch {
-            throw CommandFailure(error, file: path)
-        }
-        try report(path, file, key: epoch ?? file.header.epoch, isChanged: epoch != nil, opener.workplace)
+        let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)
+        try report(path, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
         return epoch != nil
     }
 
     private func report(
-        _ path: String, _ file: SealedFile, key: UInt64, isChanged: Bool, _ workplace: Workplace
+        _ path: String, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: Workplace
     ) throws {
         guard options.json else {
             if isChanged {
@@ -91,7 +123,7 @@ struct ResealCommand: SurfaceCommand {
             return
         }
         try workplace.output.object([
-            "type": "sealed", "file": .string(path), "tresor": .string(file.header.tresor.description),
+            "type": "sealed", "file": .string(path), "tresor": .string(header.tresor.description),
             "key": .unsigned(key), "changed": .bool(isChanged), "dry_run": .bool(dryRun),
         ])
     }

@@ -28,10 +28,10 @@ final class StandardInput: Sendable {
 }
 
 /// An INPUT, opened: a file, or standard input for `-` and for none.
-final class InputFile {
+final class InputFile: Sendable {
     /// As named on the command line; `nil` for standard input.
     let path: String?
-    private let descriptor: Int32
+    let descriptor: Int32
 
     /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
     init(_ argument: String?, standardInput: StandardInput) throws(CommandFailure) {
@@ -47,6 +47,13 @@ final class InputFile {
 
     deinit {
         if path != nil { close(descriptor) }
+    }
+
+    /// The size of a regular file; `nil` for anything else.
+    var byteCount: Int? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.isKind(S_IFREG) else { return nil }
+        return Int(status.st_size)
     }
 
     /// What a person calls it.
@@ -69,13 +76,43 @@ final class InputFile {
     ///   - limit: the most bytes that are taken.
     ///   - tooLarge: what is thrown beyond.
     func readAll(limit: Int, tooLarge: @autoclosure () -> CommandFailure) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
+        try readAll(after: [], limit: limit, tooLarge: tooLarge())
+    }
+
+    /// All of it, of which the beginning has been read.
+    func readAll(
+        after start: [UInt8], limit: Int, tooLarge: @autoclosure () -> CommandFailure
+    ) throws(CommandFailure) -> [UInt8] {
+        var bytes = start
         while true {
             let part = try read(upTo: 1 << 16)
             if part.isEmpty { return bytes }
             guard part.count <= limit - bytes.count else { throw tooLarge() }
             bytes += part
         }
+    }
+
+    /// The beginning: as much as is asked for, or all there is.
+    func start(_ count: Int) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let part = try read(upTo: min(1 << 16, count - bytes.count))
+            if part.isEmpty { break }
+            bytes += part
+        }
+        return bytes
+    }
+
+    /// Adds the next bytes to `output`; how many, 0 at the end.
+    func read(into output: inout OutputRawSpan) throws(CommandFailure) -> Int {
+        let count = output.withUnsafeMutableBytes { buffer, filled in
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = SystemCall.read(descriptor, into: room)
+            filled += count ?? 0
+            return count
+        }
+        guard let count else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
+        return count
     }
 
     /// The next bytes, at most `count`; empty at the end.

@@ -68,6 +68,17 @@ enum SystemCall {
         }
     }
 
+    /// `pread(2)`, again when a signal came between.
+    ///
+    /// - Returns: the count, or `nil` with `errno` set.
+    static func read(_ descriptor: Int32, at offset: off_t, into memory: UnsafeMutableRawBufferPointer) -> Int? {
+        while true {
+            let count = pread(descriptor, memory.baseAddress, memory.count, offset)
+            if count >= 0 { return count }
+            guard errno == EINTR else { return nil }
+        }
+    }
+
     static func fault(_ code: CInt) -> TresorError.Fault {
         switch code {
         case ENOSPC, EDQUOT, EFBIG: .full

@@ -19,13 +19,19 @@ final class Progress {
         finish()
     }
 
-    func update(_ done: UInt64, of total: UInt64) {
+    /// - Parameter total: `nil` when nobody knows; then the bytes done are shown.
+    func update(_ done: UInt64, of total: UInt64?) {
         let now = ContinuousClock.now
         guard isShown, start.duration(to: now) >= .seconds(1) else { return }
         if let lastDrawn, lastDrawn.duration(to: now) < .milliseconds(100) { return }
         lastDrawn = now
+        Channel.error.tryWrite("\r\u{1b}[K\(label) \(Self.text(done, of: total))")
+    }
+
+    private static func text(_ done: UInt64, of total: UInt64?) -> String {
+        guard let total else { return "\(done >> 20) MiB" }
         let share = total == 0 ? 1 : min(1, Double(done) / Double(total))
-        Channel.error.tryWrite("\r\u{1b}[K\(label) \(Int(share * 100)) %")
+        return "\(Int(share * 100)) %"
     }
 
     func finish() {

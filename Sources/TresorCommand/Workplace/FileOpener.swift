@@ -4,20 +4,21 @@ import Tresor
 
 /// Opens sealed files for the commands that do, and says of each what it was.
 struct FileOpener {
-    /// What is opened in one piece.
+    /// What is opened in memory if it is armoured, or comes in no file.
     static let limit = (1 << 31) + (1 << 20)
+    /// Up to here a file is opened in memory whatever it is.
+    static let smallByteCount = 1 << 20
 
     let workplace: Workplace
     let acceptUnverified: Bool
 
     /// Reads a sealed file, binary or armoured.
-    func sealedFile(_ input: InputFile) throws -> SealedFile {
+    ///
+    /// - Parameter start: its beginning, if that has been read.
+    func sealedFile(_ input: InputFile, startingWith start: [UInt8] = []) throws -> SealedFile {
         let bytes = try input.readAll(
-            limit: Self.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
-        return try sealedFile(bytes, input)
-    }
-
-    func sealedFile(_ bytes: [UInt8], _ input: InputFile) throws -> SealedFile {
+            after: start, limit: Self.limit,
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
         do {
             return try SealedFile(bytes)
         } catch {
@@ -25,36 +26,55 @@ struct FileOpener {
         }
     }
 
-    /// Seals it again under the current key; `nil` for a file that is current.
-    func reseal(_ file: SealedFile, as session: Session, from input: InputFile) async throws -> SealedFile? {
-        do throws(TresorError) {
-            return try await session.reseal(file)
+    /// A binary sealed file that is better not read into memory; `nil` for others.
+    func storedFile(_ input: InputFile, startingWith start: [UInt8]) throws -> StoredFile<SealedInput>? {
+        guard let count = input.byteCount, count > Self.smallByteCount, !Armour.isArmoured(start) else { return nil }
+        do {
+            return try StoredFile(SealedInput(input, count: count))
         } catch {
-            throw await failure(error, file, input, session)
+            throw failure(error, input)
         }
     }
 
-    /// Opens it, asking for the tresor's owner to be verified where that is missing.
+    /// Opens a file in memory.
     func open(
         _ file: SealedFile, as session: Session, _ expectations: Expectations, from input: InputFile
     ) async throws -> OpenedFile {
+        try await attempt(file.header, as: session, from: input) { () throws(TresorError) in
+            try await session.open(file, expecting: expectations)
+        }
+    }
+
+    /// Runs what opens a file, asking for the tresor's owner to be verified where that is missing.
+    func attempt<Result>(
+        _ header: FileHeader, as session: Session, from input: InputFile,
+        _ body: () async throws(TresorError) -> Result
+    ) async throws -> Result {
         do throws(TresorError) {
-            return try await session.open(file, expecting: expectations)
+            return try await body()
         } catch {
-            guard error == .unverified else { throw await failure(error, file, input, session) }
-            let state = try await workplace.client.state(of: file.header.tresor, remembering: .no)
+            guard error == .unverified else { throw await failure(error, header, input, session) }
+            let state = try await workplace.client.state(of: header.tresor, remembering: .no)
             try await workplace.verifyFounder(
                 of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
+        return try await explaining(header, as: session, from: input, body)
+    }
+
+    /// Runs what works on a file, with words for what it throws.
+    func explaining<Result>(
+        _ header: FileHeader, as session: Session, from input: InputFile,
+        _ body: () async throws(TresorError) -> Result
+    ) async throws -> Result {
         do throws(TresorError) {
-            return try await session.open(file, expecting: expectations)
+            return try await body()
         } catch {
-            throw await failure(error, file, input, session)
+            throw await failure(error, header, input, session)
         }
     }
 
     private func failure(
-        _ error: TresorError, _ file: SealedFile, _ input: InputFile, _ session: Session
+        _ error: TresorError, _ header: FileHeader, _ input: InputFile, _ session: Session
     ) async -> CommandFailure {
         guard error == .noAccess else {
             if error == .unverified,
@@ -72,16 +92,16 @@ struct FileOpener {
             }
             return failure(error, input)
         }
-        let id = file.header.tresor.description.prefix(10)
-        let state = try? await workplace.client.state(of: file.header.tresor, remembering: .no)
-        guard let state, workplace.isKnown(file.header.tresor), let owner = state.chain(of: state.founder) else {
+        let id = header.tresor.description.prefix(10)
+        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        guard let state, workplace.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
                 error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
         }
         let handle = Shown.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
-            let name = session.knownName(of: file.header.tresor)
+            let name = session.knownName(of: header.tresor)
             let title = name.map { Shown.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0.text) } ?? String(id)
             return CommandFailure(
@@ -125,7 +145,7 @@ struct FileOpener {
     ///
     /// It is made before the content is released, because it can fail.
     func report(
-        _ opened: OpenedFile, input: InputFile, output: OutputFile?, as session: Session, json: Bool
+        _ opened: FileProof, input: InputFile, output: OutputFile?, as session: Session, json: Bool
     ) async throws -> Report {
         // None with --accept-forked, when the store's history is not the one the file was judged by.
         let state = try? await workplace.client.state(of: opened.tresor, remembering: .no)
@@ -176,7 +196,7 @@ struct FileOpener {
     }
 
     private func object(
-        _ opened: OpenedFile, _ input: InputFile, _ output: OutputFile?, _ verified: String
+        _ opened: FileProof, _ input: InputFile, _ output: OutputFile?, _ verified: String
     ) -> JSONObject {
         var object: JSONObject = ["type": "opened"]
         if let path = input.path { object["input"] = .string(path) }
@@ -186,7 +206,7 @@ struct FileOpener {
         object["head"] = .unsigned(opened.sealer.head.sequence)
         object["record"] = .text(opened.record.bytes)
         object["content_type"] = .text(opened.type.bytes)
-        object["size"] = .unsigned(UInt64(opened.content.count))
+        object["size"] = .unsigned(UInt64(opened.contentByteCount))
         object["author"] = Self.author(opened.author)
         object["verified"] = .string(verified)
         if opened.origin != nil { object["resealed_by"] = Self.author(opened.sealer) }

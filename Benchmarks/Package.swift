@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let package = Package(
+    name: "TresorBenchmarks",
+    platforms: [.macOS(.v26)],
+    dependencies: [
+        .package(name: "tresor", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
+    targets: [
+        .target(name: "CBaseline", linkerSettings: [.linkedLibrary("sodium")]),
+        .executableTarget(
+            name: "TresorBenchmarks",
+            dependencies: [
+                "CBaseline", .product(name: "Tresor", package: "tresor"),
+                .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

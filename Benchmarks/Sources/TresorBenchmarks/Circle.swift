@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCrypto
+
+/// An owner and any number of readers on one store.
+struct Circle {
+    let anna: Session
+    let tresor: TresorID
+    let readers: [Identity]
+
+    /// - Parameter members: how many people are in, the owner included.
+    /// - Parameter directory: where the store's file is; `nil` for memory.
+    init(members count: Int, in directory: String? = nil) async throws {
+        let store: any Store =
+            if let directory {
+                try await SQLiteStore.open(at: directory + "/store-\(count).db", creating: true)
+            } else {
+                MemoryStore()
+            }
+        let clock: @Sendable () -> UInt64 = { 1_777_730_400 }
+        let client = Client(home: VolatileHome(), store: store, clock: clock)
+        let identity = try Identity.make(handle: Name(text: "anna"), time: clock())
+        let kit = try RecoveryKit()
+        let slot = try identity.seal(
+            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: clock())
+        try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
+        anna = Session(client: client, identity: identity)
+        tresor = try await anna.create(Name(text: "plans")).tresor
+        readers = try Cores.map(count - 1, grain: 16) { (range) throws(TresorError) in
+            var people: [Identity] = []
+            for number in range {
+                people.append(try Identity.make(handle: Name(text: "reader \(number)"), time: clock()))
+            }
+            return people
+        }
+        for start in stride(from: 0, to: readers.count, by: 500) {
+            let chains = readers[start..<min(start + 500, readers.count)].map(\.chain)
+            try await anna.perform(
+                .share(with: chains, role: .reader, fromNow: false, notAfter: nil), on: tresor,
+                acceptingUnverified: true)
+        }
+    }
+}
+
+/// A home that is forgotten.
+final class VolatileHome: Home {
+    private let objects = Mutex<[HomeObject: [UInt8]]>([:])
+
+    func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
+    func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
+    func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
+    func logs() -> [TresorID] {
+        objects.withLock { $0.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } } }
+    }
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+}

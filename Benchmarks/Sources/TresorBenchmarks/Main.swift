@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+@testable import Tresor
+
+/// How many cores there are.
+let cores = Cores.count
+
+/// Prints the tables of `Benchmarks/README.md`. Arguments: the built program, a directory to work in, and the names of the tables wanted, none for all.
+@main
+enum Main {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let program = arguments.first, let directory = arguments.dropFirst().first else {
+            print("usage: TresorBenchmarks PROGRAM DIRECTORY [records|files|commands|logs|people|passwords]…")
+            exit(64)
+        }
+        let wanted = Set(arguments.dropFirst(2))
+        let tables: [(name: String, figures: () async throws -> [Figure])] = [
+            ("records", { try await Records.figures() }),
+            ("files", { try await Files(program, in: directory).figures() }),
+            ("commands", { try await Files(program, in: directory).commands() }),
+            ("logs", { try await Logs.figures() }),
+            ("people", { try await People.figures(in: directory) }),
+            ("passwords", { try await Passwords.figures() }),
+        ]
+        for table in tables where wanted.isEmpty || wanted.contains(table.name) {
+            print("\n### \(table.name)\n")
+            print("| work | time | beside | its time | ratio | goal | met |")
+            print("|---|---|---|---|---|---|---|")
+            for figure in try await table.figures() { print(figure.row) }
+        }
+    }
+}

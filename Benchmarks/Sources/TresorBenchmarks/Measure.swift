@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+
+/// A figure beside its baseline, both measured in this run.
+struct Figure {
+    let work: String
+    /// Seconds.
+    let time: Double
+    let baseline: String
+    let baselineTime: Double
+    /// What the ratio ought to be; `nil` without a goal.
+    var goal: Goal?
+
+    enum Goal {
+        /// Time over baseline, at most this.
+        case atMost(Double)
+        /// Baseline over time, at least this.
+        case atLeast(Double)
+    }
+
+    var ratio: Double {
+        if case .atLeast = goal { return baselineTime / time }
+        return time / baselineTime
+    }
+
+    var isMet: Bool? {
+        switch goal {
+        case .atMost(let limit): ratio <= limit
+        case .atLeast(let limit): ratio >= limit
+        case nil: nil
+        }
+    }
+
+    var row: String {
+        let goalText =
+            switch goal {
+            case .atMost(let limit): "≤ \(Self.number(limit))"
+            case .atLeast(let limit): "≥ \(Self.number(limit))"
+            case nil: "—"
+            }
+        let verdict = isMet.map { $0 ? "yes" : "no" } ?? "—"
+        return "| \(work) | \(Self.seconds(time)) | \(baseline) | \(Self.seconds(baselineTime)) "
+            + "| \(Self.number(ratio)) | \(goalText) | \(verdict) |"
+    }
+
+    static func number(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+
+    static func seconds(_ value: Double) -> String {
+        switch value {
+        case ..<1e-3: "\(number(value * 1e6)) µs"
+        case ..<1: "\(number(value * 1e3)) ms"
+        default: "\(number(value)) s"
+        }
+    }
+}
+
+/// Takes times by turns, so that whatever else the machine does falls on both.
+enum Measure {
+    static func time(_ body: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return seconds(ContinuousClock.now - start)
+    }
+
+    static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
+    }
+
+    /// The medians of `rounds` times of each.
+    static func byTurns(
+        _ rounds: Int, _ first: () async throws -> Void, _ second: () async throws -> Void
+    ) async rethrows -> (first: Double, second: Double) {
+        var times: (first: [Double], second: [Double]) = ([], [])
+        for _ in 0..<rounds {
+            times.first.append(try await time(first))
+            times.second.append(try await time(second))
+        }
+        return (median(times.first), median(times.second))
+    }
+
+    static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
+    }
+
+    /// Runs a baseline on every core at the same time, `rounds` in all.
+    static func onAllCores(_ rounds: Int, _ body: @Sendable (Int) -> Int32) throws {
+        let share = rounds / cores
+        nonisolated(unsafe) var results = [Int32](repeating: 0, count: cores)
+        results.withUnsafeMutableBufferPointer { results in
+            nonisolated(unsafe) let results = results
+            DispatchQueue.concurrentPerform(iterations: cores) { results[$0] = body(share) }
+        }
+        guard results.allSatisfy({ $0 == 0 }) else { throw BaselineFailure() }
+    }
+}
+
+/// A plain call of a library failed.
+struct BaselineFailure: Error {}
+
+/// Throws unless a baseline succeeded.
+func require(_ status: Int32) throws {
+    guard status == 0 else { throw BaselineFailure() }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CBaseline
+import Tresor
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCrypto
+
+private enum BenchmarkUse: SealingUse {}
+
+/// Small contents with an unlocked epoch, in process.
+enum Records {
+    private static let rounds = 20_000
+
+    static func figures() async throws -> [Figure] {
+        var figures: [Figure] = []
+        let key = try SecretKey<BenchmarkUse>()
+        let context = [UInt8](repeating: 1, count: 90)
+        let hashed = 4 + 14 + 4 + 18 + 24 + 4 + context.count
+        for (count, name) in [(1024, "1 KiB"), (16 * 1024, "16 KiB"), (65536, "64 KiB")] {
+            let content = [UInt8](repeating: 7, count: count)
+            let rounds = Self.rounds * 1024 / max(count, 1024)
+            let seal = try await Measure.byTurns(9) {
+                for _ in 0..<rounds {
+                    _ = try TC1.seal(content.span, with: key, label: .fileSeal, context: context.span)
+                }
+            } _: {
+                try require(baseline_seal(rounds, hashed, count))
+            }
+            figures.append(
+                Figure(
+                    work: "seal \(name)", time: seal.first / Double(rounds), baseline: "plain libsodium",
+                    baselineTime: seal.second / Double(rounds), goal: count == 1024 ? .atMost(1.15) : nil))
+            let sealed = try TC1.seal(content.span, with: key, label: .fileSeal, context: context.span)
+            let open = try await Measure.byTurns(9) {
+                for _ in 0..<rounds {
+                    _ = try TC1.open(sealed.span, with: key, label: .fileSeal, context: context.span)
+                }
+            } _: {
+                try require(baseline_open(rounds, hashed, count))
+            }
+            figures.append(
+                Figure(
+                    work: "open \(name)", time: open.first / Double(rounds), baseline: "plain libsodium",
+                    baselineTime: open.second / Double(rounds), goal: count == 1024 ? .atMost(1.15) : nil))
+        }
+        return figures + (try await signed())
+    }
+
+    /// Whole sealed files of 1 KiB: hashes, signature, seal.
+    private static func signed() async throws -> [Figure] {
+        let people = try await Circle(members: 1)
+        let state = try await people.anna.client.state(of: people.tresor)
+        let keys = try await people.anna.keys(of: 1, in: state)
+        let content = [UInt8](repeating: 7, count: 1024)
+        let type = try Name(text: "application/json")
+        let record = try Name(text: "plan.json")
+        let identity = people.anna.identity
+        let rounds = 4000
+        let file = try SealedFile.seal(
+            content, type: type, record: record, keys: keys, state: state, author: identity, time: 1)
+        let payload = file.bytes.count - 90 - 72
+        let message = 4 + 24 + 90 + 49 + type.bytes.count + record.bytes.count + 64
+        let seal = try await Measure.byTurns(9) {
+            for _ in 0..<rounds {
+                _ = try SealedFile.seal(
+                    content, type: type, record: record, keys: keys, state: state, author: identity, time: 1)
+            }
+        } _: {
+            try require(baseline_hash_and_sign(rounds, content.count, message))
+            try require(baseline_seal(rounds, 158, payload))
+        }
+        let open = try await Measure.byTurns(9) {
+            for _ in 0..<rounds { _ = try file.open(with: keys, in: state) }
+        } _: {
+            try require(baseline_hash_and_verify(rounds, content.count, message))
+            try require(baseline_open(rounds, 158, payload))
+        }
+        return [
+            Figure(
+                work: "seal 1 KiB, signed", time: seal.first / Double(rounds), baseline: "plain libsodium",
+                baselineTime: seal.second / Double(rounds), goal: .atMost(1.10)),
+            Figure(
+                work: "open 1 KiB, signature checked", time: open.first / Double(rounds), baseline: "plain libsodium",
+                baselineTime: open.second / Double(rounds), goal: .atMost(1.10)),
+        ]
+    }
+}
