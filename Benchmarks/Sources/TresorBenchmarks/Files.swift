@@ -15,7 +15,9 @@ struct Files {
         age = ["/usr/bin/age", "/usr/local/bin/age", "/opt/homebrew/bin/age"].first {
             FileManager.default.isExecutableFile(atPath: $0)
         }
-        environment = ["TRESOR_HOME": "\(directory)/home", "TRESOR_STORE": "\(directory)/commands.db", "PATH": "/usr/bin:/bin"]
+        environment = [
+            "TRESOR_HOME": "\(directory)/home", "TRESOR_STORE": "\(directory)/commands.db", "PATH": "/usr/bin:/bin",
+        ]
         guard !FileManager.default.fileExists(atPath: "\(directory)/home") else { return }
         try Data("a password for measuring\n".utf8).write(to: URL(filePath: "\(directory)/password"))
         try run(["/bin/chmod", "600", "\(directory)/password"])
@@ -53,7 +55,8 @@ struct Files {
         for (count, name) in [(1 << 20, "1 MiB"), (64 << 20, "64 MiB"), (512 << 20, "512 MiB"), (4 << 30, "4 GiB")] {
             try write(count)
             let rounds = count > 1 << 30 ? 1 : 5
-            figures += try await pair(name, rounds: rounds, goals: count == 512 << 20 ? (.atLeast(1.5), .atLeast(2)) : nil)
+            figures += try await pair(
+                name, rounds: rounds, goals: count == 512 << 20 ? (.atLeast(1.5), .atLeast(2)) : nil)
         }
         return figures
     }
@@ -100,12 +103,18 @@ struct Files {
         let decrypt = try await Measure.byTurns(rounds) {
             try run([program, "decrypt", "--batch", "-o", opened, sealed])
         } _: {
-            try run([age, "-d", "-i", "\(directory)/age.key", "-o", "\(directory)/opened.age", "\(directory)/content.age"])
+            try run([
+                age, "-d", "-i", "\(directory)/age.key", "-o", "\(directory)/opened.age", "\(directory)/content.age",
+            ])
         }
         try run(["/usr/bin/cmp", content, opened])
         return [
-            Figure(work: "encrypt \(name)", time: encrypt.first, baseline: "age", baselineTime: encrypt.second, goal: goals?.0),
-            Figure(work: "decrypt \(name)", time: decrypt.first, baseline: "age", baselineTime: decrypt.second, goal: goals?.1),
+            Figure(
+                work: "encrypt \(name)", time: encrypt.first, baseline: "age", baselineTime: encrypt.second,
+                goal: goals?.0),
+            Figure(
+                work: "decrypt \(name)", time: decrypt.first, baseline: "age", baselineTime: decrypt.second,
+                goal: goals?.1),
         ]
     }
 }
