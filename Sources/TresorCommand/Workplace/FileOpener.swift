@@ -78,7 +78,7 @@ struct FileOpener {
     ) async -> CommandFailure {
         guard error == .noAccess else {
             if error == .unverified,
-                let state = try? await workplace.client.state(of: file.header.tresor, remembering: .no)
+                let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
             {
                 let people = workplace.peopleToCompare(in: state)
                 return CommandFailure(
