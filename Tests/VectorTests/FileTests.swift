@@ -40,6 +40,19 @@ import Tresor
         #expect(negatives * 100 >= (positives + negatives) * 60)
     }
 
+    /// The cases of a night are those of accumulated.json, a hundred times as many.
+    @Test func nightlyIsAccumulated() throws {
+        let tests = try zip(Repository.tests("accumulated"), Repository.tests("nightly")).map { ($0, $1) }
+        #expect(tests.count == 9)
+        for (few, many) in tests {
+            let (few, many) = (few["in"] as? [String: String] ?? [:], many["in"] as? [String: String] ?? [:])
+            #expect(few["construction"] == many["construction"])
+            #expect(few["count"] == hexText(u64(10_000)) && many["count"] == hexText(u64(1_000_000)))
+        }
+        let made = VectorFile.nightly(count: 0).json.text()
+        #expect(made.hasPrefix("{\n  \"file\": \"nightly\"") && made.contains("schema/nightly.schema.json"))
+    }
+
     /// What belongs together and can only be changed together.
     private static let together: [Set<String>] = [
         ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
