@@ -1146,6 +1146,21 @@ def encode_leftovers(lists):
     return preamble(b"tresorO1") + b"".join(u16(len(items)) + b"".join(items) for items in lists)
 
 
+# 8.5 What lies where: own wraps
+
+def read_kept_wraps(data):
+    reader, wraps = Reader(data), []
+    reader.preamble(b"tresorK1")
+    while reader.left():
+        wraps.append((reader.digest(), reader.opaque16(1, 65535)))
+    require(all(a[0] < b[0] for a, b in zip(wraps, wraps[1:])))
+    return wraps
+
+
+def encode_kept_wraps(wraps):
+    return preamble(b"tresorK1") + b"".join(tresor + opaque16(wrap) for tresor, wrap in wraps)
+
+
 # 8.5 What lies where: the names that tresors had when they last opened
 
 def open_names(identity, sealed):
@@ -2136,6 +2151,8 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorD1":
         half = read_device_half(data)
         return preamble(b"tresorD1") + half.user + half.device + half.half
+    if wanted == b"tresorK1":
+        return encode_kept_wraps(read_kept_wraps(data))
     if wanted == b"tresorO1":
         return encode_leftovers(read_leftovers(data))
     if wanted == b"tresorI1":

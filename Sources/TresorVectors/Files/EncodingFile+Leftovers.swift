@@ -40,6 +40,33 @@ extension VectorFile {
         refuse("4097 slots", "Oversize", note([], [], many))
     }
 
+    /// Own wraps that a home keeps, SPEC §8.5.
+    func addKeptWraps() {
+        group("reencode")
+        let tresors = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }
+        func kept(_ rows: [(Bytes, Bytes)]) -> Bytes {
+            join([preamble("tresorK1")] + rows.map { join($0.0, u16($0.1.count), $0.1) })
+        }
+        let rows = tresors.map { ($0, draw()("wrap \(hexText($0))", 1287)) }
+        let object = kept(rows)
+        let base = valid(
+            "two kept wraps", in: ["magic": ascii("tresorK1"), "object": object], out: ["object": object])
+        let empty = preamble("tresorK1")
+        valid("no kept wraps", ["EdgeCase"], in: ["magic": ascii("tresorK1"), "object": empty], out: ["object": empty])
+        func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
+            invalid(comment, flag, error, base: base, in: ["object": object])
+        }
+        refuse("another release", "WrongMagic", object.replacing(at: 7, with: [0x39]), error: "unsupported")
+        refuse("no object of ours", "WrongMagic", object.replacing(at: 0, with: [0x54]))
+        refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
+        refuse("suite 2", "WrongSuite", object.replacing(at: 9, with: [2]), error: "unsupported")
+        refuse("tresor ids that fall", "NonCanonical", kept(rows.reversed()))
+        refuse("one tresor twice", "NonCanonical", kept([rows[0], rows[0]]))
+        refuse("a wrap of no bytes", "LengthOverflow", kept([(tresors[0], [])]))
+        refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
+        refuse("a byte behind", "TrailingData", object + [0])
+    }
+
     func addArmourFaults() {
         group("dearmour")
         let bytes = draw()("bytes", 96)

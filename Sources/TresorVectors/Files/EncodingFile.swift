@@ -14,6 +14,7 @@ extension VectorFile {
         file.addLeftovers()
         file.addArmourFaults()
         file.addMoreIDs()
+        file.addKeptWraps()
         return file
     }
 
