@@ -25,7 +25,10 @@ struct Workplace: Sendable {
         let path = try invocation.places.store()
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
-            let store = try await SQLiteStore.open(at: path, creating: creating)
+            // A file that is being made lies under another name until it is whole.
+            let store = try await Interrupts.atomically { () async throws(TresorError) in
+                try await SQLiteStore.open(at: path, creating: creating)
+            }
             return Workplace(invocation: invocation, store: store)
         } catch {
             guard error == .notFound else { throw CommandFailure(error, file: path) }
