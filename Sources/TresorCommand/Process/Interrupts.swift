@@ -22,6 +22,7 @@ enum Interrupts {
         var cleanups: [(token: Token, run: @Sendable () -> Void)] = []
         var nextToken = 0
         var isLeaving = false
+        var underWay = 0
         var reportsJSON = false
         var prompt: Prompt?
     }
@@ -59,7 +60,7 @@ enum Interrupts {
     /// A step that is either done or not: an interrupt waits for its end.
     static func atomically<Result, Failure: Error>(_ step: () throws(Failure) -> Result) throws(Failure) -> Result {
         begin()
-        defer { steps.leave() }
+        defer { end() }
         return try step()
     }
 
@@ -68,16 +69,26 @@ enum Interrupts {
         _ step: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         begin()
-        defer { steps.leave() }
+        defer { end() }
         return try await step()
     }
 
     private static func begin() {
-        let isLeaving = state.withLock { state in
-            if !state.isLeaving { steps.enter() }
-            return state.isLeaving
+        let isLate = state.withLock { state in
+            // What begins while a step is under way may be a part of it.
+            guard !state.isLeaving || state.underWay > 0 else { return true }
+            state.underWay += 1
+            steps.enter()
+            return false
         }
-        while isLeaving { pause() }
+        while isLate { pause() }
+    }
+
+    private static func end() {
+        state.withLock { state in
+            state.underWay -= 1
+            steps.leave()
+        }
     }
 
     /// What is waited for: all but what the caller has made the process ignore, as nohup does.

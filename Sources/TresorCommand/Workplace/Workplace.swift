@@ -25,7 +25,10 @@ struct Workplace: Sendable {
         let path = try invocation.places.store()
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
-            let store = try await SQLiteStore.open(at: path, creating: creating)
+            // A file that is being made lies under another name until it is whole.
+            let store = try await Interrupts.atomically { () async throws(TresorError) in
+                try await SQLiteStore.open(at: path, creating: creating)
+            }
             return Workplace(invocation: invocation, store: store)
         } catch {
             guard error == .notFound else { throw CommandFailure(error, file: path) }
@@ -48,7 +51,7 @@ struct Workplace: Sendable {
     private init(invocation: Invocation, store: any Store) {
         self.invocation = invocation
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
-        client = Client(home: home, store: store) { UInt64(max(0, time(nil))) }
+        client = Client(home: UninterruptedHome(home: home), store: store) { UInt64(max(0, time(nil))) }
     }
 
     /// The default store lies in the home, which the first command makes.

@@ -73,6 +73,32 @@ import TresorStore
         #expect(try await world.store.kitCopy(locator: locator) == copy)
     }
 
+    @Test func A32_aDeviceWhoseEndWasInterruptedIsEndedByRepeating() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let half = try #require(anna.home[.deviceHalf])
+        try await anna.revokeDevices([device.id])
+        #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
+        try anna.client.home.replace(.deviceHalf, with: half)
+        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)])
+        #expect(try anna.client.endingDevices() == [device.id])
+        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
+        #expect(anna.home[.deviceHalf] == nil)
+        try anna.client.home.replace(.deviceHalf, with: half)
+        try await anna.revokeDevices([device.id])
+        #expect(anna.home[.deviceHalf] == nil)
+        #expect(try anna.client.endingDevices().isEmpty)
+    }
+
+    @Test func A32_aNoteAloneEndsNoDevice() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)])
+        _ = try await anna.client.unlockWithDevice()
+        try await anna.client.settleWaysIn()
+        _ = try await anna.client.unlockWithDevice()
+        #expect(try anna.client.endingDevices().isEmpty)
+    }
+
     @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {
         let kit = try await anna.makeKit()
         try anna.client.prepare(kit)

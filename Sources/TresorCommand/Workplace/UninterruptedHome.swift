@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorStore
+
+/// A home of which an interrupt finds every object wholly old or wholly new, and no temporary.
+struct UninterruptedHome: Home {
+    let home: DirectoryHome
+
+    func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? { try home.read(object) }
+
+    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        try Interrupts.atomically { () throws(TresorError) in try home.replace(object, with: bytes) }
+    }
+
+    func delete(_ object: HomeObject) throws(TresorError) {
+        try Interrupts.atomically { () throws(TresorError) in try home.delete(object) }
+    }
+
+    func logs() throws(TresorError) -> [TresorID] { try home.logs() }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        try home.exclusively(body)
+    }
+}

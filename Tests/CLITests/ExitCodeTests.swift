@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TresorCommand
+
+@Suite("Exit codes")
+struct ExitCodeTests {
+    /// What a command's classes bring and nothing brings about: it does not read what would be wrong, or has nothing to be interrupted at.
+    private static let unreached: [String: Set<Int32>] = [
+        "keygen": [14, 15, 16, 19], "card": [130], "verify": [19], "remember": [13, 15, 16], "passwd": [13],
+        "forget": [10, 14, 15, 16, 19, 130], "device": [15, 16], "recover": [13, 15, 16], "create": [15, 16],
+        "log": [16], "inspect": [130], "selftest": [1, 130], "completion": [1, 130], "help": [1, 130],
+    ]
+
+    /// The exit codes that scripts see of each command.
+    private static func seen() throws -> [String: Set<Int32>] {
+        var seen: [String: Set<Int32>] = [:]
+        for script in try Script.all() {
+            var command: String?
+            for line in script.commands {
+                let words = line.text.split(separator: " ").map(String.init)
+                if words.first == "tresor" || words.starts(with: ["!", "tresor"]) {
+                    command = words.lazy.compactMap { RootCommand.command(named: $0)?.page.name }.first
+                    if let command, words.first == "tresor" { seen[command, default: []].insert(0) }
+                } else if words.count == 2, words[0] == "code", let code = Int32(words[1]), let command {
+                    seen[command, default: []].insert(code)
+                }
+            }
+        }
+        return seen
+    }
+
+    /// What a page does not name: a word of a later stage, a directory that is not there.
+    private static let beside: [String: Set<Int32>] = ["help": [19], "selftest": [10]]
+
+    @Test("Every exit code of every command has a script, and no script sees one that the page does not name")
+    func everyCode() throws {
+        let seen = try Self.seen()
+        for page in RootCommand.commands.map({ $0.page }) {
+            let named = Set(page.exitStatus.map(\.code))
+            let unreached = Self.unreached[page.name] ?? []
+            #expect(named.subtracting(seen[page.name] ?? []) == unreached, "\(page.name)")
+            #expect((seen[page.name] ?? []).subtracting(named) == Self.beside[page.name] ?? [], "\(page.name)")
+        }
+    }
+}
