@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "CFuzzDriver.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +59,12 @@ int fuzz_run(const char *program, const uint8_t *arguments, size_t size, char *o
     while (1) {
         int isFull = *count == capacity;
         ssize_t got = isFull ? read(ends[0], rest, sizeof rest) : read(ends[0], output + *count, capacity - *count);
+        if (got < 0 && errno == EINTR) continue;
         if (got <= 0) break;
         if (!isFull) *count += (size_t)got;
     }
     close(ends[0]);
     int status = -1;
-    waitpid(child, &status, 0);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     return status;
 }

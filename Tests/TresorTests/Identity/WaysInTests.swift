@@ -52,7 +52,7 @@ import TresorStore
         #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
     }
 
-    @Test func A32_aDeviceExpiresByTheLaterOfClockAndOwnEntries() async throws {
+    @Test func A36_aDeviceExpiresByTheLaterOfClockAndOwnEntries() async throws {
         let tresor = try await anna.create(Name(typed: "plans")).tresor
         _ = try await anna.rememberDevice(name: .empty, until: until)
         world.clock.now = until
@@ -60,8 +60,26 @@ import TresorStore
         world.clock.now = until + 1
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
         try await anna.perform(.rotate, on: tresor)
-        world.clock.now = until - 500
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+        for earlier: UInt64 in [500, 365 * 86_400] {
+            world.clock.now = until - earlier
+            let home = anna.home
+            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+            #expect(anna.home == home)
+        }
+    }
+
+    @Test func A36_otherPeoplesDatesDoNotExpireADevice() async throws {
+        let other = try await world.quick("other")
+        try world.introduce(anna, other)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [other], as: .owner)
+        _ = try await anna.rememberDevice(name: .empty, until: until)
+        world.clock.now = until + 10_000
+        try await other.perform(.rotate, on: tresor)
+        world.clock.now = until
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.epoch == 2)
+        _ = try await anna.client.unlockWithDevice()
     }
 
     @Test func A32_forgettingDestroysBothHalves() async throws {

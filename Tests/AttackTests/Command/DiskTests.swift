@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    /// Disks that take no more, in a mount namespace of the program's own.
+    @Suite(
+        .enabled(if: geteuid() == 0 && Mounting.isPossible, "only root mounts a disk for a test")
+    ) final class DiskTests {
+        private let stage: Stage
+
+        init() throws {
+            stage = try Stage("anna", "house")
+            try stage.share(of: "anna", with: "house")
+            try stage.write(Stage.plan(), to: "plan.json")
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+            try stage.expect(as: "anna", ["list"])
+        }
+
+        static let acts: [[String]] = [
+            ["create", "other"], ["revoke", "-t", "plans", "house", "--yes"], ["rotate", "-t", "plans", "--yes"],
+            ["encrypt", "-t", "plans", "plan.json", "-o", "new.tresor"], ["decrypt", "plan.tresor", "-o", "plan.json"],
+            ["passwd", "--new-password-file", "anna.password"], ["remember", "--name", "desk"],
+            ["recover", "--new-kit", "--kit", "kit.txt"], ["rotate", "--identity", "--no-kit", "--yes"],
+            ["reseal", "plan.tresor"], ["card", "-o", "card.txt"],
+        ]
+
+        @Test func A106_aReadOnlyDiskIsNamed() throws {
+            stage.wrapper = [
+                "/usr/bin/unshare", "-m", "/bin/sh", "-c",
+                "mount --bind . . && mount -o remount,ro,bind \"$PWD\" && cd \"$PWD\" && exec \"$@\"", "sh",
+            ]
+            for act in Self.acts where act[0] != "reseal" {
+                let before = try stage.kept()
+                let ending = try stage.run(as: "anna", act)
+                #expect([1, 18].contains(ending.code), "\(act): \(ending.code) \(ending.errorText)")
+                #expect(ending.errorText.contains("tresor: error: "), "\(act)")
+                #expect(try stage.kept() == before, "\(act)")
+            }
+        }
+
+        /// Whatever is left on the disk then is in order, and the same act goes through once there is room.
+        @Test func A106_aFullDiskLosesNothing() throws {
+            let script = """
+                aside=$(mktemp -d) && cp -a . "$aside" && mount -t tmpfs -o size=16m none "$PWD" && cd "$PWD" || exit 99
+                cp -a "$aside/." . && rm -r "$aside" && sync
+                head -c 16777216 /dev/zero > filler 2> /dev/null
+                "$@" 2> said
+                code=$?
+                rm filler
+                grep -q MARKED-4711 said .tresor-* 2> /dev/null && exit 98
+                "$1" "$2" "$3" "$4" "$5" "$6" check --deep plan.tresor > checked 2>&1 || { cat checked >&2; exit 97; }
+                "$@" > again 2>&1 || grep -q 'already\\|exists' again || { cat again >&2; exit 96; }
+                cat said >&2
+                exit $code
+                """
+            stage.wrapper = ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh"]
+            for act in Self.acts {
+                let ending = try stage.run(as: "anna", act)
+                #expect([0, 1, 18].contains(ending.code), "\(act): \(ending.code) \(ending.errorText)")
+                let needsRoom = !["reseal", "card", "decrypt"].contains(act[0])
+                #expect(ending.code != 0 || !needsRoom, "\(act): success on a full disk")
+            }
+        }
+    }
+
+    private enum Mounting {
+        static let isPossible: Bool = {
+            guard has("unshare"), has("mount"), let scratch = try? Scratch() else { return false }
+            let script = "mount -t tmpfs -o size=1m none '\(scratch.path)' && echo yes"
+            return (try? tool("/usr/bin/unshare", ["-m", "/bin/sh", "-c", script])) == "yes\n"
+        }()
+    }
+#endif
