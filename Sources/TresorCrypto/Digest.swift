@@ -24,29 +24,34 @@ public struct Digest: Hashable, Comparable, Sendable {
 
     /// Takes exactly 32 bytes; `nil` for any other count.
     public init?(_ bytes: some Collection<UInt8>) {
+        self.init(Array(bytes))
+    }
+
+    /// Takes exactly 32 bytes; `nil` for any other count. Not generic: logs are full of digests.
+    public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
-        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        for (index, byte) in bytes.enumerated() {
-            switch index >> 3 {
-            case 0: words.0 = words.0 << 8 | UInt64(byte)
-            case 1: words.1 = words.1 << 8 | UInt64(byte)
-            case 2: words.2 = words.2 << 8 | UInt64(byte)
-            default: words.3 = words.3 << 8 | UInt64(byte)
-            }
+        func word(_ start: Int) -> UInt64 {
+            var word: UInt64 = 0
+            for index in start..<(start + 8) { word = word << 8 | UInt64(bytes[index]) }
+            return word
         }
-        self.init(words.0, words.1, words.2, words.3)
+        self.init(word(0), word(8), word(16), word(24))
     }
 
     /// The 32 bytes.
     public var bytes: [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(Self.byteCount)
-        for word in [word0, word1, word2, word3] {
-            for shift in stride(from: 56, through: 0, by: -8) {
-                result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+        unsafe [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, filled in
+            func put(_ word: UInt64, at start: Int) {
+                for index in 0..<8 {
+                    unsafe buffer[start + index] = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index))
+                }
             }
+            put(word0, at: 0)
+            put(word1, at: 8)
+            put(word2, at: 16)
+            put(word3, at: 24)
+            filled = Self.byteCount
         }
-        return result
     }
 
     fileprivate func differences(from other: Digest) -> UInt64 {

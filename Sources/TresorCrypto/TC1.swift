@@ -165,18 +165,66 @@ extension TC1 {
         _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
         _ body: (MessageKey) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {
-        var hash = try BLAKE2b(outputCount: 64, key: key)
-        try hash.updatePrefixed(.seal)
-        try hash.updatePrefixed(label)
-        try hash.update(salt)
-        try hash.updatePrefixed(context)
         var okm = InlineArray<64, UInt8>(repeating: 0)
         var span = okm.mutableSpan
         return try unsafe span.withUnsafeMutableBufferPointer { (buffer) throws(TresorError) in
             guard let base = buffer.baseAddress else { throw .failed(.memory) }
             defer { unsafe sodium_memzero(base, 64) }
-            try unsafe hash.write(to: base)
+            try unsafe derive(key, label: label, context: context, salt: salt, to: base)
             return try unsafe body(MessageKey(okm: base))
         }
+    }
+
+    /// `okm`. Nearly every input is short and is put together on the stack: one call of the library, no allocation.
+    private static func derive(
+        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        to okm: UnsafeMutablePointer<UInt8>
+    ) throws(TresorError) {
+        try Sodium.start()
+        var input = InlineArray<512, UInt8>(repeating: 0)
+        let fixed = sealPrefix.count + 4 + label.bytes.count + salt.count + 4
+        guard fixed + context.count <= input.count else {
+            return try unsafe deriveInParts(key, label: label, context: context, salt: salt, to: okm)
+        }
+        var span = input.mutableSpan
+        var count = 0
+        span.put(sealPrefix.span, at: &count)
+        span.put(UInt32(truncatingIfNeeded: label.bytes.count), at: &count)
+        span.put(label.bytes.span, at: &count)
+        span.put(salt, at: &count)
+        span.put(UInt32(truncatingIfNeeded: context.count), at: &count)
+        span.put(context, at: &count)
+        let status = unsafe span.withUnsafeMutableBufferPointer { input in
+            unsafe key.withUnsafeBufferPointer { key in
+                unsafe crypto_generichash(okm, 64, input.baseAddress, UInt64(count), key.baseAddress, key.count)
+            }
+        }
+        guard status == 0 else { throw .failed(.library) }
+    }
+
+    private static let sealPrefix = Label.seal.prefixed
+
+    private static func deriveInParts(
+        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        to okm: UnsafeMutablePointer<UInt8>
+    ) throws(TresorError) {
+        var hash = try BLAKE2b(outputCount: 64, key: key)
+        try hash.updatePrefixed(.seal)
+        try hash.updatePrefixed(label)
+        try hash.update(salt)
+        try hash.updatePrefixed(context)
+        try unsafe hash.write(to: okm)
+    }
+}
+
+extension MutableSpan<UInt8> {
+    fileprivate mutating func put(_ bytes: Span<UInt8>, at count: inout Int) {
+        for index in bytes.indices { self[count + index] = bytes[index] }
+        count += bytes.count
+    }
+
+    fileprivate mutating func put(_ value: UInt32, at count: inout Int) {
+        for byte in 0..<4 { self[count + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32(byte))) }
+        count += 4
     }
 }

@@ -11,7 +11,8 @@ import TresorStore
 struct Circle {
     let anna: Session
     let tresor: TresorID
-    let readers: [Identity]
+    /// Their cards alone: guarded memory for the keys of so many people at once is not to be had.
+    let readers: [CardChain]
 
     /// - Parameter members: how many people are in, the owner included.
     /// - Parameter directory: where the store's file is; `nil` for memory.
@@ -32,14 +33,14 @@ struct Circle {
         anna = Session(client: client, identity: identity)
         tresor = try await anna.create(Name(text: "plans")).tresor
         readers = try Cores.map(count - 1, grain: 16) { (range) throws(TresorError) in
-            var people: [Identity] = []
+            var people: [CardChain] = []
             for number in range {
-                people.append(try Identity.make(handle: Name(text: "reader \(number)"), time: clock()))
+                people.append(try Identity.make(handle: Name(text: "reader \(number)"), time: clock()).chain)
             }
             return people
         }
         for start in stride(from: 0, to: readers.count, by: 500) {
-            let chains = readers[start..<min(start + 500, readers.count)].map(\.chain)
+            let chains = Array(readers[start..<min(start + 500, readers.count)])
             try await anna.perform(
                 .share(with: chains, role: .reader, fromNow: false, notAfter: nil), on: tresor,
                 acceptingUnverified: true)

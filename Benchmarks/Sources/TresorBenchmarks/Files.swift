@@ -76,7 +76,7 @@ struct Files {
 
     private func write(_ count: Int) throws {
         let path = "\(directory)/content"
-        FileManager.default.createFile(atPath: path, contents: nil)
+        guard FileManager.default.createFile(atPath: path, contents: nil) else { throw BaselineFailure() }
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         var generator = SystemRandomNumberGenerator()
         var words = (0..<(min(count, 1 << 20) / 8)).map { _ in generator.next() as UInt64 }

@@ -30,6 +30,7 @@ enum Main {
             print("| work | time | beside | its time | ratio | goal | met |")
             print("|---|---|---|---|---|---|---|")
             for figure in try await table.figures() { print(figure.row) }
+            fflush(nil)
         }
     }
 }

@@ -31,9 +31,9 @@ enum People {
     }
 
     /// Plain HPKE, as many as there are members.
-    private static func wraps(_ count: Int, for people: [Identity]) throws {
+    private static func wraps(_ count: Int, for people: [CardChain]) throws {
         let suite = HPKE.Ciphersuite(kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
-        let keys = people.map(\.chain.newest.kemKey.bytes)
+        let keys = people.map(\.newest.kemKey.bytes)
         let info = Data(repeating: 1, count: 132)
         let secret = Data(repeating: 2, count: 64)
         try Measure.onAllCores(count) { share in

@@ -37,7 +37,13 @@ public struct SealedFile: Hashable, Sendable {
             authorship, type: type, record: record, origin: origin, content: content, signedBy: author)
         let context = header.bytes
         let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
-        return try SealedFile(context + sealed)
+        guard FileHeader.byteCount + sealed.count <= maximumByteCount else { throw .usage }
+        return SealedFile(header: header, bytes: context + sealed)
+    }
+
+    private init(header: FileHeader, bytes: [UInt8]) {
+        self.header = header
+        self.bytes = bytes
     }
 
     /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by

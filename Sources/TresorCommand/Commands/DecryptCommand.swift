@@ -70,17 +70,8 @@ struct DecryptCommand: SurfaceCommand {
         if let from { expectations.author = try await verifiedAuthor(from, workplace) }
         if let record { expectations.record = try? Name(text: record) }
         if record != nil, expectations.record == nil { throw CommandFailure.usage("no file has that record name") }
-        var outcomes = Outcomes()
-        for step in plan.steps {
-            do {
-                try await open(step, expectations, isOne: plan.steps.count == 1, session, opener)
-                outcomes.succeeded()
-            } catch {
-                guard plan.steps.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
-            }
-        }
-        try outcomes.finish()
+        try await DecryptRun(command: self, expectations: expectations, session: session, opener: opener)
+            .open(plan.steps)
     }
 
     /// `plan.json.tresor` gives `plan.json`; another name gets `.opened`, so that nothing is overwritten by surprise.
@@ -99,7 +90,7 @@ struct DecryptCommand: SurfaceCommand {
     }
 
     /// Whom nobody compared is whoever the log names so, if it names one person only.
-    private func checkAuthor(_ opened: FileProof, _ input: InputFile, _ workplace: Workplace) async throws {
+    func checkAuthor(_ opened: FileProof, _ input: InputFile, _ workplace: Workplace) async throws {
         guard let from else { return }
         let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
         guard try workplace.member(from, of: state) == opened.author.user else {
@@ -107,76 +98,8 @@ struct DecryptCommand: SurfaceCommand {
         }
     }
 
-    private func open(
-        _ step: OutputPlan.Step, _ expectations: Expectations, isOne: Bool, _ session: Session, _ opener: FileOpener
-    ) async throws {
-        let workplace = opener.workplace
-        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
-        let output = try place.file(for: step, access: .owner, input: input)
-        let start = try input.start(FileOpener.smallByteCount)
-        var content: [UInt8]?
-        let proof: FileProof
-        if let output, let file = try opener.storedFile(input, startingWith: start) {
-            proof = try await write(file, to: output, expectations, from: input, session, opener)
-        } else {
-            try refuseLarge(input, output)
-            let file = try opener.sealedFile(input, startingWith: start)
-            let opened = try await opener.open(file, as: session, expectations, from: input)
-            (proof, content) = (opened.proof, opened.content)
-        }
-        if expectations.author == nil { try await checkAuthor(proof, input, workplace) }
-        if !isOne, record == nil, !anyRecord { try checkName(proof, input) }
-        let report = try await opener.report(proof, input: input, output: output, as: session, json: options.json)
-        if let output {
-            if let content { try output.write(content.span) }
-            try output.commit()
-        } else if let content {
-            try writeToStandardOutput(content, step, workplace)
-        }
-        try report.print(workplace.output)
-    }
-
-    /// Opens a large file into its output, which stays without a name until everything is checked.
-    private func write(
-        _ file: StoredFile<SealedInput>, to output: OutputFile, _ expectations: Expectations, from input: InputFile,
-        _ session: Session, _ opener: FileOpener
-    ) async throws -> FileProof {
-        let note = FailureNote()
-        let progress = opener.workplace.invocation.progress("decrypting")
-        defer { progress.finish() }
-        do {
-            return try await opener.attempt(file.header, as: session, from: input) { () throws(TresorError) in
-                var sink = OutputSink(output, note, progress, total: file.source.byteCount)
-                return try await session.open(file, to: &sink, expecting: expectations).proof
-            }
-        } catch let failure as CommandFailure {
-            throw note.words(for: failure.error, or: failure)
-        }
-    }
-
-    /// Before a large file is read into memory for standard output, which does not take so much.
-    private func refuseLarge(_ input: InputFile, _ output: OutputFile?) throws {
-        guard output == nil, let count = input.byteCount, count > Self.standardOutputLimit * 2 else { return }
-        throw Self.tooLarge
-    }
-
-    private static let tooLarge = CommandFailure.usage(
-        "the content is too large for standard output", hints: ["tresor … -o FILE"])
-
-    private func writeToStandardOutput(
-        _ content: [UInt8], _ step: OutputPlan.Step, _ workplace: Workplace
-    ) throws {
-        guard content.count <= Self.standardOutputLimit else {
-            throw Self.tooLarge
-        }
-        let isForced = step.target == .standardOutput(isForced: true)
-        try workplace.output.refuseForTerminal(
-            content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
-        try workplace.output.data(content.span)
-    }
-
     /// Of several files each must be the record its name says, so that a swap is noticed.
-    private func checkName(_ opened: FileProof, _ input: InputFile) throws(CommandFailure) {
+    func checkName(_ opened: FileProof, _ input: InputFile) throws(CommandFailure) {
         guard let component = input.lastComponent else { return }
         let bare = component.hasSuffix(".tresor") ? String(component.dropLast(7)) : component
         let record = opened.record.bytes

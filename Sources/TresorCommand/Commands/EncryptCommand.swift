@@ -52,17 +52,8 @@ struct EncryptCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign what is sealed in \(Shown.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         try await prepare(summary, session, workplace)
-        var outcomes = Outcomes()
-        for step in plan.steps {
-            do {
-                try await seal(step, in: summary, session, workplace)
-                outcomes.succeeded()
-            } catch {
-                guard plan.steps.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
-            }
-        }
-        try outcomes.finish()
+        try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace)
+            .seal(plan.steps)
     }
 
     /// Before a password is asked for.
@@ -97,56 +88,7 @@ struct EncryptCommand: SurfaceCommand {
         workplace.output.say("somebody left \(title) or has new keys: its key is changed first")
     }
 
-    private func seal(
-        _ step: OutputPlan.Step, in summary: TresorSummary, _ session: Session, _ workplace: Workplace
-    ) async throws {
-        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
-        let output = try place.file(for: step, access: .everybody, input: input)
-        let sealed = try await seal(input, to: output, in: summary.tresor, session, workplace)
-        try output?.commit()
-        guard options.json else { return }
-        var object: JSONObject = [
-            "type": "sealed", "tresor": .string(summary.tresor.description), "key": .unsigned(sealed.header.epoch),
-            "head": .unsigned(sealed.header.head.sequence), "size": .unsigned(UInt64(sealed.count)),
-        ]
-        if let path = step.input { object["input"] = .string(path) }
-        if let output { object["file"] = .string(output.path) }
-        try workplace.output.object(object)
-    }
-
-    /// - Parameter output: `nil` for standard output. What it got after an error is no sealed file.
-    private func seal(
-        _ input: InputFile, to output: OutputFile?, in tresor: TresorID, _ session: Session, _ workplace: Workplace
-    ) async throws -> (header: FileHeader, count: Int) {
-        let record = try recordName(input)
-        let type = try typeName(input)
-        var sink = OutputSink(output, FailureNote())
-        let start = try input.start(Self.smallByteCount + 1)
-        guard start.count <= Self.smallByteCount || a else {
-            let progress = workplace.invocation.progress("encrypting")
-            defer { progress.finish() }
-            var content = InputContent(input, startingWith: start, sink.note, progress)
-            do throws(TresorError) {
-                let stream = try await session.seal(&content, to: &sink, record: record, type: type, in: tresor)
-                return (stream.header, stream.byteCount)
-            } catch {
-                throw sink.note.words(for: error, or: CommandFailure(error, file: input.path))
-            }
-        }
-        let content = try input.readAll(
-            after: start, limit: Self.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
-        let file = try await session.seal(content, record: record, type: type, in: tresor)
-        let bytes = a ? file.armoured : file.bytes
-        if let output {
-            try output.write(bytes.span)
-        } else {
-            try workplace.output.data(bytes.span)
-        }
-        return (file.header, bytes.count)
-    }
-
-    private func recordName(_ input: InputFile) throws -> Name {
+    func recordName(_ input: InputFile) throws -> Name {
         guard let text = record ?? input.lastComponent, !text.isEmpty else { return .empty }
         do {
             return try Name(text: text)
@@ -160,7 +102,7 @@ struct EncryptCommand: SurfaceCommand {
         }
     }
 
-    private func typeName(_ input: InputFile) throws -> Name {
+    func typeName(_ input: InputFile) throws -> Name {
         let isJSON = input.lastComponent?.hasSuffix(".json") ?? true
         do {
             return try Name(text: type ?? (isJSON ? "application/json" : "application/octet-stream"))

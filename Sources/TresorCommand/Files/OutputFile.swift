@@ -69,6 +69,12 @@ final class OutputFile {
         guard code == 0 else { throw cannotWrite(code) }
     }
 
+    /// Forgets what was written.
+    func restart() {
+        draft?.discard()
+        draft = nil
+    }
+
     /// Makes the file durable and puts it in its place; an output of no bytes is an empty file.
     func commit() throws(CommandFailure) {
         let draft = try opened()

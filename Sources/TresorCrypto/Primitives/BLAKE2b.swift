@@ -66,7 +66,13 @@ import Clibsodium
     }
 
     /// Adds a big-endian integer.
-    package mutating func updateInteger(_ value: some FixedWidthInteger) throws(TresorError) {
+    package mutating func updateInteger(_ value: UInt64) throws(TresorError) {
+        let bytes = bigEndianBytes(value)
+        try update(bytes.span)
+    }
+
+    /// Adds a big-endian integer.
+    package mutating func updateInteger(_ value: UInt32) throws(TresorError) {
         let bytes = bigEndianBytes(value)
         try update(bytes.span)
     }
@@ -109,6 +115,19 @@ import Clibsodium
         guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
         return digest
     }
+}
+
+/// The bytes of an integer, most significant first.
+package func bigEndianBytes(_ value: UInt64) -> [UInt8] {
+    bigEndianBytes(UInt32(truncatingIfNeeded: value >> 32)) + bigEndianBytes(UInt32(truncatingIfNeeded: value))
+}
+
+/// The bytes of an integer, most significant first.
+package func bigEndianBytes(_ value: UInt32) -> [UInt8] {
+    [
+        UInt8(truncatingIfNeeded: value >> 24), UInt8(truncatingIfNeeded: value >> 16),
+        UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value),
+    ]
 }
 
 /// The bytes of an integer, most significant first.

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Opens the INPUTs of `decrypt`: small ones together on all cores, a large one into its output as it is read.
+struct DecryptRun {
+    let command: DecryptCommand
+    let expectations: Expectations
+    let session: Session
+    let opener: FileOpener
+
+    /// More small INPUTs than this, or bytes in them, are not held at once.
+    private static let batchCount = 128
+    private static let batchByteCount = 4 << 20
+
+    private var workplace: Workplace { opener.workplace }
+
+    /// An INPUT that is in memory.
+    private struct Item {
+        let step: OutputPlan.Step
+        let input: InputFile
+        let output: OutputFile?
+        let file: SealedFile
+    }
+
+    /// Tries and reports each step; the only one's failure is the command's.
+    func open(_ steps: [OutputPlan.Step]) async throws {
+        let isOne = steps.count == 1
+        var outcomes = Outcomes()
+        var items: [Item] = []
+        var byteCount = 0
+        let progress = workplace.invocation.progress("decrypting")
+        defer { progress.finish() }
+        for (index, step) in steps.enumerated() {
+            do {
+                if let item = try await begin(step, isOne: isOne) {
+                    items.append(item)
+                    byteCount += item.file.bytes.count
+                } else {
+                    outcomes.succeeded()
+                }
+            } catch {
+                guard !isOne else { throw error }
+                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
+            }
+            guard index == steps.count - 1 || items.count == Self.batchCount || byteCount >= Self.batchByteCount else {
+                continue
+            }
+            try await finish(items, isOne: isOne, &outcomes)
+            (items, byteCount) = ([], 0)
+            if !isOne { progress.update(UInt64(index + 1), of: UInt64(steps.count)) }
+        }
+        try outcomes.finish()
+    }
+
+    /// - Returns: the INPUT if it is to be opened in memory; `nil` when it was large and is done.
+    private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
+        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
+        let output = try command.place.file(for: step, access: .owner, input: input)
+        let start = try input.start(FileOpener.smallByteCount)
+        if let output, let file = try opener.storedFile(input, startingWith: start) {
+            let proof = try await write(file, to: output, from: input)
+            try await finish(proof, step, input, output, content: nil, isOne: isOne)
+            return nil
+        }
+        if output == nil, let count = input.byteCount, count > DecryptCommand.standardOutputLimit * 2 {
+            throw Self.tooLarge
+        }
+        let file = try opener.sealedFile(input, startingWith: start)
+        return Item(step: step, input: input, output: output, file: file)
+    }
+
+    private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
+        let files = isOne ? [] : await session.open(items.map(\.file), expecting: expectations)
+        for (index, item) in items.enumerated() {
+            do {
+                let opened: OpenedFile
+                if !isOne, case .success(let file) = files[index] {
+                    opened = file
+                } else {
+                    // Somebody may be asked, and a failure finds its words.
+                    opened = try await opener.open(item.file, as: session, expectations, from: item.input)
+                }
+                try await finish(
+                    opened.proof, item.step, item.input, item.output, content: opened.content, isOne: isOne)
+                outcomes.succeeded()
+            } catch {
+                guard !isOne else { throw error }
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+            }
+        }
+    }
+
+    /// Opens a large file into its output, which stays without a name until everything is checked.
+    private func write(
+        _ file: StoredFile<SealedInput>, to output: OutputFile, from input: InputFile
+    ) async throws -> FileProof {
+        let note = FailureNote()
+        let progress = workplace.invocation.progress("decrypting")
+        defer { progress.finish() }
+        do {
+            return try await opener.attempt(file.header, as: session, from: input) { () throws(TresorError) in
+                // A second attempt, after somebody was asked, must not follow what the first one wrote.
+                output.restart()
+                var sink = OutputSink(output, note, progress, total: file.source.byteCount)
+                return try await session.open(file, to: &sink, expecting: expectations).proof
+            }
+        } catch let failure as CommandFailure {
+            throw note.words(for: failure.error, or: failure)
+        }
+    }
+
+    /// The last checks, and then the content comes out.
+    ///
+    /// - Parameter content: `nil` when it lies in the output already.
+    private func finish(
+        _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,
+        isOne: Bool
+    ) async throws {
+        if expectations.author == nil { try await command.checkAuthor(proof, input, workplace) }
+        if !isOne, command.record == nil, !command.anyRecord { try command.checkName(proof, input) }
+        let report = try await opener.report(
+            proof, input: input, output: output, as: session, json: command.options.json)
+        if let output {
+            if let content { try output.write(content.span) }
+            try output.commit()
+        } else if let content {
+            try writeToStandardOutput(content, step)
+        }
+        try report.print(workplace.output)
+    }
+
+    private func writeToStandardOutput(_ content: [UInt8], _ step: OutputPlan.Step) throws {
+        guard content.count <= DecryptCommand.standardOutputLimit else { throw Self.tooLarge }
+        let isForced = step.target == .standardOutput(isForced: true)
+        try workplace.output.refuseForTerminal(
+            content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
+        try workplace.output.data(content.span)
+    }
+
+    private static let tooLarge = CommandFailure.usage(
+        "the content is too large for standard output", hints: ["tresor … -o FILE"])
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Seals the INPUTs of `encrypt`: small ones together on all cores, a large one as it comes.
+struct EncryptRun {
+    let command: EncryptCommand
+    let tresor: TresorID
+    let session: Session
+    let workplace: Workplace
+
+    /// More small INPUTs than this, or bytes in them, are not held at once.
+    private static let batchCount = 256
+    private static let batchByteCount = 4 << 20
+
+    /// An INPUT that is in memory.
+    private struct Item {
+        let step: OutputPlan.Step
+        let output: OutputFile?
+        let content: NamedContent
+    }
+
+    /// Tries and reports each step; the only one's failure is the command's.
+    func seal(_ steps: [OutputPlan.Step]) async throws {
+        var outcomes = Outcomes()
+        var items: [Item] = []
+        var byteCount = 0
+        let progress = workplace.invocation.progress("encrypting")
+        defer { progress.finish() }
+        for (index, step) in steps.enumerated() {
+            do {
+                if let item = try await begin(step) {
+                    items.append(item)
+                    byteCount += item.content.content.count
+                } else {
+                    outcomes.succeeded()
+                }
+            } catch {
+                guard steps.count > 1 else { throw error }
+                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
+            }
+            guard index == steps.count - 1 || items.count == Self.batchCount || byteCount >= Self.batchByteCount else {
+                continue
+            }
+            try await finish(items, isOne: steps.count == 1, &outcomes)
+            (items, byteCount) = ([], 0)
+            if steps.count > 1 { progress.update(UInt64(index + 1), of: UInt64(steps.count)) }
+        }
+        try outcomes.finish()
+    }
+
+    /// - Returns: the INPUT if it is small, or to be armoured; `nil` when it was large and is done.
+    private func begin(_ step: OutputPlan.Step) async throws -> Item? {
+        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
+        let output = try command.place.file(for: step, access: .everybody, input: input)
+        let record = try command.recordName(input)
+        let type = try command.typeName(input)
+        let start = try input.start(EncryptCommand.smallByteCount + 1)
+        guard start.count <= EncryptCommand.smallByteCount || command.a else {
+            try await seal(input, startingWith: start, record, type, step, output)
+            return nil
+        }
+        let content = try input.readAll(
+            after: start, limit: EncryptCommand.limit,
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        return Item(step: step, output: output, content: NamedContent(content, record: record, type: type))
+    }
+
+    private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
+        guard !items.isEmpty else { return }
+        let files: Result<[SealedFile], TresorError>
+        do throws(TresorError) {
+            files = .success(try await session.seal(items.map(\.content), in: tresor))
+        } catch {
+            files = .failure(error)
+        }
+        for (index, item) in items.enumerated() {
+            do {
+                try finish(item, try files.get()[index])
+                outcomes.succeeded()
+            } catch {
+                guard !isOne else { throw error }
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+            }
+        }
+    }
+
+    private func finish(_ item: Item, _ file: SealedFile) throws {
+        let bytes = command.a ? file.armoured : file.bytes
+        if let output = item.output {
+            try output.write(bytes.span)
+            try output.commit()
+        } else {
+            try workplace.output.data(bytes.span)
+        }
+        try report(item.step, item.output, file.header, count: bytes.count)
+    }
+
+    /// What a large INPUT's output got before an error is no sealed file and does not open.
+    private func seal(
+        _ input: InputFile, startingWith start: [UInt8], _ record: Name, _ type: Name, _ step: OutputPlan.Step,
+        _ output: OutputFile?
+    ) async throws {
+        let progress = workplace.invocation.progress("encrypting")
+        defer { progress.finish() }
+        let note = FailureNote()
+        var sink = OutputSink(output, note)
+        var content = InputContent(input, startingWith: start, note, progress)
+        let stream: SealedStream
+        do throws(TresorError) {
+            stream = try await session.seal(&content, to: &sink, record: record, type: type, in: tresor)
+        } catch {
+            throw note.words(for: error, or: CommandFailure(error, file: input.path))
+        }
+        try output?.commit()
+        try report(step, output, stream.header, count: stream.byteCount)
+    }
+
+    private func report(
+        _ step: OutputPlan.Step, _ output: OutputFile?, _ header: FileHeader, count: Int
+    ) throws(CommandFailure) {
+        guard command.options.json else { return }
+        var object: JSONObject = [
+            "type": "sealed", "tresor": .string(tresor.description), "key": .unsigned(header.epoch),
+            "head": .unsigned(header.head.sequence), "size": .unsigned(UInt64(count)),
+        ]
+        if let path = step.input { object["input"] = .string(path) }
+        if let output { object["file"] = .string(output.path) }
+        try workplace.output.object(object)
+    }
+}

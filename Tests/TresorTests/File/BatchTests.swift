@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Many small files at once are what they are one by one.
+@Suite struct BatchTests {
+    @Test func sealedTogetherTheyOpenOneByOne() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let reader = try await world.quick("reader")
+        try world.introduce(anna, reader)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [reader])
+        let type = try Name(typed: "text/plain")
+        let contents = try (0..<100).map { number in
+            NamedContent(Array("content \(number)".utf8), record: try Name(typed: "record \(number)"), type: type)
+        }
+        let files = try await anna.seal(contents, in: tresor)
+        #expect(files.count == contents.count)
+        for (file, content) in zip(files, contents) {
+            let opened = try await reader.open(file)
+            #expect(opened.content == content.content)
+            #expect(opened.record == content.record)
+        }
+        let together = await reader.open(files)
+        #expect(try together.map { try $0.get().content } == contents.map(\.content))
+        #expect(try await anna.seal([], in: tresor).isEmpty)
+        #expect(await failure { _ = try await reader.seal(contents, in: tresor) } == .noAccess)
+    }
+
+    @Test func A92_eachFileIsJudgedByItself() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let stranger = try await world.quick("stranger")
+        let one = try await anna.create(Name(typed: "one")).tresor
+        let other = try await stranger.create(Name(typed: "other")).tresor
+        let good = try await anna.seal("good", in: one)
+        try await anna.perform(.rotate, on: one)
+        let newer = try await anna.seal("newer", in: one, record: "wanted")
+        let foreign = try await stranger.seal("foreign", in: other)
+        var damaged = good.bytes
+        damaged[damaged.count - 1] ^= 1
+        var moved = good.bytes
+        moved[60] ^= 1
+        let files = try [good, newer, foreign, SealedFile(damaged), SealedFile(moved)]
+        for expecting in [Expectations(), wanting("wanted")] {
+            let together = await anna.open(files, expecting: expecting)
+            for (file, result) in zip(files, together) {
+                var alone: Result<OpenedFile, TresorError>
+                do throws(TresorError) {
+                    alone = .success(try await anna.open(file, expecting: expecting))
+                } catch {
+                    alone = .failure(error)
+                }
+                #expect(result == alone)
+            }
+        }
+    }
+
+    private func wanting(_ record: String) -> Expectations {
+        var expecting = Expectations()
+        expecting.record = try? Name(typed: record)
+        return expecting
+    }
+}
