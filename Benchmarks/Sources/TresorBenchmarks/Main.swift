@@ -11,7 +11,7 @@ let cores = Cores.count
 @main
 enum Main {
     static func main() async throws {
-        let arguments = CommandLine.arguments.dropFirst()
+        let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
         guard let program = arguments.first, let directory = arguments.dropFirst().first else {
             print("usage: TresorBenchmarks PROGRAM DIRECTORY [records|files|commands|logs|people|passwords]…")
             exit(64)
