@@ -61,9 +61,11 @@ import Testing
         try refuseEverywhere(13, "reader.tresor")
     }
 
-    /// To standard output, over an old file and to a new one.
+    /// To standard output, which takes nothing of this size, over an old file and to a new one.
     private func refuseEverywhere(_ code: Int32, _ file: String) throws {
-        for target in [[], ["-o", "read.json"], ["-o", "new.json"], ["-C", "homes"]] {
+        let isLarge = try #require(FileHandle(forReadingAtPath: stage.scratch[file])).seekToEnd() > 64 << 20
+        try stage.refuse(isLarge ? 64 : code, as: "house", ["decrypt", file])
+        for target in [["-o", "read.json"], ["-o", "new.json"], ["-C", "homes"]] {
             try stage.refuse(code, as: "house", ["decrypt", file] + target)
         }
     }
