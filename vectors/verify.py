@@ -4,7 +4,7 @@
 
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python verify.py                      every vector
-    venv/bin/python verify.py --live PATH          besides nothing else: exchange objects with the command `tresor` at PATH
+    venv/bin/python verify.py --live PATH          instead: exchange objects with the command `tresor` at PATH
 
 Sections come in SPEC's order and carry its numbers. Behind them, section 20 runs the vectors and section 30 the live test.
 """
@@ -187,7 +187,7 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D")]
+MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D", b"K", b"O")]
 
 
 # 4.2 Armour
@@ -365,6 +365,29 @@ def nfc(text):
 # ---------------------------------------------------------------------------------------------------------------------
 # 5. Suite 1
 # ---------------------------------------------------------------------------------------------------------------------
+
+# 5.1 Start-up check
+
+SPECCHECK_KEY = "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d"
+SPECCHECK = [                                   # message, signature, accepted: numbers 3, 4, 5 of the twelve, all by the key above
+    ("9bd9f44f4dcc75bd531b56b2cd280b0bb38fc1cd6d1230e14861d861de092e79",
+     "9046a64750444938de19f227bb80485e92b83fdb4b6506c160484c016cc1852f"
+     "87909e14428a7a1d62e9f22f3d3ad7802db02eb2e688b6c52fcd6648a98bd009", True),
+    ("e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
+     "160a1cb0dc9c0258cd0a7d23e94d8fa878bcb1925f2c64246b2dee1796bed512"
+     "5ec6bc982a269b723e0668e540911a9a6a58921d6925e434ab10aa7940551a09", False),
+    ("e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
+     "21122a84e0b5fca4052f5b1235c80a537878b38f3142356b2c2384ebad4668b7"
+     "e40bc836dac0f71076f9abe3a53f9c03c1ceeeddb658d0030494ace586687405", False)]
+NOT_IN_THE_SUBGROUP = "95" + "99" * 31
+
+
+def start_up_check():
+    """Both libraries judge the signatures (verify_by_rule), and libsodium the point."""
+    for message, signature, accepted in SPECCHECK:
+        require(verify_by_rule(bytes.fromhex(SPECCHECK_KEY), bytes.fromhex(message), bytes.fromhex(signature)) == accepted, "failed")
+    require(not nacl.bindings.crypto_core_ed25519_is_valid_point(bytes.fromhex(NOT_IN_THE_SUBGROUP)), "failed")
+
 
 # 5.2 Ed25519
 
@@ -885,8 +908,8 @@ def trust(own, pins, chain):
 
 
 def founder_trust(own, pins, chain):
-    """`chain` is the log's chain of the founder."""
-    if chain.user == own.user:                                                                      # 1
+    """`chain` is the log's chain of the founder; `own` is none in a home without identity."""
+    if own is not None and chain.user == own.user:                                                  # 1
         if own.extends(chain):
             return "me"
         require(chain.extends(own), "forked")
@@ -905,7 +928,7 @@ def is_behind(pins, chain):
 def author_trust(own, pins, chain, generation):
     """§10.5 step 14a; `chain` is the state's chain of the author."""
     mine = [pin.chain for pin in pins if pin.chain.user == chain.user]
-    compared = own if own.user == chain.user else mine[0] if mine else None
+    compared = own if own is not None and own.user == chain.user else mine[0] if mine else None
     if compared is None:                                                                            # 1
         require(not any(not pin.replaced and pin.chain.handle == chain.handle for pin in pins), "unverified")
         return
@@ -974,6 +997,9 @@ class IdentityFile:
     def slot(self, kind):
         return next((slot for slot in self.slots if slot.kind == kind), None)
 
+    def device_slot(self, device):
+        return next((slot for slot in self.slots if slot.kind == DEVICE and slot.id == device), None)
+
 
 def read_identity_file(data):
     require(len(data) <= 1048576)
@@ -1008,7 +1034,7 @@ def open_previous(chain, seed, previous):
     for j in range(chain.newest.generation, 0, -1):
         sealed = previous[chain.newest.generation - j]
         earlier = Keys(tc1_open(keys[0].previous_key, "tresor/v1/previous-seal", previous_context(chain.user, j), sealed))
-        require(earlier.signing_key == chain.cards[j - 1].signing_key)
+        require(earlier.signing_key == chain.cards[j - 1].signing_key and earlier.kem_key == chain.cards[j - 1].kem_key)
         keys.insert(0, earlier)
     return keys
 
@@ -1102,6 +1128,15 @@ def open_with_kit(file, typed, trace=None):
     return open_slot(file, slot, kit_slot_key(K), trace)
 
 
+def open_kit_copy(data, typed):
+    """recover steps 1 and 3: what the store has under the locator (none is none), in an empty home."""
+    read_kit(typed)
+    require(data is not None, "wrong_password")
+    file = read_identity_file(data)
+    require([slot.kind for slot in file.slots] == [KIT])
+    return open_with_kit(file, typed)
+
+
 # 8.3 Remembered device
 
 def read_device_half(data):
@@ -1118,19 +1153,22 @@ def device_slot_key(D, T):
     return derive(D, "tresor/v1/slot-device", T)
 
 
-def open_with_device(file, device_half, store_half, now, trace=None):
-    require(device_half is not None, "not_found")
+def open_with_device(file, device_half, store_half, now, trace=None, leftovers=None):
+    """`store_half` is none where the store has none, `now` as of step 3, `leftovers` what read_leftovers gives."""
+    require(device_half is not None, "not_found")                                                   # 1
     mine = read_device_half(device_half)
-    require(store_half is not None, "no_access")
+    slot = file.device_slot(mine.device)
+    require(slot is not None or leftovers is None or mine.user + mine.device not in leftovers[1], "not_found")
+    require(store_half is not None, "no_access")                                                    # 2
     require(len(store_half) == 32)
-    slot = next((s for s in file.slots if s.kind == DEVICE and s.id == mine.device), None)
-    require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")
-    return open_slot(file, slot, device_slot_key(mine.half, store_half), trace)
+    require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")   # 4
+    return open_slot(file, slot, device_slot_key(mine.half, store_half), trace)                     # 5
 
 
 # 8.4 What a change may have left behind
 
 def read_leftovers(data):
+    """Four lists of bytes: user ‖ locator of kits, user ‖ device id of devices, device ids of slots, generations."""
     reader, lists = Reader(data), []
     reader.preamble(b"tresorO1")
     for size in (64, 48, 16, 4):
@@ -1144,6 +1182,21 @@ def read_leftovers(data):
 
 def encode_leftovers(lists):
     return preamble(b"tresorO1") + b"".join(u16(len(items)) + b"".join(items) for items in lists)
+
+
+def settle_ways_in(lists, file, half):
+    """What settleWaysIn does with a note; `file` and `half`, the device half here, may be none. Whether the half is destroyed; what is
+    deleted from the store, as user ‖ locator and user ‖ device id; the note that is left."""
+    kits, devices, slots, generations = lists
+    destroyed = file is not None and half is not None and file.device_slot(half.device) is None     # 1
+    here = None if half is None or destroyed else half.user + half.device
+    ours = [kit for kit in kits if file is not None and kit[:32] == file.chain.user]                # 2
+    used = file.slot(KIT) if file is not None else None
+    copies = [kit for kit in ours if used is None or kit[32:] != used.locator]
+    halves = [device for device in devices if device != here]                                       # 3
+    dead = {device[32:] for device in halves} | {slot for slot in slots if here is None or slot != here[32:]}
+    still = sorted(slot for slot in dead if file is not None and file.device_slot(slot) is not None)     # 4
+    return destroyed, copies, halves, [[kit for kit in kits if kit not in ours], [], still, generations]
 
 
 # 8.5 What lies where: own wraps
@@ -1559,7 +1612,7 @@ def check_keys(tresor, epoch, TK, HK, known=()):
     require(HK is None or equal(history, epoch.history_commitment))
     for other, other_tk, other_hk in known:
         if other != epoch.number:
-            require(TK != other_tk and (HK is None or HK != other_hk))
+            require(not equal(TK, other_tk) and (HK is None or other_hk is None or not equal(HK, other_hk)))
 
 
 def back_link_context(tresor, epoch):
@@ -1689,6 +1742,10 @@ class Effect:
         self.admitted, self.changed, self.dismissed, self.already = [], [], [], []
         self.remaining, self.epoch, self.renames, self.generation = remaining, 0, 0, 0
 
+    def is_nothing(self):
+        """Step 8."""
+        return not (self.admitted or self.changed or self.dismissed or self.epoch or self.renames or self.generation)
+
 
 def effect_of(act, wanted, state, own, home, pins, clock):
     """Steps 3 to 6 of perform. `own` is the chain of the identity that acts, `home` that of the identity file beside the pins."""
@@ -1711,12 +1768,9 @@ def effect_of(act, wanted, state, own, home, pins, clock):
         users = wanted["users"]
         require(users and len(set(users)) == len(users), "usage")
         for user in sorted(users):
-            if user in state.members:
-                require(user not in (state.root.founder, own.user), "usage")
-                effect.dismissed.append(user)
-            else:
-                require(user in state.chains, "not_found")
-                effect.already.append(user)
+            require(user != own.user and (user != state.root.founder or user not in state.members), "usage")
+            require(user in state.chains, "not_found")
+            (effect.dismissed if user in state.members else effect.already).append(user)
         if effect.dismissed:
             require(state.lasting_owner_besides(*effect.dismissed), "usage")
             effect.epoch = state.epoch + 1
@@ -1730,6 +1784,19 @@ def effect_of(act, wanted, state, own, home, pins, clock):
         effect.generation = known.newest.generation + 1
     effect.remaining += len(effect.admitted) - len(effect.dismissed)
     return effect
+
+
+def body_of_act(act, wanted, effect, epoch, name, card):
+    """Step 9: (body type, body) of the entry. `epoch`, `name`, `card`: the new Epoch, the sealed name and the next card, encoded."""
+    people, until = {chain.user: chain for chain in wanted["people"]}, u64(wanted["not_after"] or 0)
+    if act == "share" and effect.changed:
+        return ROLE, u8(1) + effect.changed[0] + u8(wanted["role"]) + until
+    if act == "share":
+        body = u16(len(effect.admitted)) + b"".join(u8(1) + opaque32(people[user].bytes) for user in sorted(effect.admitted))
+        return GRANT, body + u8(wanted["role"]) + until + (u8(1) + epoch + name if effect.epoch else u8(0))
+    if act == "revoke":
+        return REMOVE, u16(len(effect.dismissed)) + b"".join(u8(1) + user for user in sorted(effect.dismissed)) + epoch
+    return {"leave": (LEAVE, b""), "rotate": (EPOCH, epoch), "rename": (RENAME, name), "renew": (RENEW, opaque32(card))}[act]
 
 
 def share_effect(effect, wanted, state):
@@ -1895,9 +1962,9 @@ class Home:
             require(self.identity.user in state.members, "no_access")
             founder, result = state.chains[state.root.founder], self.founder_trust(state)
             if result == "renewed":
-                pinned = next((pin.chain for pin in self.pins if pin.chain.user == founder.user), self.identity.chain)
-                generation = state.generation_at(founder.user, header.head_sequence)
-                require(generation is not None and generation <= pinned.newest.generation, "unverified")
+                own = self.identity.chain
+                compared = own if own.user == founder.user else next(pin.chain for pin in self.pins if pin.chain.user == founder.user)
+                require(state.generation_at(founder.user, header.head_sequence) <= compared.newest.generation, "unverified")
             elif not (seen["pinned"] and result == "unverified" and is_behind(self.pins, founder)):
                 require(result in ("me", "verified"), "unverified")
 
@@ -2065,9 +2132,10 @@ def standing(state, user, generation):
         return "former", last.change, last.time
     if last.role == READER:
         return "former", "role changed", last.time
-    if state.chains[user].newest.generation == generation:
+    newest = state.chains[user].newest.generation
+    if newest == generation:
         return ("current",)
-    return "former", "key renewed", next(when for _, when, g in state.generations[user] if g > generation)
+    return "former", "key renewed", next(when for _, when, g in state.generations[user] if g == newest)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -2151,10 +2219,10 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorD1":
         half = read_device_half(data)
         return preamble(b"tresorD1") + half.user + half.device + half.half
-    if wanted == b"tresorK1":
-        return encode_kept_wraps(read_kept_wraps(data))
     if wanted == b"tresorO1":
         return encode_leftovers(read_leftovers(data))
+    if wanted == b"tresorK1":
+        return encode_kept_wraps(read_kept_wraps(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
     raise AssertionError("no such object")
@@ -2412,6 +2480,8 @@ def test_open_with_kit(i, trace):
     K, file = read_kit(i["words"]), read_identity_file(i["file"])
     identity = open_with_kit(file, i["words"], trace)
     assert K == trace["K"]
+    if len(file.slots) == 1:
+        assert open_kit_copy(i["file"], i["words"]).user == identity.user
     trace_slots(file, trace)
     return opened(identity)
 
@@ -2547,21 +2617,51 @@ def test_open_wrap(i, trace):
     return {"keys": keys}
 
 
-# file
+# act
+
+def carry_out(act, wanted, state, effect, own, now):
+    """Steps 8 to 10: the entry that goes with an effect keeps every rule, and the state after it is what the effect says."""
+    if effect.is_nothing():
+        return
+    TK, HK = os.urandom(32), os.urandom(32)                 # keys that nobody gets, and a link to keys that are none: fold judges none
+    number_ = effect.epoch or state.epoch
+    back_link = seal_back_link(state.tresor, number_, HK, [(number_ - 1, os.urandom(32), os.urandom(32))])
+    epoch = Epoch(number_, *commitments(state.tresor, number_, TK, HK), back_link).encode()
+    name = seal_name(TK, state.tresor, number_, state.sequence + 1, wanted["name"] or b"a name", b"")
+    card = own.chain.cards[effect.generation].bytes if effect.generation else b""
+    type_, body = body_of_act(act, wanted, effect, epoch, name, card)
+    newest = state.chains[own.user].newest.generation
+    entry = make_entry(own.keys[newest], state.tresor, state.sequence + 1, state.hash, own.user, newest, now, type_, body)
+    try:
+        after = apply(state, judge(state, state.tresor, entry))
+    except Refused as refused:
+        raise AssertionError("the entry of this act breaks %s" % refused.rule) from None
+    assert set(after.members) == (set(state.members) | set(effect.admitted)) - set(effect.dismissed)
+    assert len(after.members) == effect.remaining and after.epoch == (effect.epoch or state.epoch)
+    for user in effect.admitted + effect.changed:
+        assert (after.members[user].role, after.members[user].not_after) == (wanted["role"], wanted["not_after"] or 0)
+        assert after.members[user].history == (effect.epoch if user in effect.admitted else state.members[user].history)
+    assert not effect.renames or after.name[1:] == (after.epoch, after.sequence)
+    assert not effect.generation or after.chains[own.user].newest.generation == effect.generation
+
 
 @operation("act")
 def test_act(i, trace):
     chain = read_chain(i["chain"])
-    open_previous(chain, i["S"], i["previous"])
+    own = Identity(chain, open_previous(chain, i["S"], i["previous"]))
     wanted = {"people": [read_chain(data) for data in i.get("people", [])], "users": i.get("users", []), "name": i.get("name", b""),
               "role": number_in(i.get("role", b"")), "from_now": i.get("from now") == b"\1",
               "not_after": number_in(i["not after"]) if "not after" in i else None}
     home = read_identity_file(i["identity file"]).chain
-    effect = effect_of(i["act"].decode(), wanted, fold(i["tresor"], i["log"]), chain, home, read_pins(i["pins"]), number_in(i["now"]))
+    act, state, now = i["act"].decode(), fold(i["tresor"], i["log"]), number_in(i["now"])
+    effect = effect_of(act, wanted, state, chain, home, read_pins(i["pins"]), now)
+    carry_out(act, wanted, state, effect, own, now)
     return {"admitted": sorted(effect.admitted), "changed": sorted(effect.changed), "dismissed": sorted(effect.dismissed),
             "already": sorted(effect.already), "remaining": u64(effect.remaining), "epoch": u64(effect.epoch),
             "renames": u8(effect.renames), "generation": u32(effect.generation)}
 
+
+# file
 
 @operation("openFile")
 def test_open_file(i, trace):
@@ -2919,11 +3019,61 @@ class Totals:
         print(text, file=sys.stderr)
 
 
-def check_own_labels():
-    """What no vector has: the names a home keeps sealed."""
+def refusal(function, *arguments):
+    try:
+        function(*arguments)
+    except Refused as refused:
+        return refused.name
+    return None
+
+
+def check_own(totals):
+    """What no vector has: the names a home keeps sealed, its kept wraps, what settles a note of leftovers, dates of standing."""
+    def holds(what, condition):
+        if not condition:
+            totals.problem("own check: %s" % what)
+
+    one, two = bytes([1] * 32), bytes([2] * 32)
     identity = Identity(Chain([type("Card", (), {"bytes": b"", "handle": b""})]), [Keys(ZERO)])
-    names = [(bytes(32), b"a"), (bytes([1] * 32), b"b")]
-    return open_names(identity, seal_names(identity, names)) == names
+    names = [(ZERO, b"a"), (one, b"b")]
+    holds("names", open_names(identity, seal_names(identity, names)) == names)
+
+    wrap = encode_wrap(one, 1, two, 0, bytes(1120), bytes(80))
+    kept = encode_kept_wraps([(one, wrap), (two, wrap)])
+    holds("kept wraps", encode_kept_wraps(read_kept_wraps(kept)) == kept and read_kept_wraps(preamble(b"tresorK1")) == [])
+    for what, data, name in [
+            ("cut", kept[:-1], "altered"), ("a byte behind", kept + b"\0", "altered"), ("nothing", b"", "altered"),
+            ("ids that fall", encode_kept_wraps([(two, wrap), (one, wrap)]), "altered"),
+            ("one tresor twice", encode_kept_wraps([(one, wrap)] * 2), "altered"),
+            ("a wrap of no bytes", encode_kept_wraps([(one, b"")]), "altered"),
+            ("version 2", kept[:8] + b"\2" + kept[9:], "unsupported"), ("suite 2", kept[:9] + b"\2" + kept[10:], "unsupported"),
+            ("another object", b"tresorO1" + kept[8:], "unsupported"), ("no object of ours", b"Tresor" + kept[6:], "altered")]:
+        holds("kept wraps, %s" % what, refusal(read_kept_wraps, data) == name)
+
+    def slot(kind, id_, locator=None):
+        made = Slot()
+        made.kind, made.id, made.locator = kind, id_, locator
+        return made
+    here, gone, revoked, half = bytes([3] * 16), bytes([4] * 16), bytes([5] * 16), Slot()
+    file = IdentityFile()
+    file.chain, file.slots = identity.chain, [slot(KIT, bytes(16), one), slot(DEVICE, here), slot(DEVICE, gone)]
+    user, half.user, half.device = identity.user, identity.user, here
+    kits = [[user + one, user + two], [one + two]]
+    note_ = [sorted(kits[0] + kits[1]), sorted([user + here, user + gone, user + revoked]), [gone], [u32(1)]]
+    holds("leftovers", settle_ways_in(note_, file, half)
+          == (False, [user + two], [user + gone, user + revoked], [kits[1], [], [gone], [u32(1)]]))
+    half.device = revoked
+    holds("leftovers, a half without slot", settle_ways_in(note_, file, half)
+          == (True, [user + two], [user + here, user + gone, user + revoked], [kits[1], [], [here, gone], [u32(1)]]))
+    holds("leftovers, no file", settle_ways_in(note_, None, None) == (False, [], note_[1], [note_[0], [], [], [u32(1)]]))
+    data = preamble(b"tresorD1") + user + revoked + ZERO
+    holds("a device that was ended", refusal(open_with_device, file, data, ZERO, 0, None, note_) == "not_found")
+    holds("a device that nobody ended", refusal(open_with_device, file, data, ZERO, 0, None, [[], [], [], []]) == "no_access")
+
+    state = object.__new__(State)
+    state.changes, state.generations = {user: [Change(0, 10, user, ADMITTED, WRITER)]}, {user: [(0, 10, 0), (1, 20, 1), (2, 30, 2), (3, 40, 2)]}
+    state.chains = {user: type("Chain", (), {"newest": type("Card", (), {"generation": 2})})}
+    holds("standing", [standing(state, user, g) for g in (0, 2)] == [("former", "key renewed", 30), ("current",)])
 
 
 def check_registry(document, totals):
@@ -2934,6 +3084,21 @@ def check_registry(document, totals):
         totals.problem("labels.json: not the registry of SPEC 16.1")
     if any(a != b and b.startswith(a) for a in REGISTRY for b in REGISTRY):
         totals.problem("a label is a prefix of another")
+
+
+def check_tables(directory, totals):
+    """Magics, errors and labels here are those of the tables of SPEC §4.1, §12 and §16.1, if SPEC.md lies beside."""
+    try:
+        text = (directory.parent / "SPEC.md").read_text(encoding="utf-8")
+    except OSError:
+        return
+    if set(re.findall(r"^\| `(tresor.1)` \|", text, re.M)) != {magic.decode() for magic in MAGICS}:
+        totals.problem("not the magics of SPEC 4.1")
+    if dict(re.findall(r"^\| `([a-z_]+)` \| (\d+) \|", text, re.M)) != {name: str(code) for name, code in EXIT_CODES.items()}:
+        totals.problem("not the errors of SPEC 12")
+    labels = re.findall(r"^\| `(tresor/v1/[a-z-]+)` \| ([a-z]+) \| [^|]* \| ([^|]*) \|", text, re.M)
+    if {label_.encode(): (how, int(size) if size.isdecimal() else None) for label_, how, size in labels} != REGISTRY:
+        totals.problem("not the labels of SPEC 16.1")
 
 
 def check_appendix(directory, totals):
@@ -3001,8 +3166,8 @@ def run_vectors(directory, ignore_sums, verbose, only):
         if totals.failed == 0 and totals.passed != index["numberOfTests"]:
             totals.problem("%d tests, not the %d of index.json" % (totals.passed, index["numberOfTests"]))
         check_appendix(directory, totals)
-        if not check_own_labels():
-            totals.problem("names")
+        check_tables(directory, totals)
+        check_own(totals)
         for label_, how in sorted(USED):
             if REGISTRY.get(label_, (None,))[0] != how:
                 totals.problem("used and not registered: %s for %s" % (label_.decode(), how))
@@ -3489,6 +3654,12 @@ def main():
     options = parser.parse_args()
     if MISSING is not None:
         print("this needs cryptography 50 or later, with HPKE and X-Wing, and PyNaCl: %s" % MISSING, file=sys.stderr)
+        print("0 passed, 1 failed")
+        return 1
+    try:
+        start_up_check()
+    except (Refused, AssertionError):
+        print("the cryptographic libraries do not judge as SPEC 5.1 wants", file=sys.stderr)
         print("0 passed, 1 failed")
         return 1
     if options.nightly:

@@ -36,8 +36,8 @@ extension Client {
     public func people(named text: String) async throws(TresorError) -> [Person] {
         let pins = try pins()
         if let handle = try? Name(typed: text) {
-            let offered = try await offeredChains(handle: handle)
             if let mine = try? identityFile().chain, mine.handle == handle { return [Person(chain: mine, trust: .me)] }
+            let offered = try await offeredChains(handle: handle)
             if let pin = pins[handle: handle] {
                 let strangers = offered.filter { $0.user != pin.chain.user }
                 guard strangers.isEmpty else {

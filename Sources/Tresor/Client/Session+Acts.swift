@@ -157,9 +157,12 @@ extension Session {
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: State) {
         if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
-        if case .rename = act, try await client.state(of: tresor).rotateFirst { try await perform(.rotate, on: tresor) }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
+            // Whoever left still has the key under which the name would be sealed.
+            if case .rename = act, try await client.state(of: tresor).rotateFirst {
+                try await perform(.rotate, on: tresor)
+            }
             let state =
                 expected == nil && act != .leave && act != .renew
                 ? try await settle(tresor) : try await client.state(of: tresor)

@@ -30,8 +30,7 @@ extension Session {
                 body: .epoch(next.statement), wraps: try wraps(next.keys, for: state.members, in: state))
         case .rename(let name):
             let keys = try await keys(of: state.epoch, in: state)
-            let kind = try await nameAndKind(in: state).kind
-            return Draft(body: .rename(try seal(name, kind, under: keys, in: state)))
+            return Draft(body: .rename(try seal(name, try await keptKind(in: state), under: keys, in: state)))
         case .renew:
             guard let generation = effect.generation, let card = identity.chain.card(generation: generation) else {
                 throw .usage
@@ -59,6 +58,16 @@ extension Session {
             try self.wraps(next.keys, for: state.members, in: state)
             + self.wraps(next.keys, for: people.map { ($0, history) }, in: state)
         return Draft(body: .grant(grant), wraps: wraps)
+    }
+
+    /// The kind that stays when the name changes; none where the name that was there does not open.
+    private func keptKind(in state: State) async throws(TresorError) -> Name {
+        do throws(TresorError) {
+            return try await nameAndKind(in: state).kind
+        } catch {
+            guard error == .altered else { throw error }
+            return .empty
+        }
     }
 
     /// Fresh keys for the next epoch, linked back to the present ones, and past them to what a spoiled back-link hides from others.

@@ -60,7 +60,8 @@ struct DecryptCommand: SurfaceCommand {
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
         let workplace = try await Workplace.open(options)
         try workplace.refuseOwnFiles(plan)
-        let opener = FileOpener(workplace: workplace, acceptUnverified: acceptUnverified)
+        let opener = FileOpener(
+            workplace: workplace, acceptUnverified: acceptUnverified, requiresCurrent: current)
         let session = try await workplace.unlock(to: "open files")
         var expectations = Expectations()
         expectations.acceptingUnverified = acceptUnverified

@@ -27,7 +27,7 @@ struct ResealCommand: SurfaceCommand {
         guard !files.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "seal files again")
-        let opener = FileOpener(workplace: workplace, acceptUnverified: false)
+        let opener = FileOpener(workplace: workplace, acceptUnverified: false, isResealing: true)
         let progress = workplace.invocation.progress("resealing")
         var outcomes = Outcomes()
         var count = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -39,8 +40,10 @@ final class Draft: Sendable {
         guard !parts.name.isEmpty else { return .failure(Failure(code: EISDIR)) }
         let directory = FileSystem.open(parts.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return .failure(Failure(code: errno)) }
+        sweep(parts.directory)
         return Interrupts.atomically {
             if isUnnamed, let descriptor = unnamed(in: directory) {
+                flock(descriptor, LOCK_EX)
                 return .success(Draft(descriptor: descriptor, directory: directory, target: parts.name, name: nil))
             }
             let name = temporaryName()
@@ -49,10 +52,21 @@ final class Draft: Sendable {
                 defer { close(directory) }
                 return .failure(Failure(code: errno))
             }
+            flock(descriptor, LOCK_EX)
             let draft = Draft(descriptor: descriptor, directory: directory, target: parts.name, name: name)
             draft.token.withLock { $0 = Interrupts.onInterrupt { [weak draft] in draft?.unlinkName() } }
             return .success(draft)
         }
+    }
+
+    private static let swept = Mutex<Set<String>>([])
+
+    /// Removes what processes that are no more have left in a directory: a draft is locked for as long as it has a temporary name. Once in each.
+    private static func sweep(_ path: String) {
+        guard swept.withLock({ $0.insert(path).inserted }),
+            let opened = try? FileDescriptor(path, O_RDONLY | O_DIRECTORY)
+        else { return }
+        _ = try? AtomicFile.sweep(opened)
     }
 
     /// Durable content first, then the name, then a durable directory.

@@ -11,6 +11,10 @@ struct FileOpener {
 
     let workplace: Workplace
     let acceptUnverified: Bool
+    /// Whether what is opened is sealed again.
+    var isResealing = false
+    /// Whether its author must still be somebody who may write.
+    var requiresCurrent = false
 
     /// Reads a sealed file, binary or armoured.
     ///
@@ -108,9 +112,32 @@ struct FileOpener {
                 error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
+        return await failure(error, of: session, in: state, input)
+    }
+
+    /// Why a member cannot have a file, as far as it can be told.
+    private func failure(
+        _ error: TresorError, of session: Session, in state: State, _ input: InputFile
+    ) async -> CommandFailure {
+        let user = session.identity.user
+        let name = session.knownName(of: state.tresor)
+        let title = name.map { Shown.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
+        let owner = workplace.handle(of: state.founder, in: state)
+        if isResealing, state.members[user]?.role == .reader {
+            return CommandFailure(error, "you may read \(title) of \(owner), not write in it", file: input.path)
+        }
+        if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
+            wraps.isEmpty
+        {
+            let word = name.map { Shell.word($0.text) } ?? String(state.tresor.description.prefix(10))
+            return CommandFailure(
+                error, "the store has lost your key to \(title); somebody else who is in can put it back",
+                hints: ["ask \(owner) to run: tresor check --put-back -t \(word)"], file: input.path)
+        }
+        let author =
+            requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
         return CommandFailure(
-            error, "\(input.shownName) is not yours to read, or its author was not allowed to write it",
-            file: input.path)
+            error, "\(input.shownName) is from before your time, or \(author)", file: input.path)
     }
 
     private func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {

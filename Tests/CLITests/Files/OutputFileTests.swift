@@ -136,6 +136,17 @@ struct OutputFileTests {
         #expect(try scratch.text("a") == "new")
     }
 
+    @Test("What a dead process left under a temporary name is swept away, what a living one writes is not")
+    func sweeps() throws {
+        try scratch.write("content of somebody killed", ".tresor-dead.tmp")
+        try scratch.write("content of somebody at work", ".tresor-live.tmp")
+        let alive = open(scratch.path(".tresor-live.tmp"), O_RDONLY)
+        defer { close(alive) }
+        #expect(flock(alive, LOCK_EX) == 0)
+        try write("new", to: "file")
+        #expect(scratch.names == [".tresor-live.tmp", "file"])
+    }
+
     @Test("A missing directory is not found; a name without a last part is no file")
     func missing() {
         #expect(failure { try write("x", to: "no/a") } == .notFound)

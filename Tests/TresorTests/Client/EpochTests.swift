@@ -131,6 +131,35 @@ import TresorStore
         #expect(outcome == .done)
     }
 
+    @Test func A75_aSpoiledNameStopsSharingFromNowUntilItIsRenamed() async throws {
+        let state = try await anna.client.state(of: tresor)
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity, time: 5,
+            body: .rename(try Chronicle.anyName()))
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: evil.truth).last,
+            entry: entry.bytes)
+        #expect(try await evil.append(change) == .done)
+        let third = try await world.quick("third")
+        try world.introduce(anna, third)
+        #expect(await failure { try await anna.share(tresor, with: [third], fromNow: true) } == .altered)
+        let name = try Name(typed: "again")
+        try await anna.perform(.rename(name), on: tresor)
+        #expect(try await anna.name(in: anna.client.state(of: tresor)) == name)
+        try await anna.share(tresor, with: [third], fromNow: true)
+        #expect(try await third.name(in: third.client.state(of: tresor)) == name)
+    }
+
+    @Test func A76_aNameIsNotSealedUnderTheKeyOfSomebodyWhoLeavesMeanwhile() async throws {
+        let (house, tresor) = (house, tresor)
+        evil.beforeNextAppend { _ = await failure { try await house.perform(.leave, on: tresor) } }
+        try await anna.perform(.rename(Name(typed: "again")), on: tresor)
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.members[house.identity.user] == nil)
+        #expect(state.epoch == 2)
+        #expect(state.name.epoch == 2)
+    }
+
     enum Link: CaseIterable, Sendable { case garbage, otherKeys, otherEpoch }
 
     /// An epoch whose back-link hides what was before it.

@@ -25,6 +25,7 @@ final class EvilStore: Store {
         var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var lie: Lie?
         var keeps = false
+        var interlude: (@Sendable () async -> Void)?
         var writeCount = 0
         var kept: [StoredWrap] = []
         var keptHalves: [DeviceID: [UInt8]] = [:]
@@ -107,6 +108,11 @@ final class EvilStore: Store {
         script.withLock { $0.kitCopy = transform }
     }
 
+    /// Lets somebody else do something just before the next entry arrives.
+    func beforeNextAppend(_ interlude: @escaping @Sendable () async -> Void) {
+        script.withLock { $0.interlude = interlude }
+    }
+
     func lie(_ lie: Lie?) { script.withLock { $0.lie = lie } }
 
     /// Answers more entries than it was asked for.
@@ -132,6 +138,11 @@ extension EvilStore {
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let interlude = script.withLock { script in
+            defer { script.interlude = nil }
+            return script.interlude
+        }
+        await interlude?()
         let (lie, keeps) = script.withLock { script in
             script.writeCount += 1
             script.kept += change.putting
