@@ -134,7 +134,8 @@ import TresorStore
     @Test func A75_aSpoiledNameStopsSharingFromNowUntilItIsRenamed() async throws {
         let state = try await anna.client.state(of: tresor)
         let entry = try Entry(
-            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity, time: 5,
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
+            time: 5,
             body: .rename(try Chronicle.anyName()))
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: evil.truth).last,
