@@ -12,6 +12,7 @@ extension VectorFile {
         file.addDerivedKeys()
         file.addSealings()
         file.addSignatures()
+        file.addCofactors()
         return file
     }
 
@@ -68,6 +69,40 @@ extension VectorFile {
                 invalid("\(label) opened as \(other)", "WrongLabel", "altered", base: base, in: ["label": ascii(other)])
             }
         }
+    }
+
+    /// Where the equation holds only once it is multiplied by eight (SPEC §5.2), and a key outside the main subgroup for which it holds as it is.
+    private func addCofactors() {
+        let label = "tresor/v1/entry-signature"
+        let draw = draw()
+        let (a, r) = (draw("a", 32), draw("r", 32))
+        func made(_ x: Bytes, key: Bool, nonce: Bool) -> (key: Bytes, signature: Bytes, isNeutral: Bool) {
+            EdgeSignature.displaced(key: a, key, nonce: r, nonce, prefixed(ascii(label)) + x)
+        }
+        var number = 0
+        var x = draw("x 0", 100)
+        while !made(x, key: true, nonce: false).isNeutral {
+            number += 1
+            x = draw("x \(number)", 100)
+        }
+        let mixed = made(x, key: true, nonce: false)
+        let base = valid(
+            "a key outside the main subgroup, h a multiple of eight", ["EdgeCase"],
+            in: ["A": mixed.key, "label": ascii(label), "x": x, "sig": mixed.signature], out: ["A": mixed.key])
+        let displaced = made(x, key: true, nonce: true)
+        invalid(
+            "R displaced by a point of order eight", "CofactoredOnly", "altered", base: base,
+            in: ["sig": displaced.signature])
+        let plain = made(x, key: false, nonce: true)
+        let plainBase = valid(
+            "the same key in the main subgroup",
+            in: [
+                "A": plain.key, "label": ascii(label), "x": x,
+                "sig": made(x, key: false, nonce: false).signature,
+            ], out: ["A": plain.key])
+        invalid(
+            "R displaced, under a key of the main subgroup", "CofactoredOnly", "altered", base: plainBase,
+            in: ["sig": plain.signature])
     }
 
     private func addSignatures() {

@@ -45,6 +45,42 @@ enum EdgeSignature {
         return neutral + product
     }
 
+    /// A point of order eight.
+    private static let torsion: Bytes = [
+        0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b, 0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20,
+        0x53, 0xfa, 0x2c, 0x39, 0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a,
+    ]
+
+    private static func reduced(_ bytes: Bytes) -> Bytes {
+        var scalar = zeros(32)
+        crypto_core_ed25519_scalar_reduce(&scalar, bytes + zeros(32))
+        return scalar
+    }
+
+    private static func point(_ scalar: Bytes, displaced: Bool) -> Bytes {
+        var point = zeros(32)
+        precondition(crypto_scalarmult_ed25519_base_noclamp(&point, scalar) == 0)
+        guard displaced else { return point }
+        var sum = zeros(32)
+        precondition(crypto_core_ed25519_add(&sum, point, torsion) == 0)
+        return sum
+    }
+
+    /// A = a·B, displaced by a point of order eight or not; R = r·B likewise; S = r + h·a. S·B − h·A − R is −h·T, −T or both: neutral times eight, and
+    /// by itself only where h·T is.
+    static func displaced(
+        key a: Bytes, _ keyIsDisplaced: Bool, nonce r: Bytes, _ nonceIsDisplaced: Bool, _ message: Bytes
+    ) -> (key: Bytes, signature: Bytes, isNeutral: Bool) {
+        let (a, r) = (reduced(a), reduced(r))
+        let (key, first) = (point(a, displaced: keyIsDisplaced), point(r, displaced: nonceIsDisplaced))
+        let h = challenge(first, key, message)
+        var product = zeros(32)
+        crypto_core_ed25519_scalar_mul(&product, h, a)
+        var sum = zeros(32)
+        crypto_core_ed25519_scalar_add(&sum, r, product)
+        return (key, first + sum, !nonceIsDisplaced && (!keyIsDisplaced || h[0] & 7 == 0))
+    }
+
     /// A signature that holds under a key of the neutral point, whatever the message: R = S·B.
     static func forNeutralKey(_ scalar: Bytes) -> Bytes {
         var reduced = zeros(32)

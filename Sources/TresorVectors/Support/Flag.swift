@@ -49,6 +49,10 @@ struct Flag {
         ("NonCanonicalS", "G10", "a signature whose S is not below L"),
         ("SmallOrderKey", "G10", "a public key of small order"),
         ("SmallOrderR", "G10", "a signature whose R is of small order"),
+        (
+            "CofactoredOnly", "G10",
+            "a signature for which the equation holds only once it is multiplied by the cofactor"
+        ),
         ("NonCanonicalKey", "G10", "a public key that is not the canonical encoding of a point"),
         ("WrongSigner", "G4", "signed by another key than it should"),
         ("CrossTypeSignature", "G10", "a signature over the same bytes under another label"),
