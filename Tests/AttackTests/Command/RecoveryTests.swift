@@ -44,7 +44,8 @@ import Testing
         ]
         for kit in kits where kit != words {
             let ending = try recover(kit)
-            for word in Set(kit + words) where word.count > 4 {
+            // Every message begins with "error", which is a word of the list.
+            for word in Set(kit + words) where word.count > 4 && word != "error" {
                 #expect(
                     !ending.errorText.split { !$0.isLetter }.contains { $0 == word }, "\(word): \(ending.errorText)")
             }
