@@ -82,15 +82,17 @@ struct Places: Sendable, Equatable {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }
 
-    /// What a home and a store are made of, whatever it is called.
+    /// Whether a path is one of those that a home and a store are made of, whatever it is called, and whether or not it is there yet.
     func isOwn(_ path: String) -> Bool {
-        guard let file = FileIdentity(path: path) else { return false }
-        if let directory = FileIdentity(path: Draft.split(path).directory) {
+        let names = ["identity", "pins", "heads", "names", "wraps", "leftovers", "store", "lock"]
+        let parts = Draft.split(path)
+        if let directory = FileIdentity(path: parts.directory) {
+            if FileIdentity(path: data) == directory, names.contains(parts.name) { return true }
             let kept = [state, Self.join(data, "logs"), Self.join(data, "evidence")]
             if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
         }
+        guard let file = FileIdentity(path: path) else { return false }
         let store = (try? store()) ?? defaultStore
-        let names = ["identity", "pins", "heads", "names", "wraps", "leftovers", "store", "lock"]
         return (names.map { Self.join(data, $0) } + ["", "-wal", "-shm"].map { store + $0 })
             .contains { FileIdentity(path: $0) == file }
     }
