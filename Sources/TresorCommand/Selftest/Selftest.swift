@@ -63,21 +63,30 @@ struct Selftest {
     }
 
     func run(_ line: (String) throws -> Void) async throws -> Report {
-        guard let directory else {
-            try line("no vectors found; the published answers that are compiled in:")
-            return try finish(PublishedAnswers.run(line), line)
+        if let external, access(external, R_OK | X_OK) != 0 {
+            throw CommandFailure(.notFound, "there is no directory \(Shown.quoted(external))", file: external)
         }
         var total = Report()
+        if let directory {
+            total = try await run(in: directory, line)
+        } else {
+            try line("no vectors found; the published answers that are compiled in:")
+            total = try PublishedAnswers.run(line)
+        }
+        if let external { total.add(try PublishedVectors(directory: external).run(line)) }
+        return try finish(total, line)
+    }
+
+    private func run(in directory: String, _ line: (String) throws -> Void) async throws -> Report {
+        var total = Report()
         for suite in try Self.suites(try read(directory + "/index.json")) {
-            let report = try await run(suite, in: directory, line)
-            total.add(report)
+            total.add(try await run(suite, in: directory, line))
         }
         if isNightly {
             let millions = Suite(name: "nightly", section: "6", files: [.nightly])
             total.add(try await run(millions, in: directory, line))
         }
-        if let external { total.add(try PublishedVectors(directory: external).run(line)) }
-        return try finish(total, line)
+        return total
     }
 
     private func run(_ suite: Suite, in directory: String, _ line: (String) throws -> Void) async throws -> Report {
