@@ -22,13 +22,11 @@ extension Session {
             time: client.clock())
     }
 
-    /// Opens a sealed file after every check (SPEC §10.5), like ``open(_:expecting:)``.
+    /// Opens a sealed file in one pass (SPEC §10.5). Not public, because the sink gets the content before the last check: it keeps it to itself until this
+    /// has returned, and forgets it when this throws, as an unnamed file does. Others verify first and read ``VerifiedContent``.
     ///
-    /// - Parameters:
-    ///   - sink: gets the content before the last check. It keeps it to itself until this has returned, and forgets it when this throws: an
-    ///     unnamed or private file.
     /// - Throws: what ``open(_:expecting:)`` throws, and what source and sink throw.
-    public nonisolated func open(
+    package nonisolated func open(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
@@ -37,7 +35,8 @@ extension Session {
         return verified
     }
 
-    /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``.
+    /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``, and all of it as ``VerifiedContent``.
+    /// Nothing of it comes out before.
     ///
     /// - Throws: what ``open(_:expecting:)`` throws, and what the source throws.
     public nonisolated func verify(

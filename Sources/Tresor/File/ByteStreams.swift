@@ -10,7 +10,7 @@ public protocol ContentSource {
     mutating func read(into output: inout OutputRawSpan) async throws(TresorError)
 }
 
-/// Takes bytes in order: sealed ones when a file is made, content when one is opened.
+/// Takes the bytes of a sealed file in order while it is made.
 public protocol ByteSink {
     /// Takes the next bytes, all of them.
     ///
