@@ -88,6 +88,23 @@ import Testing
         return (Field1305(block[..<16]), Array(block[16...]))
     }
 
+    @Test func A3_theCommitmentIsTheSameHashHoweverLongTheContext() throws {
+        let key: SecretKey<TestUse> = try key([UInt8](repeating: 1, count: 32))
+        let plaintext: [UInt8] = [1, 2, 3]
+        for count in Array(0...8) + Array(400...520) + [70_000] {
+            let context = [UInt8](repeating: 0x5a, count: count)
+            let sealed = try TC1.seal(plaintext.span, with: key, label: .fileSeal, context: context.span)
+            let salt = Array(sealed[..<24])
+            var hash = try BLAKE2b(outputCount: 64, key: key.span)
+            try hash.updatePrefixed(.seal)
+            try hash.updatePrefixed(.fileSeal)
+            try hash.update(salt.span)
+            try hash.updatePrefixed(context.span)
+            #expect(try Array(sealed[24..<56]) == Array(hash.finalize()[32...]))
+            #expect(try TC1.open(sealed.span, with: key, label: .fileSeal, context: context.span) == plaintext)
+        }
+    }
+
     private func bareOpen(_ chunk: [UInt8], key: [UInt8]) -> [UInt8]? {
         var plaintext = [UInt8](repeating: 0, count: chunk.count - 16)
         let status = crypto_aead_chacha20poly1305_ietf_decrypt(
