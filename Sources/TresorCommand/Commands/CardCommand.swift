@@ -34,6 +34,7 @@ struct CardCommand: SurfaceCommand {
         if let file { try refuseReplacing(file) }
         let needsStore = person != nil || publish
         let workplace = needsStore ? try await Workplace.open(options, creating: publish) : try Workplace.local(options)
+        if let file { try workplace.refuseOwnFile(file.path) }
         let chain = try await chain(workplace)
         if publish {
             do throws(TresorError) {

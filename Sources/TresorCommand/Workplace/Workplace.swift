@@ -65,16 +65,18 @@ struct Workplace: Sendable {
     /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
         for step in plan.steps {
-            guard case .file(let path) = step.target else { continue }
-            guard !invocation.places.isOwn(path) else {
-                throw CommandFailure(
-                    .usage, "\(Shown.quoted(path)) belongs to the home or is the store, and is not replaced",
-                    file: path)
-            }
-            guard !SecretFile.isKit(path) else {
-                throw CommandFailure(
-                    .usage, "\(Shown.quoted(path)) is a recovery kit, and is not replaced", file: path)
-            }
+            if case .file(let path) = step.target { try refuseOwnFile(path) }
+        }
+    }
+
+    func refuseOwnFile(_ path: String) throws(CommandFailure) {
+        guard !invocation.places.isOwn(path) else {
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(path)) belongs to the home or is the store, and is not replaced", file: path)
+        }
+        guard !SecretFile.isKit(path) else {
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(path)) is a recovery kit, and is not replaced", file: path)
         }
     }
 
