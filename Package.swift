@@ -44,6 +44,7 @@ let package = Package(
         ),
         .target(name: "Tresor", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
         .target(name: "Cvariadic"),
+        .target(name: "Cerasure"),
         .target(
             name: "TresorStore",
             dependencies: ["Cvariadic", "Tresor", .product(name: "GRDB", package: "GRDB.swift")],
@@ -52,7 +53,7 @@ let package = Package(
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cvariadic", "Tresor", "TresorStore",
+                "Cerasure", "Cvariadic", "Tresor", "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -9,7 +9,8 @@ import Tresor
     import Glibc
 #endif
 
-/// What the process does to itself before it reads anything.
+/// What the process does to itself before it reads anything. That freed memory is overwritten comes with the target `Cerasure`: the KEM
+/// library keeps a seed on its own heap for the time of a call.
 enum Hardening {
     /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with somebody else's rights.
     static func apply() throws(CommandFailure) {
@@ -18,7 +19,6 @@ enum Hardening {
             throw CommandFailure(
                 .failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
         }
-        overwriteFreedMemory()
         forbidCores()
         crashAtOnce()
         signal(SIGPIPE, SIG_DFL)
@@ -59,20 +59,5 @@ enum Hardening {
     /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
     private static func crashAtOnce() {
         for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
-    }
-
-    /// The KEM library keeps a seed on its own heap for the time of a call; the allocator overwrites what it frees.
-    ///
-    /// glibc's `mallopt(M_PERTURB)` alone leaves blocks up to 1 KiB as they are, because they go to the per-thread cache,
-    /// and that cache is switched off by a tunable only, which is read when a program starts: so it starts once more.
-    private static func overwriteFreedMemory() {
-        #if canImport(Glibc)
-            let tunables = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
-            let current = getenv("GLIBC_TUNABLES").flatMap { String(validatingCString: $0) }
-            if let current, current.hasSuffix(tunables) { return }
-            let earlier = current.map { "\($0):" } ?? ""
-            guard setenv("GLIBC_TUNABLES", earlier + tunables, 1) == 0 else { return }
-            execv("/proc/self/exe", CommandLine.unsafeArgv)
-        #endif
     }
 }
