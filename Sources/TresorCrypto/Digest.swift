@@ -38,6 +38,12 @@ public struct Digest: Hashable, Comparable, Sendable {
         self.init(word(0), word(8), word(16), word(24))
     }
 
+    /// Puts the 32 bytes behind others, without an array of their own.
+    package func append(to bytes: inout [UInt8]) {
+        let words = (word0.bigEndian, word1.bigEndian, word2.bigEndian, word3.bigEndian)
+        unsafe withUnsafeBytes(of: words) { unsafe bytes.append(contentsOf: $0) }
+    }
+
     /// The 32 bytes.
     public var bytes: [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, filled in

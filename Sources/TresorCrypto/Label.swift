@@ -5,16 +5,20 @@
 /// Every label of the format stands here and nowhere else. Each has one purpose and none is a prefix of another.
 public struct Label: Hashable, Sendable {
     let bytes: [UInt8]
+    /// `LP(label)` of SPEC §2. No label is longer than 255 bytes.
+    package let prefixed: [UInt8]
 
     /// The label as text; always ASCII.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     private init(_ text: StaticString) {
-        bytes = Array(text.description.utf8)
+        self.init(bytes: Array(text.description.utf8))
     }
 
-    /// `LP(label)` of SPEC §2. No label is longer than 255 bytes.
-    package var prefixed: [UInt8] { [0, 0, 0, UInt8(bytes.count)] + bytes }
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+        prefixed = [0, 0, 0, UInt8(bytes.count)] + bytes
+    }
 
     /// A label of an application that uses ``TC1`` or ``SecretKey/derive(_:context:as:)`` for itself.
     ///
@@ -25,7 +29,7 @@ public struct Label: Hashable, Sendable {
         guard (1...255).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7e).contains($0) }),
             !bytes.starts(with: Array("tresor/".utf8))
         else { throw .usage }
-        self.bytes = bytes
+        self.init(bytes: bytes)
     }
 
     /// What a label is used for.

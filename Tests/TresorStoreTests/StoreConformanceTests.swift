@@ -159,6 +159,9 @@ enum Implementation: CaseIterable {
             #expect(try await store.wraps(of: user(2), in: tresor(1), epoch: nil) == [[2], [3], [4], [5]])
             #expect(try await store.wraps(of: user(2), in: tresor(1), epoch: 256) == [[4]])
             #expect(try await store.wraps(of: user(2), in: tresor(1), epoch: 3).isEmpty)
+            #expect(
+                try await store.wraps(of: [user(2), user(3), user(1)], in: tresor(1), epoch: 1) == [[2], nil, [1]])
+            #expect(try await store.wraps(of: [], in: tresor(1), epoch: 1).isEmpty)
             #expect(try await store.tresors(of: user(2)) == [tresor(1), tresor(2)])
 
             let losing = LogChange(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CBaseline
 import Foundation
 
 /// Whole commands, beside `age` where that is installed.
@@ -33,35 +34,62 @@ struct Files {
         }
     }
 
-    private func run(_ words: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: words[0])
-        process.arguments = Array(words.dropFirst())
-        process.environment = environment
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            print("failed: \(words.joined(separator: " "))")
+    /// - Returns: the most memory the program had, in bytes.
+    @discardableResult private func run(_ words: [String]) throws -> Int {
+        var arguments = words.map { strdup($0) } + [nil]
+        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var peak = 0
+        guard baseline_run(&arguments, &variables, &peak) == 0 else {
+            print("failed: \(words.prefix(12).joined(separator: " "))")
             throw BaselineFailure()
         }
+        return peak * 1024
     }
 
-    /// 1 KiB to 4 GiB, to a file.
+    /// 1 MiB to 4 GiB, to a file.
     func figures() async throws -> [Figure] {
         var figures: [Figure] = []
-        for (count, name) in [(1 << 20, "1 MiB"), (64 << 20, "64 MiB"), (512 << 20, "512 MiB"), (4 << 30, "4 GiB")] {
+        for (count, name) in [(1 << 20, "1 MiB"), (16 << 20, "16 MiB"), (64 << 20, "64 MiB"), (512 << 20, "512 MiB")] {
             try write(count)
-            let rounds = count > 1 << 30 ? 1 : 5
             figures += try await pair(
-                name, rounds: rounds, goals: count == 512 << 20 ? (.atLeast(1.5), .atLeast(2)) : nil)
+                name, rounds: 5, goals: count == 512 << 20 ? (.atLeast(1.5), .atLeast(2)) : nil)
         }
-        return figures
+        return figures + (try await huge())
     }
 
-    /// 1 KiB: what starting costs.
+    /// 4 GiB: `tresor` alone, and what it holds in memory.
+    private func huge() async throws -> [Figure] {
+        let count = 4 << 30
+        let space = try FileManager.default.attributesOfFileSystem(forPath: directory)[.systemFreeSize] as? Int ?? 0
+        guard space > 2 * count + (1 << 30) else {
+            print("4 GiB: left out, there is no room")
+            return []
+        }
+        let content = "\(directory)/content"
+        let sealed = "\(directory)/sealed"
+        try write(count)
+        var peaks = (0, 0)
+        let encrypt = try await Measure.time {
+            peaks.0 = try run([program, "encrypt", "-t", "plans", "--batch", "-o", sealed, content])
+        }
+        try FileManager.default.removeItem(atPath: content)
+        let decrypt = try await Measure.time {
+            peaks.1 = try run([program, "decrypt", "--batch", "-o", "\(directory)/opened", sealed])
+        }
+        for name in ["sealed", "opened"] { try FileManager.default.removeItem(atPath: "\(directory)/\(name)") }
+        let limit = Double(32 << 20)
+        return [("encrypt", encrypt, peaks.0), ("decrypt", decrypt, peaks.1)].flatMap { work, time, peak in
+            [
+                Figure(work: "\(work) 4 GiB", time: time, baseline: "—", baselineTime: time),
+                Figure(
+                    work: "\(work) 4 GiB, most memory", time: Double(peak), baseline: "32 MiB", baselineTime: limit,
+                    goal: .atMost(1), countsBytes: true),
+            ]
+        }
+    }
+
+    /// 1 KiB: what starting costs; and many of them in one run.
     func commands() async throws -> [Figure] {
         try write(1024)
         let empty = try await Measure.byTurns(21) {
@@ -71,7 +99,40 @@ struct Files {
         }
         let start = Figure(
             work: "tresor --version", time: empty.first, baseline: "/bin/true", baselineTime: empty.second)
-        return [start] + (try await pair("1 KiB", rounds: 21, goals: (.atMost(3), .atMost(3))))
+        return [start] + (try await pair("1 KiB", rounds: 21, goals: (.atMost(3), .atMost(3)))) + (try await many())
+    }
+
+    /// As many files of 1 KiB as a command takes, beside one run for one of them.
+    private func many() async throws -> [Figure] {
+        var figures: [Figure] = []
+        var one: (Double, Double)?
+        for count in [1, 100, 1000, 10_000] {
+            let folder = "\(directory)/many-\(count)"
+            let content = Data((0..<1024).map { UInt8(truncatingIfNeeded: $0) })
+            for name in ["in", "sealed", "out"] {
+                try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+            }
+            let names = (0..<count).map { "\(folder)/in/\($0)" }
+            for name in names { try content.write(to: URL(filePath: name)) }
+            let sealed = (0..<count).map { "\(folder)/sealed/\($0).tresor" }
+            let encrypt = try await Measure.time {
+                try run([program, "encrypt", "-t", "plans", "--batch", "-C", "\(folder)/sealed"] + names)
+            }
+            let decrypt = try await Measure.time {
+                try run([program, "decrypt", "--batch", "-C", "\(folder)/out"] + sealed)
+            }
+            try FileManager.default.removeItem(atPath: folder)
+            let single = one ?? (encrypt, decrypt)
+            one = single
+            guard count > 1 else { continue }
+            for (work, time, alone) in [("encrypt", encrypt, single.0), ("decrypt", decrypt, single.1)] {
+                figures.append(
+                    Figure(
+                        work: "\(work) \(count) files of 1 KiB", time: time, baseline: "one file, as many times",
+                        baselineTime: alone * Double(count)))
+            }
+        }
+        return figures
     }
 
     private func write(_ count: Int) throws {

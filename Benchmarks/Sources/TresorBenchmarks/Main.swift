@@ -13,12 +13,13 @@ enum Main {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
         guard let program = arguments.first, let directory = arguments.dropFirst().first else {
-            print("usage: TresorBenchmarks PROGRAM DIRECTORY [records|files|commands|logs|people|passwords]…")
+            print("usage: TresorBenchmarks PROGRAM DIRECTORY [records|many|files|commands|logs|people|passwords]…")
             exit(64)
         }
         let wanted = Set(arguments.dropFirst(2))
         let tables: [(name: String, figures: () async throws -> [Figure])] = [
             ("records", { try await Records.figures() }),
+            ("many", { try await Many.figures() }),
             ("files", { try await Files(program, in: directory).figures() }),
             ("commands", { try await Files(program, in: directory).commands() }),
             ("logs", { try await Logs.figures() }),

@@ -6,12 +6,14 @@ import Foundation
 /// A figure beside its baseline, both measured in this run.
 struct Figure {
     let work: String
-    /// Seconds.
+    /// Seconds, or bytes.
     let time: Double
     let baseline: String
     let baselineTime: Double
     /// What the ratio ought to be; `nil` without a goal.
     var goal: Goal?
+    /// Whether both are bytes of memory.
+    var countsBytes = false
 
     enum Goal {
         /// Time over baseline, at most this.
@@ -41,8 +43,12 @@ struct Figure {
             case nil: "—"
             }
         let verdict = isMet.map { $0 ? "yes" : "no" } ?? "—"
-        return "| \(work) | \(Self.seconds(time)) | \(baseline) | \(Self.seconds(baselineTime)) "
+        return "| \(work) | \(shown(time)) | \(baseline) | \(shown(baselineTime)) "
             + "| \(Self.number(ratio)) | \(goalText) | \(verdict) |"
+    }
+
+    private func shown(_ value: Double) -> String {
+        countsBytes ? "\(Self.number(value / 1_048_576)) MiB" : Self.seconds(value)
     }
 
     static func number(_ value: Double) -> String {

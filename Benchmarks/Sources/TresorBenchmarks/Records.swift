@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import Foundation
 import Tresor
 import TresorStore
 
@@ -45,7 +46,27 @@ enum Records {
                     work: "open \(name)", time: open.first / Double(rounds), baseline: "plain libsodium",
                     baselineTime: open.second / Double(rounds), goal: count == 1024 ? .atMost(1.15) : nil))
         }
-        return figures + (try await signed())
+        let whole = try await signed()
+        return figures + whole + others(beside: figures + whole)
+    }
+
+    /// The libraries of PyPI, measured in the same run where `BENCHMARK_PYTHON` names a Python that has them.
+    private static func others(beside figures: [Figure]) -> [Figure] {
+        guard let python = ProcessInfo.processInfo.environment["BENCHMARK_PYTHON"] else { return [] }
+        let script = Process()
+        let output = Pipe()
+        script.executableURL = URL(filePath: python)
+        script.arguments = ["records.py"]
+        script.standardOutput = output
+        guard (try? script.run()) != nil else { return [] }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return text.split(separator: "\n").compactMap { line in
+            let columns = line.split(separator: "\t").map(String.init)
+            guard columns.count == 3, let time = Double(columns[2]),
+                let ours = figures.first(where: { $0.work == columns[0] })
+            else { return nil }
+            return Figure(work: columns[0], time: ours.time, baseline: columns[1], baselineTime: time)
+        }
     }
 
     /// Whole sealed files of 1 KiB: hashes, signature, seal.

@@ -58,15 +58,11 @@ extension Session {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }
-        if state.head.sequence == entry.sequence {
-            for wrap in wraps {
-                let kept = try await client.store.wraps(of: wrap.user, in: entry.tresor, epoch: wrap.epoch)
-                if kept.contains(wrap.bytes) { continue }
-                // Somebody else's later act may have taken the wrap away again.
-                let later = try await client.state(of: entry.tresor)
-                guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
-                return later
-            }
+        if state.head.sequence == entry.sequence, try await !areKept(wraps, in: entry.tresor) {
+            // Somebody else's later act may have taken a wrap away again.
+            let later = try await client.state(of: entry.tresor)
+            guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
+            return later
         }
         if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
             do throws(TresorError) {
@@ -79,6 +75,15 @@ extension Session {
             }
         }
         return state
+    }
+
+    /// Whether the store hands out what was put, byte for byte.
+    private func areKept(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) -> Bool {
+        for (epoch, wraps) in Dictionary(grouping: wraps, by: \.epoch) {
+            let kept = try await client.store.wraps(of: wraps.map(\.user), in: tresor, epoch: epoch)
+            guard kept == wraps.map(\.bytes) else { return false }
+        }
+        return true
     }
 
     /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.

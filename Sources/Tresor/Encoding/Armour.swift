@@ -10,7 +10,9 @@ public enum Armour: String, Sendable {
     /// A sealed file.
     case file = "TRESOR FILE"
 
-    private static let lineCount = 64
+    private static let lineCharacterCount = 64
+    /// How many bytes a whole line stands for.
+    static let lineByteCount = 48
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     private var begin: [UInt8] { Array("-----BEGIN \(rawValue)-----".utf8) }
@@ -23,62 +25,132 @@ public enum Armour: String, Sendable {
 
     /// The armoured form, with LF line ends.
     public func armour(_ bytes: [UInt8]) -> [UInt8] {
-        var text = begin + [0x0a]
+        var text: [UInt8] = []
         text.reserveCapacity(bytes.count / 3 * 4 + bytes.count / 48 + 128)
-        for start in stride(from: 0, to: bytes.count, by: 48) {
-            Self.appendBase64(bytes[start..<min(start + 48, bytes.count)], to: &text)
-            text.append(0x0a)
+        var encoder = Encoder(self)
+        encoder.append(bytes.span, to: &text)
+        encoder.finish(to: &text)
+        return text
+    }
+
+    /// Makes armour of bytes as they come.
+    struct Encoder: Sendable {
+        private let armour: Armour
+        /// What does not fill a line yet.
+        private var line: [UInt8] = []
+        private var hasBegun = false
+
+        init(_ armour: Armour) { self.armour = armour }
+
+        mutating func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+            begin(&text)
+            var start = 0
+            if !line.isEmpty {
+                start = min(Armour.lineByteCount - line.count, bytes.count)
+                for index in 0..<start { line.append(bytes[index]) }
+                guard line.count == Armour.lineByteCount else { return }
+                Armour.appendLine(line.span, to: &text)
+                line.removeAll(keepingCapacity: true)
+            }
+            while bytes.count - start >= Armour.lineByteCount {
+                Armour.appendLine(bytes.extracting(start..<(start + Armour.lineByteCount)), to: &text)
+                start += Armour.lineByteCount
+            }
+            for index in start..<bytes.count { line.append(bytes[index]) }
         }
-        return text + end + [0x0a]
+
+        mutating func finish(to text: inout [UInt8]) {
+            begin(&text)
+            if !line.isEmpty { Armour.appendLine(line.span, to: &text) }
+            text += armour.end + [0x0a]
+        }
+
+        private mutating func begin(_ text: inout [UInt8]) {
+            if !hasBegun { text += armour.begin + [0x0a] }
+            hasBegun = true
+        }
     }
 
     /// The binary form.
     ///
     /// - Throws: ``TresorError/altered`` for anything that ``armour(_:)`` does not give, CRLF in place of every LF excepted.
     public func dearmour(_ text: [UInt8]) throws(TresorError) -> [UInt8] {
-        let ending = try Self.lineEnding(text)
-        var cursor = 0
-        try Self.expect(begin + ending, in: text, at: &cursor)
-        let tail = end + ending
-        guard text.count - cursor >= tail.count, text.suffix(tail.count).elementsEqual(tail) else { throw .altered }
-        let bodyEnd = text.count - tail.count
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity((bodyEnd - cursor) / 4 * 3)
-        while cursor < bodyEnd {
-            let left = bodyEnd - cursor - ending.count
-            let count = min(Self.lineCount, left)
-            guard count > 0 else { throw .altered }
-            let isLast = left <= Self.lineCount
-            try Self.decodeLine(text[cursor..<(cursor + count)], isLast: isLast, into: &bytes)
-            cursor += count
-            try Self.expect(ending, in: text, at: &cursor)
+        let layout = try Layout(self, start: Array(text.prefix(Layout.startByteCount)), textByteCount: text.count)
+        try layout.checkEnd(text.suffix(layout.endByteCount))
+        return try layout.decode(text[layout.place(of: 0..<layout.lineCount)], lines: 0..<layout.lineCount)
+    }
+
+    /// Where the lines of an armoured text lie, which its size and its first line tell.
+    struct Layout: Sendable {
+        /// As much of the text's beginning as there is to see.
+        static let startByteCount = 80
+
+        /// How many lines stand between begin and end.
+        let lineCount: Int
+        private let armour: Armour
+        private let ending: [UInt8]
+        private let textByteCount: Int
+
+        /// - Throws: ``TresorError/altered`` where no armour of this kind begins so or has this size.
+        init(_ armour: Armour, start: [UInt8], textByteCount: Int) throws(TresorError) {
+            guard let first = start.firstIndex(of: 0x0a), first > 0 else { throw .altered }
+            ending = start[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
+            let begin = armour.begin + ending
+            let body = textByteCount - begin.count - armour.end.count - ending.count
+            let line = Armour.lineCharacterCount + ending.count
+            guard start.starts(with: begin), body >= 0, body % line == 0 || body % line > ending.count else {
+                throw .altered
+            }
+            lineCount = (body + line - 1) / line
+            self.armour = armour
+            self.textByteCount = textByteCount
         }
-        return bytes
-    }
 
-    private static func lineEnding(_ text: [UInt8]) throws(TresorError) -> [UInt8] {
-        guard let first = text.prefix(80).firstIndex(of: 0x0a), first > 0 else { throw .altered }
-        return text[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
-    }
+        /// The size of what stands behind the lines.
+        var endByteCount: Int { armour.end.count + ending.count }
 
-    private static func expect(_ wanted: [UInt8], in text: [UInt8], at cursor: inout Int) throws(TresorError) {
-        guard text.count - cursor >= wanted.count, text[cursor..<(cursor + wanted.count)].elementsEqual(wanted) else {
-            throw .altered
+        /// - Throws: ``TresorError/altered`` unless these are the last bytes of the text.
+        func checkEnd(_ bytes: some Collection<UInt8>) throws(TresorError) {
+            guard bytes.elementsEqual(armour.end + ending) else { throw .altered }
         }
-        cursor += wanted.count
+
+        /// Where lines lie in the text.
+        func place(of lines: Range<Int>) -> Range<Int> {
+            let start = armour.begin.count + ending.count
+            let line = Armour.lineCharacterCount + ending.count
+            let end = lines.upperBound == lineCount ? textByteCount - endByteCount : start + lines.upperBound * line
+            return (start + lines.lowerBound * line)..<end
+        }
+
+        /// The bytes that stand in lines, 48 in each but the last.
+        ///
+        /// - Parameter text: what lies at ``place(of:)``.
+        /// - Throws: ``TresorError/altered``.
+        func decode(_ text: ArraySlice<UInt8>, lines: Range<Int>) throws(TresorError) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(lines.count * Armour.lineByteCount)
+            var cursor = text.startIndex
+            for line in lines {
+                let isLast = line == lineCount - 1
+                let count = isLast ? text.endIndex - cursor - ending.count : Armour.lineCharacterCount
+                try Armour.decodeLine(text[cursor..<(cursor + count)], isLast: isLast, into: &bytes)
+                cursor += count + ending.count
+                guard text[(cursor - ending.count)..<cursor].elementsEqual(ending) else { throw .altered }
+            }
+            return bytes
+        }
     }
 
-    private static func appendBase64(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            let count = min(3, bytes.endIndex - index)
+    private static func appendLine(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+        for index in stride(from: 0, to: bytes.count, by: 3) {
+            let count = min(3, bytes.count - index)
             var group: UInt32 = 0
             for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[index + offset]) : 0) }
             for offset in 0..<4 {
                 text.append(offset <= count ? alphabet[Int(group >> UInt32(18 - 6 * offset)) & 63] : 0x3d)
             }
-            index += count
         }
+        text.append(0x0a)
     }
 
     private static let values: [UInt8] = {
@@ -91,7 +163,7 @@ public enum Armour: String, Sendable {
     private static func decodeLine(
         _ line: ArraySlice<UInt8>, isLast: Bool, into bytes: inout [UInt8]
     ) throws(TresorError) {
-        guard line.count.isMultiple(of: 4), isLast || line.count == lineCount else { throw .altered }
+        guard line.count.isMultiple(of: 4), isLast || line.count == lineCharacterCount else { throw .altered }
         var index = line.startIndex
         while index < line.endIndex {
             let padding = isLast && index + 4 == line.endIndex ? line.suffix(2).filter { $0 == 0x3d }.count : 0

@@ -6,18 +6,19 @@ package struct ByteEncoder {
 
     package init() {}
 
+    /// One that holds `capacity` bytes before it grows.
+    init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
     /// Bytes as they are.
     package mutating func raw(_ value: some Sequence<UInt8>) { bytes.append(contentsOf: value) }
 
     /// A big-endian integer.
     package mutating func integer(_ value: some FixedWidthInteger) {
-        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: value >> shift))
-        }
+        unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// 32 bytes.
-    package mutating func digest(_ value: Digest) { raw(value.bytes) }
+    package mutating func digest(_ value: Digest) { value.append(to: &bytes) }
 
     /// `opaque<0..2^16-1>`. Callers keep their own, lower limits.
     package mutating func vector16(_ value: some Collection<UInt8>) {

@@ -56,7 +56,9 @@ public struct Name: Hashable, Comparable, Sendable {
 
     /// The rule of readers. It depends on no version of Unicode.
     private static func isAcceptable(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count <= maximumByteCount, let text = String(validating: bytes, as: UTF8.self) else { return false }
+        guard bytes.count <= maximumByteCount else { return false }
+        if bytes.allSatisfy({ (0x20...0x7e).contains($0) }) { return true }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy { !isRefused($0.value) }
     }
 

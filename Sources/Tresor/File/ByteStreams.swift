@@ -108,3 +108,29 @@ extension OutputRawSpan {
         }
     }
 }
+
+extension SealedSource {
+    /// The bytes of a range.
+    func bytes(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
+        let failure = Failure()
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
+            guard range.count > 0 else { return }
+            var output = unsafe OutputRawSpan(
+                buffer: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<range.count]),
+                initializedCount: 0)
+            do throws(TresorError) {
+                try read(from: range.lowerBound, into: &output)
+            } catch {
+                failure.error = error
+            }
+            filled = output.byteCount
+        }
+        if let error = failure.error { throw error }
+        guard bytes.count == range.count else { throw .altered }
+        return bytes
+    }
+}
+
+private final class Failure {
+    var error: TresorError?
+}

@@ -27,12 +27,16 @@ public struct FileHeader: Hashable, Sendable {
     }
 
     var bytes: [UInt8] {
-        var encoder = ByteEncoder()
+        var encoder = ByteEncoder(capacity: Self.byteCount)
+        encode(into: &encoder)
+        return encoder.bytes
+    }
+
+    func encode(into encoder: inout ByteEncoder) {
         encoder.preamble(.file)
         encoder.digest(tresor.digest)
         encoder.integer(epoch)
         encoder.integer(head.sequence)
         encoder.digest(head.hash)
-        return encoder.bytes
     }
 }

@@ -12,7 +12,7 @@ struct Authorship: Hashable, Sendable {
 
     /// Encoded as an origin.
     func encode(into encoder: inout ByteEncoder) {
-        encoder.raw(header.bytes)
+        header.encode(into: &encoder)
         encoder.digest(author.digest)
         encoder.integer(generation)
         encoder.integer(time)
@@ -80,7 +80,16 @@ struct FileFields: Hashable, Sendable {
     }
 
     var bytes: [UInt8] {
-        var encoder = ByteEncoder()
+        var encoder = ByteEncoder(capacity: byteCount)
+        encode(into: &encoder)
+        return encoder.bytes
+    }
+
+    fileprivate var byteCount: Int {
+        49 + type.bytes.count + record.bytes.count + (origin == nil ? 0 : Authorship.byteCount)
+    }
+
+    func encode(into encoder: inout ByteEncoder) {
         encoder.digest(authorship.author.digest)
         encoder.integer(authorship.generation)
         encoder.integer(authorship.time)
@@ -88,12 +97,15 @@ struct FileFields: Hashable, Sendable {
         encoder.vector16(record.bytes)
         encoder.integer(UInt8(origin == nil ? 0 : 1))
         origin?.encode(into: &encoder)
-        return encoder.bytes
     }
 
     /// What is signed behind the label: header, every field before the content, D.
     func message(contentHash: [UInt8]) -> [UInt8] {
-        authorship.header.bytes + bytes + contentHash
+        var encoder = ByteEncoder(capacity: FileHeader.byteCount + byteCount + contentHash.count)
+        authorship.header.encode(into: &encoder)
+        encode(into: &encoder)
+        encoder.raw(contentHash)
+        return encoder.bytes
     }
 }
 
@@ -143,15 +155,15 @@ struct FilePayload: Sendable {
     ) throws(TresorError) -> [UInt8] {
         let fields = FileFields(authorship, type: type, record: record, origin: origin)
         let message = fields.message(contentHash: try ContentHash.hash(content.span))
-        var bytes = fields.bytes
-        let count = bytes.count + content.count + FileTail.byteCount
+        let count = fields.byteCount + content.count + FileTail.byteCount
         let padded = Padding.paddedByteCount(count)
-        bytes.reserveCapacity(padded)
-        bytes.append(contentsOf: content)
-        bytes.append(contentsOf: repeatElement(0, count: padded - count))
-        bytes.append(contentsOf: bigEndianBytes(UInt64(content.count)))
-        bytes.append(contentsOf: try identity.sign(.fileSignature, message))
-        return bytes
+        var encoder = ByteEncoder(capacity: padded)
+        fields.encode(into: &encoder)
+        encoder.raw(content)
+        encoder.raw(repeatElement(0, count: padded - count))
+        encoder.integer(UInt64(content.count))
+        encoder.raw(try identity.sign(.fileSignature, message))
+        return encoder.bytes
     }
 
     /// Reads a payload in the one way there is. The signature is not yet judged.

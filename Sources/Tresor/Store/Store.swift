@@ -47,6 +47,10 @@ public protocol Store: Sendable {
     /// The wraps of one member of one tresor, by rising epoch; those of `epoch` alone if given.
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]]
 
+    /// The wraps of many members under one epoch, in the order of `users`; `nil` for who has none. An implementation that can answer in one
+    /// step does; the default asks for one at a time.
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?]
+
     /// Puts wraps back that are missing or spoiled; no entry goes with them.
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError)
 
@@ -72,6 +76,16 @@ public protocol Store: Sendable {
 
     /// Deletes a sealed identity copy and overwrites its bytes.
     func deleteKitCopy(locator: Digest) async throws(TresorError)
+}
+
+extension Store {
+    public func wraps(
+        of users: [UserID], in tresor: TresorID, epoch: UInt64
+    ) async throws(TresorError) -> [[UInt8]?] {
+        var found: [[UInt8]?] = []
+        for user in users { found.append(try await wraps(of: user, in: tresor, epoch: epoch).first) }
+        return found
+    }
 }
 
 /// What became of a conditional write.

@@ -152,25 +152,40 @@ struct CheckCommand: SurfaceCommand {
         do {
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let opener = FileOpener(workplace: workplace, acceptUnverified: false)
-            let file = try opener.sealedFile(input)
-            guard let session else {
-                let head = file.header.head
-                let state = try await workplace.state(of: file.header.tresor)
-                let isOn = state.contains(head)
-                return try report.add(
-                    isOn ? "ok" : "bad", subject,
-                    isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
-                    isOn ? nil : .forked)
+            let start = try input.start(FileOpener.smallByteCount)
+            if let stored = try opener.storedFile(input, startingWith: start) {
+                try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
+                    try await session.verify(stored).proof
+                }
+            } else {
+                let file = try opener.sealedFile(input, startingWith: start)
+                try await check(file.header, subject, session, workplace, &report) { (session) throws(TresorError) in
+                    try await session.open(file).proof
+                }
             }
-            let opened = try await session.open(file)
-            let author = Shown.name(opened.author.handle.bytes)
-            if case .former(let former) = opened.author.standing {
-                return try report.add("warn", subject, "opens; from \(author) (\(FileOpener.words(former)))", nil)
-            }
-            try report.add("ok", subject, "opens; from \(author)", nil)
         } catch {
             let failure = CommandFailure(error)
             try report.add("bad", subject, failure.message, failure.error)
         }
+    }
+
+    private func check(
+        _ header: FileHeader, _ subject: String, _ session: Session?, _ workplace: Workplace,
+        _ report: inout FindingReport, _ open: (Session) async throws(TresorError) -> FileProof
+    ) async throws {
+        guard let session else {
+            let state = try await workplace.state(of: header.tresor)
+            let isOn = state.contains(header.head)
+            return try report.add(
+                isOn ? "ok" : "bad", subject,
+                isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
+                isOn ? nil : .forked)
+        }
+        let proof = try await open(session)
+        let author = Shown.name(proof.author.handle.bytes)
+        if case .former(let former) = proof.author.standing {
+            return try report.add("warn", subject, "opens; from \(author) (\(FileOpener.words(former)))", nil)
+        }
+        try report.add("ok", subject, "opens; from \(author)", nil)
     }
 }

@@ -58,12 +58,12 @@ struct DecryptRun {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
         let output = try command.place.file(for: step, access: .owner, input: input)
         let start = try input.start(FileOpener.smallByteCount)
-        if let output, let file = try opener.storedFile(input, startingWith: start) {
+        if let output, let file = try opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)
             try await finish(proof, step, input, output, content: nil, isOne: isOne)
             return nil
         }
-        if output == nil, let count = input.byteCount, count > DecryptCommand.standardOutputLimit * 2 {
+        if output == nil, let count = input.byteCount, count > FileOpener.limit {
             throw Self.tooLarge
         }
         let file = try opener.sealedFile(input, startingWith: start)

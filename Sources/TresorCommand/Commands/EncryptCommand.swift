@@ -37,9 +37,8 @@ struct EncryptCommand: SurfaceCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    /// Up to here a content is sealed in memory; armour is made there whatever the size.
+    /// Up to here a content is sealed in memory.
     static let smallByteCount = 1 << 20
-    static let limit = 1 << 31
 
     func perform() async throws {
         let plan = try OutputPlan(

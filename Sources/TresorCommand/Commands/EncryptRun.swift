@@ -49,21 +49,18 @@ struct EncryptRun {
         try outcomes.finish()
     }
 
-    /// - Returns: the INPUT if it is small, or to be armoured; `nil` when it was large and is done.
+    /// - Returns: the INPUT if it is small; `nil` when it was large and is done.
     private func begin(_ step: OutputPlan.Step) async throws -> Item? {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
         let output = try command.place.file(for: step, access: .everybody, input: input)
         let record = try command.recordName(input)
         let type = try command.typeName(input)
         let start = try input.start(EncryptCommand.smallByteCount + 1)
-        guard start.count <= EncryptCommand.smallByteCount || command.a else {
+        guard start.count <= EncryptCommand.smallByteCount else {
             try await seal(input, startingWith: start, record, type, step, output)
             return nil
         }
-        let content = try input.readAll(
-            after: start, limit: EncryptCommand.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
-        return Item(step: step, output: output, content: NamedContent(content, record: record, type: type))
+        return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
@@ -104,16 +101,17 @@ struct EncryptRun {
         let progress = workplace.invocation.progress("encrypting")
         defer { progress.finish() }
         let note = FailureNote()
-        var sink = OutputSink(output, note)
+        var sink = OutputSink(output, note, isArmoured: command.a)
         var content = InputContent(input, startingWith: start, note, progress)
         let stream: SealedStream
         do throws(TresorError) {
             stream = try await session.seal(&content, to: &sink, record: record, type: type, in: tresor)
+            try await sink.finish()
         } catch {
             throw note.words(for: error, or: CommandFailure(error, file: input.path))
         }
         try output?.commit()
-        try report(step, output, stream.header, count: stream.byteCount)
+        try report(step, output, stream.header, count: sink.count)
     }
 
     private func report(

@@ -52,7 +52,7 @@ struct ResealCommand: SurfaceCommand {
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let start = try input.start(FileOpener.smallByteCount)
         if let stored = try opener.storedFile(input, startingWith: start) {
-            return try await reseal(stored, path, input, session, opener)
+            return try await reseal(stored, path, input, isArmoured: Armour.isArmoured(start), session, opener)
         }
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
@@ -77,7 +77,8 @@ struct ResealCommand: SurfaceCommand {
 
     /// A large file, which does not pass through memory as a whole.
     private func reseal(
-        _ file: StoredFile<SealedInput>, _ path: String, _ input: InputFile, _ session: Session, _ opener: FileOpener
+        _ file: StoredFile<SealedInput>, _ path: String, _ input: InputFile, isArmoured: Bool, _ session: Session,
+        _ opener: FileOpener
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
@@ -88,11 +89,13 @@ struct ResealCommand: SurfaceCommand {
         let progress = opener.workplace.invocation.progress("resealing \(Shown.quoted(path))")
         defer { progress.finish() }
         let output = OutputFile(path: path, access: .asBefore(input.mode))
-        var sink = OutputSink(output, note, progress, total: file.source.byteCount)
+        var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
         let resealed: SealedStream?
         do {
             resealed = try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                try await session.reseal(file, to: &sink)
+                let resealed = try await session.reseal(file, to: &sink)
+                if resealed != nil { try await sink.finish() }
+                return resealed
             }
         } catch let failure as CommandFailure {
             throw note.words(for: failure.error, or: failure)

@@ -47,7 +47,7 @@ final class Draft: Sendable {
                 return .success(Draft(descriptor: descriptor, directory: directory, target: parts.name, name: nil))
             }
             let name = temporaryName()
-            let descriptor = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let descriptor = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else {
                 defer { close(directory) }
                 return .failure(Failure(code: errno))
@@ -139,7 +139,7 @@ final class Draft: Sendable {
         #if canImport(Glibc)
             let unnamedFile: CInt = 0o20_000_000 | O_DIRECTORY
             guard access("/proc/self/fd", X_OK) == 0 else { return nil }
-            let descriptor = openat(directory, ".", O_WRONLY | unnamedFile | O_CLOEXEC, 0o600)
+            let descriptor = openat(directory, ".", O_RDWR | unnamedFile | O_CLOEXEC, 0o600)
             return descriptor >= 0 ? descriptor : nil
         #else
             return nil

@@ -63,13 +63,57 @@ struct InputContent: ContentSource {
 
 /// An OUTPUT, or standard output, as it is written.
 struct OutputSink: ByteSink {
+    private enum Form {
+        case binary(DescriptorSink)
+        case armoured(ArmouringSink<DescriptorSink>)
+    }
+
+    private var form: Form
+
+    /// - Parameter isArmoured: whether a sealed file becomes text on its way.
+    init(
+        _ output: OutputFile?, _ note: FailureNote, _ progress: Progress? = nil, total: Int? = nil,
+        isArmoured: Bool = false
+    ) {
+        let sink = DescriptorSink(output: output, note: note, progress: progress, total: total)
+        form = isArmoured ? .armoured(ArmouringSink(sink)) : .binary(sink)
+    }
+
+    /// How many bytes were written.
+    var count: Int {
+        switch form {
+        case .binary(let sink): sink.count
+        case .armoured(let sink): sink.base.count
+        }
+    }
+
+    mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
+        switch form {
+        case .binary(var sink):
+            try sink.write(bytes)
+            form = .binary(sink)
+        case .armoured(var sink):
+            try await sink.write(bytes)
+            form = .armoured(sink)
+        }
+    }
+
+    /// After the last byte.
+    mutating func finish() async throws(TresorError) {
+        guard case .armoured(var sink) = form else { return }
+        try await sink.finish()
+        form = .armoured(sink)
+    }
+}
+
+private struct DescriptorSink: ByteSink {
     let output: OutputFile?
     let note: FailureNote
-    var progress: Progress?
-    var total: Int?
-    private var count = 0
+    let progress: Progress?
+    let total: Int?
+    private(set) var count = 0
 
-    init(_ output: OutputFile?, _ note: FailureNote, _ progress: Progress? = nil, total: Int? = nil) {
+    init(output: OutputFile?, note: FailureNote, progress: Progress?, total: Int?) {
         self.output = output
         self.note = note
         self.progress = progress
@@ -86,14 +130,65 @@ struct OutputSink: ByteSink {
     }
 }
 
-/// A sealed file on disk.
-struct SealedInput: SealedSource {
-    private let input: InputFile
+/// A sealed file on disk, binary or armoured.
+enum SealedInput: SealedSource {
+    case binary(DescriptorSource)
+    case armoured(ArmouredSource<DescriptorSource>)
+
+    /// - Parameter start: its beginning.
+    init(_ source: DescriptorSource, startingWith start: [UInt8]) throws(TresorError) {
+        self = Armour.isArmoured(start) ? .armoured(try ArmouredSource(source)) : .binary(source)
+    }
+
+    var byteCount: Int {
+        switch self {
+        case .binary(let source): source.byteCount
+        case .armoured(let source): source.byteCount
+        }
+    }
+
+    func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
+        switch self {
+        case .binary(let source): try source.read(from: offset, into: &output)
+        case .armoured(let source): try source.read(from: offset, into: &output)
+        }
+    }
+}
+
+/// The bytes of a regular file at any place.
+struct DescriptorSource: SealedSource {
+    /// What closes the descriptor when it goes away.
+    private let owner: any AnyObject & Sendable
+    private let descriptor: Int32
     let byteCount: Int
 
     /// - Parameter count: its size when it was opened.
     init(_ input: InputFile, count: Int) {
-        self.input = input
+        owner = input
+        descriptor = input.descriptor
+        byteCount = count
+    }
+
+    /// What comes through a pipe, put into a file without a name beside the output: sealed as it came.
+    ///
+    /// - Parameter start: what has been read of it.
+    init(spooling input: InputFile, startingWith start: [UInt8], beside path: String) throws(CommandFailure) {
+        let spool: Draft
+        switch Draft.open(for: path) {
+        case .success(let draft): spool = draft
+        case .failure(let failure): throw OutputFile.cannotWrite(path, failure.code)
+        }
+        owner = spool
+        descriptor = spool.descriptor
+        var part = start
+        var count = 0
+        while !part.isEmpty {
+            let code = part.withUnsafeBytes { SystemCall.writeAll($0, to: spool.descriptor) }
+            guard code == 0 else { throw OutputFile.cannotWrite(path, code) }
+            count += part.count
+            part = try input.read(upTo: 1 << 18)
+        }
+        spool.discard()
         byteCount = count
     }
 
@@ -103,7 +198,7 @@ struct SealedInput: SealedSource {
             let place = off_t(offset + output.byteCount)
             let count = output.withUnsafeMutableBytes { buffer, filled in
                 let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                let count = SystemCall.read(input.descriptor, at: place, into: room)
+                let count = SystemCall.read(descriptor, at: place, into: room)
                 if count == nil { code = errno }
                 filled += count ?? 0
                 return count ?? -1

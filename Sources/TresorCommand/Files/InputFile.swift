@@ -32,6 +32,8 @@ final class InputFile: Sendable {
     /// As named on the command line; `nil` for standard input.
     let path: String?
     let descriptor: Int32
+    /// Whether reading begins at the beginning: who hands us standard input may have read of it.
+    private let beginsAtStart: Bool
 
     /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
     init(_ argument: String?, standardInput: StandardInput) throws(CommandFailure) {
@@ -39,20 +41,22 @@ final class InputFile: Sendable {
             try standardInput.claim(for: "the data")
             path = nil
             descriptor = STDIN_FILENO
+            beginsAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
             return
         }
         path = argument
         descriptor = try Self.open(argument)
+        beginsAtStart = true
     }
 
     deinit {
         if path != nil { close(descriptor) }
     }
 
-    /// The size of a regular file; `nil` for anything else.
+    /// The size of a regular file that is read as a whole; `nil` for anything else.
     var byteCount: Int? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.isKind(S_IFREG) else { return nil }
+        guard beginsAtStart, fstat(descriptor, &status) == 0, status.isKind(S_IFREG) else { return nil }
         return Int(status.st_size)
     }
 

@@ -106,7 +106,9 @@ final class OutputFile {
         }
     }
 
-    private func cannotWrite(_ code: CInt) -> CommandFailure {
+    private func cannotWrite(_ code: CInt) -> CommandFailure { Self.cannotWrite(path, code) }
+
+    static func cannotWrite(_ path: String, _ code: CInt) -> CommandFailure {
         let name = Shown.quoted(path)
         if code == ENOENT || code == ENOTDIR {
             return CommandFailure(.notFound, "there is no directory for \(name)", file: path)

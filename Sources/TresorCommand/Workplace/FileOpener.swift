@@ -4,8 +4,8 @@ import Tresor
 
 /// Opens sealed files for the commands that do, and says of each what it was.
 struct FileOpener {
-    /// What is opened in memory if it is armoured, or comes in no file.
-    static let limit = (1 << 31) + (1 << 20)
+    /// What is opened in memory if it lies in no file and goes to none.
+    static let limit = 2 * DecryptCommand.standardOutputLimit
     /// Up to here a file is opened in memory whatever it is.
     static let smallByteCount = 1 << 20
 
@@ -30,11 +30,24 @@ struct FileOpener {
         }
     }
 
-    /// A binary sealed file that is better not read into memory; `nil` for others.
-    func storedFile(_ input: InputFile, startingWith start: [UInt8]) throws -> StoredFile<SealedInput>? {
-        guard let count = input.byteCount, count > Self.smallByteCount, !Armour.isArmoured(start) else { return nil }
+    /// A sealed file that is better not read into memory; `nil` for others.
+    ///
+    /// - Parameters:
+    ///   - start: its beginning, as much as is small.
+    ///   - output: the file beside which there is room for what comes through a pipe.
+    func storedFile(
+        _ input: InputFile, startingWith start: [UInt8], beside output: OutputFile? = nil
+    ) throws -> StoredFile<SealedInput>? {
+        let source: DescriptorSource
+        if let count = input.byteCount {
+            guard count > Self.smallByteCount else { return nil }
+            source = DescriptorSource(input, count: count)
+        } else {
+            guard let output, start.count == Self.smallByteCount else { return nil }
+            source = try DescriptorSource(spooling: input, startingWith: start, beside: output.path)
+        }
         do {
-            return try StoredFile(SealedInput(input, count: count))
+            return try StoredFile(SealedInput(source, startingWith: start))
         } catch {
             throw failure(error, input)
         }

@@ -61,20 +61,21 @@ import Clibsodium
 
     /// Adds `LP(label)`.
     package mutating func updatePrefixed(_ label: Label) throws(TresorError) {
-        let bytes = label.bytes
-        try updatePrefixed(bytes.span)
+        try update(label.prefixed.span)
     }
 
     /// Adds a big-endian integer.
-    package mutating func updateInteger(_ value: UInt64) throws(TresorError) {
-        let bytes = bigEndianBytes(value)
-        try update(bytes.span)
-    }
+    package mutating func updateInteger(_ value: UInt64) throws(TresorError) { try updateBytes(of: value) }
 
     /// Adds a big-endian integer.
-    package mutating func updateInteger(_ value: UInt32) throws(TresorError) {
-        let bytes = bigEndianBytes(value)
-        try update(bytes.span)
+    package mutating func updateInteger(_ value: UInt32) throws(TresorError) { try updateBytes(of: value) }
+
+    private mutating func updateBytes(of value: some FixedWidthInteger) throws(TresorError) {
+        let status = unsafe withUnsafeBytes(of: value.bigEndian) { bytes in
+            let base = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return unsafe crypto_generichash_update(state, base, UInt64(bytes.count))
+        }
+        guard status == 0 else { throw .failed(.library) }
     }
 
     /// Ends the hash.

@@ -15,13 +15,12 @@ public enum Ed25519 {
     ///
     /// - Throws: ``TresorError/altered`` if it is not, or has another size.
     public static func verify(
-        _ signature: some Collection<UInt8>, of message: [UInt8], by publicKey: Digest
+        _ signature: [UInt8], of message: [UInt8], by publicKey: Digest
     ) throws(TresorError) {
         try Sodium.start()
         #if TRESOR_TESTING
             if Weakness.allows(.signature) { return }
         #endif
-        let signature = Array(signature)
         guard signature.count == signatureByteCount,
             unsafe crypto_sign_verify_detached(signature, message, UInt64(message.count), publicKey.bytes) == 0
         else { throw .altered }

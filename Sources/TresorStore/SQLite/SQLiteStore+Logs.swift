@@ -58,6 +58,20 @@ extension SQLiteStore {
         }
     }
 
+    /// The wraps of many members under one epoch, in the order of `users`, as of one moment; `nil` for who has none.
+    public func wraps(
+        of users: [UserID], in tresor: TresorID, epoch: UInt64
+    ) async throws(TresorError) -> [[UInt8]?] {
+        try await read { database in
+            let statement = try database.makeStatement(
+                sql: "SELECT wrap FROM wraps WHERE user = ? AND tresor = ? AND epoch = ?")
+            return try users.map { user in
+                try DatabaseValue.fetchOne(
+                    statement, arguments: [user.digest.data, tresor.digest.data, epoch.data])?.blob()
+            }
+        }
+    }
+
     /// Puts wraps; those under the same user and epoch are replaced.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         try await write { database in try Self.put(wraps, in: tresor, database) }

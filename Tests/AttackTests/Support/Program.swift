@@ -57,7 +57,7 @@ struct Program {
 
     func start(_ arguments: [String], descriptors: [Int32]) throws -> RunningProgram {
         let words = (wrapper + [Self.path] + arguments).map { strdup($0) }
-        let variables = environment.map { strdup("\($0)=\($1)") }
+        let variables = environment.merging(sanitizerOptions) { given, _ in given }.map { strdup("\($0)=\($1)") }
         defer { for copy in words + variables { free(copy) } }
         let child = probe_spawn(
             directory, words + [nil], variables + [nil], descriptors[0], descriptors[1], descriptors[2], terminal?.path)

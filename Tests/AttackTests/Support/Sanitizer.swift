@@ -4,3 +4,6 @@ import Foundation
 
 /// Whether the tests run under a sanitizer, which has memory of its own and comes before every other library (`scripts/sanitize`).
 let isSanitized = ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] != nil
+
+/// What a child needs as well: its search for leaks does not work under a tracer.
+let sanitizerOptions = ProcessInfo.processInfo.environment.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// Armour of files that do not pass through memory as a whole is that of files that do.
+@Suite struct ArmouredStreamTests {
+    private static let sizes = [0, 1, 2, 3, 47, 48, 49, 95, 96, 97, 144, 5000, 48 * 1024, 48 * 1024 + 1, 200_000]
+
+    private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+
+    /// The binary form as the source gives it; `nil` where it refuses.
+    private func read(_ text: [UInt8]) -> [UInt8]? {
+        try? {
+            let source = try ArmouredSource(MemorySource(text))
+            return try source.bytes(0..<source.byteCount)
+        }()
+    }
+
+    @Test(arguments: sizes, [1, 7, 48, 100, 65536]) func writtenInPiecesTheTextIsEqual(count: Int, grain: Int)
+        async throws
+    {
+        let bytes = content(count)
+        var sink = ArmouringSink(MemorySink())
+        for start in stride(from: 0, to: count, by: grain) {
+            try await sink.write(bytes.span.extracting(start..<min(start + grain, count)))
+        }
+        try await sink.finish()
+        #expect(sink.base.bytes == Armour.file.armour(bytes))
+    }
+
+    @Test(arguments: sizes) func readAtAnyPlaceTheBytesAreEqual(count: Int) throws {
+        let bytes = content(count)
+        let text = Armour.file.armour(bytes)
+        let lines = Array(text.map { $0 == 0x0a ? [0x0d, 0x0a] : [$0] }.joined())
+        for text in [text, lines] {
+            let source = try ArmouredSource(MemorySource(text))
+            #expect(source.byteCount == count)
+            for start in [0, 1, 47, 48, 49, count / 2, count - 1] where (0...count).contains(start) {
+                for length in [0, 1, 48, 49, 97, count] where start + length <= count {
+                    #expect(try source.bytes(start..<(start + length)) == Array(bytes[start..<(start + length)]))
+                }
+            }
+            #expect(throws: TresorError.altered) { try source.bytes(count..<(count + 1)) }
+        }
+    }
+
+    @Test func A22_whatIsNoArmourInOnePieceIsNoneAnywhere() throws {
+        for count in [0, 1, 46, 47, 48, 49, 96, 130] {
+            let text = Armour.file.armour(content(count))
+            for index in text.indices {
+                for byte in [0x00, 0x0a, 0x0d, 0x20, 0x2d, 0x3d, 0x41, 0x42, 0x2f] as [UInt8] {
+                    var other = text
+                    other[index] = byte
+                    #expect(read(other) == (try? Armour.file.dearmour(other)), "\(count) \(index) \(byte)")
+                    other = text
+                    other.insert(byte, at: index)
+                    #expect(read(other) == (try? Armour.file.dearmour(other)), "\(count) \(index) \(byte)")
+                }
+                #expect(read(Array(text.prefix(index))) == nil)
+                var shorter = text
+                shorter.remove(at: index)
+                #expect(read(shorter) == (try? Armour.file.dearmour(shorter)))
+            }
+            #expect(read(text + [0x0a]) == nil)
+            #expect(read(Armour.card.armour(content(count))) == nil)
+        }
+    }
+}
