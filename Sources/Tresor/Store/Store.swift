@@ -79,6 +79,7 @@ public protocol Store: Sendable {
 }
 
 extension Store {
+    /// Asks for one member at a time.
     public func wraps(
         of users: [UserID], in tresor: TresorID, epoch: UInt64
     ) async throws(TresorError) -> [[UInt8]?] {
