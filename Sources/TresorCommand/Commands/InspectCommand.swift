@@ -35,8 +35,14 @@ struct InspectCommand: SurfaceCommand {
     }
 
     private func inspect(_ input: InputFile, _ workplace: Workplace) throws {
+        let opener = FileOpener(workplace: workplace, acceptUnverified: false)
+        let start = try input.start(FileOpener.smallByteCount)
+        if let stored = try opener.storedFile(input, startingWith: start) {
+            return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, workplace)
+        }
         let bytes = try input.readAll(
-            limit: FileOpener.limit, tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+            after: start, limit: FileOpener.limit,
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
         if let chain = (try? CardChain(armoured: bytes)) ?? (try? CardChain(bytes)) {
             return try show(chain, input, workplace)
         }
@@ -47,11 +53,10 @@ struct InspectCommand: SurfaceCommand {
             throw CommandFailure(
                 error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
         }
-        try show(file, count: bytes.count, input, workplace)
+        try show(file.header, count: bytes.count, input, workplace)
     }
 
-    private func show(_ file: SealedFile, count: Int, _ input: InputFile, _ workplace: Workplace) throws {
-        let header = file.header
+    private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ workplace: Workplace) throws {
         let hash = Base32.text(header.head.hash.bytes)
         guard options.json else {
             return try lines(

@@ -130,6 +130,7 @@ struct LargeFileTests {
         try #require(try run("rotate", "-t", "plans", "--yes").code == 0)
         for name in ["small", "large"] {
             peaks["reseal", default: []].append(try run("reseal", name + ".txt").peak)
+            peaks["inspect", default: []].append(try run("inspect", name + ".txt").peak)
             peaks["check", default: []].append(try run("check", "--deep", name + ".txt").peak)
             let text = try Data(contentsOf: directory.appending(path: name + ".txt"))
             #expect(text.starts(with: Data("-----BEGIN TRESOR FILE-----\n".utf8)))
