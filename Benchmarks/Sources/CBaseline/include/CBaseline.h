@@ -18,8 +18,7 @@ int baseline_verify(size_t rounds, size_t message);
 int baseline_hash(size_t rounds, size_t count);
 int baseline_argon2id(size_t memory, size_t passes);
 
-// Runs a program without input and output. Returns its exit code, or -1; the most memory it had goes to `peak`, in the unit of getrusage
-// (KiB on Linux).
+// Runs a program without input and output. Returns its exit code, or -1; the most memory it had, in KiB, goes to `peak`, which may be NULL.
 int baseline_run(char *const *arguments, char *const *environment, long *peak);
 
 #endif
