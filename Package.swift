@@ -96,7 +96,7 @@ let package = Package(
                 "ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt"],
+            exclude: ["attacks.txt", "defences.txt"],
             swiftSettings: settings
         ),
     ],

@@ -25,13 +25,23 @@ enum Cores {
         _ count: Int, grain: Int, _ body: @Sendable (Range<Int>) throws(TresorError) -> [Value]
     ) throws(TresorError) -> [Value] {
         guard count > grain else { return try body(0..<count) }
+        #if TRESOR_TESTING
+            let experiment = Experiment.current
+        #endif
         let ranges = (count + grain - 1) / grain
         var results = [Result<[Value], TresorError>](repeating: .success([]), count: ranges)
         unsafe results.withUnsafeMutableBufferPointer { results in
             nonisolated(unsafe) let results = unsafe results
             DispatchQueue.concurrentPerform(iterations: ranges) { index in
                 let range = (index * grain)..<min((index + 1) * grain, count)
-                unsafe results[index] = Result { () throws(TresorError) in try body(range) }
+                func compute() -> Result<[Value], TresorError> {
+                    Result { () throws(TresorError) in try body(range) }
+                }
+                #if TRESOR_TESTING
+                    unsafe results[index] = Experiment.$current.withValue(experiment, operation: compute)
+                #else
+                    unsafe results[index] = compute()
+                #endif
             }
         }
         var values: [Value] = []

@@ -39,9 +39,8 @@ public final class DirectoryHome: Home {
         guard let file = try Self.openForReading(place(of: object).name, in: directory) else { return nil }
         let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .failed(.inputOutput) }
-        guard status.st_uid == geteuid(), status.st_mode & (object.isSecret ? 0o077 : 0o022) == 0 else {
-            throw .failed(.permissions)
-        }
+        let isOwn = status.st_uid == geteuid() && status.st_mode & (object.isSecret ? 0o077 : 0o022) == 0
+        guard Defence.ownerOnly.holds(isOwn) else { throw .failed(.permissions) }
         let bytes = try SystemError.asFailed { () throws(SystemError) in try file.read(limit: Self.largest) }
         guard let bytes else { throw .failed(.memory) }
         return bytes
@@ -102,7 +101,7 @@ public final class DirectoryHome: Home {
             try FileDescriptor("lock", in: directory.number, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         }
         let end = ContinuousClock.now + Self.patience
-        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
+        while !Defence.homeLock.holds(flock(file.number, LOCK_EX | LOCK_NB) == 0) {
             let error = SystemError.current
             guard error.number == EWOULDBLOCK || error.number == EINTR else { throw .failed(error.fault) }
             guard ContinuousClock.now < end else { throw .busy }

@@ -2,6 +2,8 @@
 
 import Testing
 
+@testable import Tresor
+
 /// Each attack of the list is tried by a test that bears its id: a function `A34_…`, or a script of the command line with the id in a
 /// comment. A name may carry several: `A71_A86_…`.
 @Suite struct CoverageTests {
@@ -11,7 +13,7 @@ import Testing
 
     private static func covered() throws -> Set<String> {
         var found: Set<String> = []
-        for file in try Repository.files(of: "Tests", ending: ".swift") {
+        for file in try Repository.files(of: "Tests", ending: ".swift") where !file.path.contains("/Real/") {
             for match in file.text.matches(of: /func ((?:A[0-9]+_)+)/) {
                 found.formUnion(match.1.split(separator: "_").map(String.init))
             }
@@ -33,6 +35,62 @@ import Testing
         let covered = try Self.covered()
         #expect(all.filter { !covered.contains($0) } == [])
         #expect(covered.subtracting(all).sorted() == [], "ids that are not on the list")
+    }
+
+    /// What `defences.txt` says of an attack.
+    private struct Defeat {
+        /// The checks that are left out, each a name of `Defence` or of a rule.
+        var checks: [String] = []
+        var isStructural = false
+    }
+
+    private static func defeats() throws -> [(id: String, defeat: Defeat)] {
+        try ids("defences.txt").map { line in
+            let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+            guard words.count == 2 else { throw Unmet("defences.txt: \(line)") }
+            if let reason = words[1].split(separator: "structural: ").first, words[1].hasPrefix("structural: ") {
+                return (words[0], Defeat(isStructural: !reason.isEmpty))
+            }
+            return (words[0], Defeat(checks: words[1].split { " +".contains($0) }.map(String.init)))
+        }
+    }
+
+    /// By id, the tests that leave a check out.
+    private static func realTests() throws -> [String: String] {
+        var tests: [String: String] = [:]
+        for file in try Repository.files(of: "\(folder)/Real", ending: ".swift") {
+            for test in file.text.split(separator: "@Test").dropFirst() {
+                for id in test.firstMatch(of: /func ((?:A[0-9]+_)+)/)?.1.split(separator: "_") ?? [] {
+                    tests[String(id), default: ""] += test
+                }
+            }
+        }
+        return tests
+    }
+
+    @Test func everyAttackHasWhatDefeatsIt() throws {
+        #expect(try Self.defeats().map(\.id) == Self.ids("attacks.txt"))
+        #expect(try Self.defeats().allSatisfy { $1.isStructural == $1.checks.isEmpty })
+    }
+
+    /// `scripts/attacks` leaves each check out in a test of the attacks that it defeats.
+    @Test func everyAttackThatACheckDefeatsIsShownToBeReal() throws {
+        let tests = try Self.realTests()
+        for (id, defeat) in try Self.defeats() {
+            #expect(defeat.isStructural == (tests[id] == nil), "\(id)")
+            for check in defeat.checks {
+                let name = check.wholeMatch(of: /R[0-9]+/) == nil ? check : check.lowercased()
+                #expect(tests[id]?.contains(try Regex("\\.\(name)\\b")) == true, "\(id): \(check)")
+            }
+        }
+    }
+
+    /// A name that defeats nothing would be a check that nobody needs, or one that no attack tries.
+    @Test func everyCheckDefeatsAnAttack() throws {
+        let used = Set(try Self.defeats().flatMap(\.defeat.checks))
+        let rules = used.filter { $0.wholeMatch(of: /R[0-9]+/) != nil }
+        #expect(used.subtracting(rules) == Set(Defence.allCases.map(\.rawValue)))
+        #expect(rules.isSubset(of: Rule.allCases.map { "R\($0.rawValue)" }))
     }
 
     @Test func everyAttackStandsInTheSpecification() throws {

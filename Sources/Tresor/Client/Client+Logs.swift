@@ -26,7 +26,7 @@ extension Client {
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> (state: State, entries: [[UInt8]]) {
         #if TRESOR_TESTING
-            if Weakness.allows(.head) { try home.delete(.heads) }
+            if Defence.pinnedHead.isLeftOut { try home.delete(.heads) }
         #endif
         let known = try verifiedLog(of: tresor)
         let pinned = try heads()[tresor]
@@ -36,7 +36,7 @@ extension Client {
         var next = first
         while true {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
-            guard page.count <= Self.pageCount else { throw .store(.other) }
+            guard Defence.pageCount.holds(page.count <= Self.pageCount) else { throw .store(.other) }
             var fresh = page
             if next == first, let last = entries.last, !page.isEmpty {
                 guard fresh.removeFirst() == last else { throw try await fork(of: tresor, verified: entries) }
@@ -64,7 +64,7 @@ extension Client {
     private func isFromSomebodyKnown(_ state: State) -> Bool {
         switch try? founderTrust(in: state) {
         case .me, .verified, .renewed: true
-        case .changed, .unverified, nil: false
+        case .changed, .unverified, nil: Defence.knownFounder.holds(false)
         }
     }
 
@@ -75,7 +75,8 @@ extension Client {
         else { return nil }
         let entries = Array(cached.entries[...last])
         if let state = folded.state(of: tresor, at: pinned, bytes: bytes) { return (state, entries) }
-        guard let state = try? Fold.state(of: entries, tresor: tresor), state.head == pinned else { return nil }
+        guard let state = try? Fold.state(of: entries, tresor: tresor), Defence.cachedHead.holds(state.head == pinned)
+        else { return nil }
         folded.keep(state, bytes: bytes)
         return (state, entries)
     }

@@ -55,9 +55,9 @@ struct Pins: Hashable, Sendable {
     /// - Throws: ``TresorError/forked`` for an older or another card of a known person; ``TresorError/unverified`` for another person under
     ///   a known handle, unless `replacing`.
     mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
-        if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
+        if let known = self[chain.user], !Defence.pinnedCard.holds(chain.extends(known.chain)) { throw .forked }
         if let other = self[handle: chain.handle], other.chain.user != chain.user {
-            guard replacing else { throw .unverified }
+            guard Defence.pinnedHandle.holds(replacing) else { throw .unverified }
             pins = pins.map {
                 $0.chain.user == other.chain.user ? Pin(chain: $0.chain, time: $0.time, isReplaced: true) : $0
             }

@@ -19,7 +19,9 @@ extension Session {
             return try await grant(admitted, role, fromNow, notAfter, in: state)
         case .revoke:
             let next = try await nextEpoch(in: state)
-            let staying = state.members.filter { !effect.dismissed.contains($0.key) }
+            let staying = state.members.filter { member in
+                Defence.stayingMembers.holds(!effect.dismissed.contains(member.key))
+            }
             return Draft(
                 body: .remove(users: effect.dismissed, epoch: next.statement),
                 wraps: try wraps(next.keys, for: staying, in: state))

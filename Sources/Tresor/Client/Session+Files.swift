@@ -17,6 +17,11 @@ public struct Expectations: Sendable {
 
     /// Expects nothing.
     public init() {}
+
+    fileprivate func areMet(by proof: FileProof) -> Bool {
+        (tresor == nil || tresor == proof.tresor) && (record == nil || record == proof.record)
+            && (author == nil || author == proof.author.user)
+    }
 }
 
 extension Session {
@@ -98,11 +103,12 @@ extension Session {
         for author in [proof.sealer, proof.author] {
             try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
         }
-        guard expecting.tresor == nil || expecting.tresor == proof.tresor,
-            expecting.record == nil || expecting.record == proof.record,
-            expecting.author == nil || expecting.author == proof.author.user
-        else { throw .altered }
-        guard !expecting.currentAuthor || proof.author.standing == .current else { throw .noAccess }
+        guard Defence.expectation.holds(expecting.areMet(by: proof)) else { throw .altered }
+        let isCurrent = proof.author.standing == .current
+        guard !expecting.currentAuthor || Defence.currentAuthor.holds(isCurrent) else { throw .noAccess }
+        #if TRESOR_TESTING
+            Experiment.count(proof.contentByteCount, in: \.releasedBytes)
+        #endif
     }
 
     private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> State {

@@ -54,7 +54,8 @@ extension Session {
             if outcome == .done, case .failed = error { throw .failed(.notNoted) }
             throw error == .notFound ? .store(.notStored) : error
         }
-        guard state.contains(Head(sequence: entry.sequence, hash: try entry.hash())) else {
+        let written = Head(sequence: entry.sequence, hash: try entry.hash())
+        guard Defence.confirmation.holds(state.contains(written)) else {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }

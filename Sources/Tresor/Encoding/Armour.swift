@@ -175,7 +175,7 @@ public enum Armour: String, Sendable {
             }
             group <<= UInt32(6 * padding)
             guard line[(index + 4 - padding)..<(index + 4)].allSatisfy({ $0 == 0x3d }),
-                group & ((1 << UInt32(8 * padding)) - 1) == 0
+                Defence.unusedBits.holds(group & ((1 << UInt32(8 * padding)) - 1) == 0)
             else { throw .altered }
             for offset in 0..<(3 - padding) {
                 bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * offset)))

@@ -111,13 +111,14 @@ package struct ByteDecoder {
     /// Magic, version and suite.
     package mutating func preamble(_ magic: Magic) throws(TresorError) {
         try self.magic(magic)
-        guard try integer(UInt8.self) == Format.version else { throw .unsupported }
+        let version = try integer(UInt8.self)
+        guard Defence.version.holds(version == Format.version) else { throw .unsupported }
         try suite()
     }
 
     /// Refuses trailing bytes.
     package func end() throws(TresorError) {
-        guard remaining == 0 else { throw .altered }
+        guard Defence.trailingBytes.holds(remaining == 0) else { throw .altered }
     }
 }
 

@@ -59,7 +59,7 @@ public struct Name: Hashable, Comparable, Sendable {
         guard bytes.count <= maximumByteCount else { return false }
         if bytes.allSatisfy({ (0x20...0x7e).contains($0) }) { return true }
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
-        return text.unicodeScalars.allSatisfy { !isRefused($0.value) }
+        return Defence.nameCharacters.holds(text.unicodeScalars.allSatisfy { !isRefused($0.value) })
     }
 
     /// The fixed list of SPEC §4.4: what can forge a line, turn text around or hide.

@@ -127,7 +127,7 @@ struct FileTail: Hashable, Sendable {
         var decoder = ByteDecoder(bytes)
         guard let length = Int(exactly: try decoder.integer(UInt64.self)), payload - fields >= Self.byteCount,
             length <= payload - fields - Self.byteCount,
-            Padding.paddedByteCount(fields + length + Self.byteCount) == payload
+            Defence.paddedLength.holds(Padding.paddedByteCount(fields + length + Self.byteCount) == payload)
         else { throw .altered }
         contentByteCount = length
         signature = try decoder.raw(Ed25519.signatureByteCount)
@@ -175,7 +175,8 @@ struct FilePayload: Sendable {
         let start = decoder.offset
         let tail = try FileTail(Array(bytes.suffix(FileTail.byteCount)), fields: start, payload: bytes.count)
         let end = start + tail.contentByteCount
-        guard bytes[end..<(bytes.count - FileTail.byteCount)].allSatisfy({ $0 == 0 }) else { throw .altered }
+        let padding = bytes[end..<(bytes.count - FileTail.byteCount)]
+        guard Defence.zeroPadding.holds(padding.allSatisfy { $0 == 0 }) else { throw .altered }
         content = Array(bytes[start..<end])
         fields.authorship.signature = tail.signature
         self.fields = fields

@@ -87,13 +87,17 @@ extension Authorship {
     fileprivate func check(_ message: [UInt8], in state: State) throws(TresorError) {
         guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
         try Ed25519.verify(signature, of: Label.fileSignature.message(message), by: card.signingKey)
-        guard state.contains(header.head) else { throw state.everWrote(author) ? .forked : .noAccess }
+        guard Defence.fileHead.holds(state.contains(header.head)) else {
+            throw state.everWrote(author) ? .forked : .noAccess
+        }
         let sequence = header.head.sequence
-        guard state.generation(of: author, at: sequence) == generation,
-            let role = state.role(of: author, at: sequence), role != .reader,
-            !state.rotateFirst(at: sequence),
-            state.change(of: author, at: sequence)?.notAfter.map({ time <= $0 }) ?? true
+        let role = state.role(of: author, at: sequence)
+        let end = state.change(of: author, at: sequence)?.notAfter
+        guard Defence.fileGeneration.holds(state.generation(of: author, at: sequence) == generation),
+            Defence.fileRole.holds(role == .owner || role == .writer),
+            Defence.fileRotateFirst.holds(!state.rotateFirst(at: sequence)),
+            Defence.fileDate.holds(end.map { time <= $0 } ?? true)
         else { throw .noAccess }
-        guard state.epoch(at: sequence) == header.epoch else { throw .altered }
+        guard Defence.fileEpoch.holds(state.epoch(at: sequence) == header.epoch) else { throw .altered }
     }
 }

@@ -68,9 +68,9 @@ public final class VerifiedFile: Sendable {
         let start = fieldsByteCount + index * size
         let end = fieldsByteCount + min((index + 1) * size, proof.contentByteCount)
         let part = try opening.payload(start..<end, of: source)
-        guard try ContentHash.part(index, part.span) == Array(digests[(32 * index)..<(32 * (index + 1))]) else {
-            throw .altered
-        }
+        let digest = try ContentHash.part(index, part.span)
+        let isSame = digest == Array(digests[(32 * index)..<(32 * (index + 1))])
+        guard Defence.verifiedPart.holds(isSame) else { throw .altered }
         return part
     }
 }
@@ -125,7 +125,8 @@ extension VerifiedFile {
             piece.contentOffset = max(0, plain.lowerBound - content.lowerBound)
             try piece.hash()
             let padding = (content.upperBound..<paddingEnd).clamped(to: range)
-            guard piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start)) else { throw .altered }
+            let areZero = piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
+            guard Defence.zeroPadding.holds(areZero) else { throw .altered }
         } write: { piece throws(TresorError) in
             try parts.append(piece)
             if !piece.content.isEmpty { try await sink.write(piece.contentBytes) }

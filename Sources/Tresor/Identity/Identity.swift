@@ -48,8 +48,9 @@ public final class Identity: Sendable {
 
     /// Whether both public keys of a card are those of a seed.
     private static func matches(_ seed: borrowing SecretKey<SeedUse>, _ card: Card) throws(TresorError) -> Bool {
-        guard try signingKey(seed).publicKey == card.signingKey else { return false }
-        return try XWing.publicKey(seed: try kemSeed(seed)) == card.kemKey
+        let isSigner = try signingKey(seed).publicKey == card.signingKey
+        let isReader = try XWing.publicKey(seed: try kemSeed(seed)) == card.kemKey
+        return Defence.ownCard.holds(isSigner && isReader)
     }
 
     /// The signature of the newest generation over `LP(label) ‖ bytes`.

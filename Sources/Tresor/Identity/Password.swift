@@ -163,12 +163,12 @@ private struct ScalarBuffer: ~Copyable {
     func checkFreeform() throws(TresorError) {
         for index in 0..<count {
             let properties = self[index].properties
-            switch properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
-                throw .usage
-            default:
-                guard !properties.isDefaultIgnorableCodePoint, !properties.isNoncharacterCodePoint else { throw .usage }
-            }
+            let isTypeable =
+                switch properties.generalCategory {
+                case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+                default: !properties.isDefaultIgnorableCodePoint && !properties.isNoncharacterCodePoint
+                }
+            guard Defence.passwordCharacters.holds(isTypeable) else { throw .usage }
         }
     }
 

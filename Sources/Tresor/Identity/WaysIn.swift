@@ -135,7 +135,7 @@ extension IdentityFile {
         device: DeviceHalf, storeHalf: borrowing SecretBytes, now: UInt64
     ) throws(TresorError) -> Identity {
         guard let slot = slots.first(where: { $0.id == device.id }), case .device(_, let until) = slot.kind,
-            device.user == chain.user, now <= until
+            device.user == chain.user, Defence.deviceExpiry.holds(now <= until)
         else { throw .noAccess }
         return try open(slot, with: try device.slotKey(storeHalf: storeHalf))
     }

@@ -69,9 +69,9 @@ package enum Rule: Int, CaseIterable, Sendable {
     /// An owner without not-after remains of those who are not removed.
     case r33
 
-    #if TRESOR_RULE_MUTATION
-        /// The rule that the task at work does not check, to show that the vectors would notice. Only the copy of this module that the tests
-        /// build beside it knows this; no product does.
+    #if TRESOR_TESTING || TRESOR_RULE_MUTATION
+        /// The rule that the task at work does not check, to show that the attack it defeats is real and that the vectors would notice. Only
+        /// the tests' own build knows this, and the copy of this module that they build beside it; no product does.
         @TaskLocal package static var leftOut: Rule?
     #endif
 

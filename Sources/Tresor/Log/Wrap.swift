@@ -36,7 +36,10 @@ struct Wrap: Hashable, Sendable {
     init(
         _ secret: Span<UInt8>, epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID, history: History
     ) throws(TresorError) {
-        let count = history == .all ? 64 : 32
+        var count = history == .all ? 64 : 32
+        #if TRESOR_TESTING
+            if Defence.contentKeyAlone.isLeftOut { count = 64 }
+        #endif
         guard count <= secret.count else { throw .noAccess }
         self.tresor = tresor
         self.epoch = epoch
@@ -63,15 +66,15 @@ struct Wrap: Hashable, Sendable {
     func open(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
     ) throws(TresorError) -> EpochKeys {
-        guard tresor == self.tresor, epoch == statement.number, user == identity.user, generation == card.generation
-        else {
-            throw .altered
-        }
+        let isHere =
+            tresor == self.tresor && epoch == statement.number && user == identity.user
+            && generation == card.generation
+        guard Defence.wrapPlace.holds(isHere) else { throw .altered }
         let secret = try identity.unwrap(
             wrapped, generation: generation,
             info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
         let keys = try EpochKeys(epoch: epoch, unwrapped: secret.span)
-        guard keys.opensHistory == (history == .all) else { throw .altered }
+        guard Defence.wrapHistory.holds(keys.opensHistory == (history == .all)) else { throw .altered }
         try keys.check(against: statement, of: tresor)
         return keys
     }
@@ -90,7 +93,10 @@ struct Wrap: Hashable, Sendable {
     }
 
     private static func info(tresor: TresorID, epoch: UInt64, user: UserID, card: Card) -> [UInt8] {
-        Label.epochWrap.message(
+        #if TRESOR_TESTING
+            if Defence.wrapInfo.isLeftOut { return [] }
+        #endif
+        return Label.epochWrap.message(
             tresor.digest.bytes + bigEndianBytes(epoch) + user.digest.bytes + card.hash.bytes)
     }
 }

@@ -62,7 +62,7 @@ struct RememberCommand: SurfaceCommand {
         let places = workplace.invocation.places
         let store = try places.store()
         if let directory = [places.data, places.state].first(where: { FileIdentity.isInside(store, directory: $0) }) {
-            guard acceptSameDisk else {
+            guard Defence.otherDisk.holds(acceptSameDisk) else {
                 throw CommandFailure(
                     .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
                     hints: ["tresor remember --accept-same-disk", "tresor … --store FILE"])

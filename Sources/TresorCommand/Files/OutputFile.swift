@@ -44,7 +44,9 @@ final class OutputFile {
 
     /// Refuses an output that is one of the inputs, whatever they are called.
     func refuse(_ input: InputFile) throws(CommandFailure) {
-        guard let target = FileIdentity(path: path), target == input.identity else { return }
+        guard let target = FileIdentity(path: path), !Defence.otherOutput.holds(target != input.identity) else {
+            return
+        }
         throw CommandFailure(
             .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor reseal \(Shell.path(path))"],
             file: path)
@@ -55,7 +57,7 @@ final class OutputFile {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         let name = Shown.quoted(path)
-        guard status.isKind(S_IFREG) else {
+        guard Defence.replaceable.holds(status.isKind(S_IFREG)) else {
             throw CommandFailure(.failed(.other), "\(name) is not a regular file and is not replaced", file: path)
         }
         guard replaces else {

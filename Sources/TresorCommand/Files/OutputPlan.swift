@@ -57,7 +57,8 @@ struct OutputPlan: Sendable, Equatable {
                 throw .usage("standard input has no name for its output", hints: ["tresor … -o FILE"])
             }
             let name = rename(InputFile.lastComponent(of: input))
-            guard !name.isEmpty, name != ".", name != "..", !name.contains("/") else {
+            let isName = !name.isEmpty && name != "." && name != ".." && !name.contains("/")
+            guard Defence.outputName.holds(isName) else {
                 throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)
             }
             let path = Places.join(directory ?? Draft.split(input).directory, name)

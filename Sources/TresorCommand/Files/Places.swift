@@ -68,10 +68,10 @@ struct Places: Sendable, Equatable {
         return path
     }
 
-    private static func directory(
+    static func directory(
         _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
-        if let base, base.hasPrefix("/") { return join(base, "tresor") }
+        if let base, Defence.absolutePlace.holds(base.hasPrefix("/")) { return join(base, "tresor") }
         guard let home = environment.userHome, home.hasPrefix("/") else {
             throw .usage("there is no home directory", hints: ["tresor … --home DIR"])
         }

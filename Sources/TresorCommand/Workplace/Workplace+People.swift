@@ -111,7 +111,7 @@ extension Workplace {
         let chain = person.chain
         let name = Shown.name(chain.handle.bytes)
         if let typed = proof.number {
-            guard try number(typed) == chain.number() else {
+            guard try Defence.typedNumber.holds(number(typed) == chain.number()) else {
                 throw CommandFailure(
                     .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
             }

@@ -21,13 +21,8 @@ public enum Argon2id {
 
         /// - Throws: ``TresorError/altered`` outside the floor and the ceiling, before any work.
         public init(memoryKiB: UInt32, passes: UInt32) throws(TresorError) {
-            #if TRESOR_TESTING
-                if Weakness.allows(.cost) {
-                    self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
-                    return
-                }
-            #endif
-            guard (65_536...4_194_304).contains(memoryKiB), (3...16).contains(passes) else { throw .altered }
+            let isWithin = (65_536...4_194_304).contains(memoryKiB) && (3...16).contains(passes)
+            guard Defence.cost.holds(isWithin) else { throw .altered }
             self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
         }
 

@@ -29,17 +29,15 @@ public enum XWing {
         /// - Throws: ``TresorError/altered`` for another size or when a half fails its check.
         public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
             let bytes = Array(bytes)
-            #if TRESOR_TESTING
-                if Weakness.allows(.kemKey) {
-                    self.bytes = bytes
-                    return
-                }
-            #endif
-            guard bytes.count == publicKeyByteCount,
-                (try? MLKEM768.PublicKey(rawRepresentation: bytes[..<mlkemKeyByteCount])) != nil,
-                try !isLowOrder(bytes[mlkemKeyByteCount...])
-            else { throw .altered }
+            guard try Defence.kemKey.holds(Self.isUsable(bytes)) else { throw .altered }
             self.bytes = bytes
+        }
+
+        private static func isUsable(_ bytes: [UInt8]) throws(TresorError) -> Bool {
+            guard bytes.count == publicKeyByteCount,
+                (try? MLKEM768.PublicKey(rawRepresentation: bytes[..<mlkemKeyByteCount])) != nil
+            else { return false }
+            return try !isLowOrder(bytes[mlkemKeyByteCount...])
         }
     }
 
@@ -82,6 +80,9 @@ public enum XWing {
     package static func wrap(
         _ secret: Span<UInt8>, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
+        #if TRESOR_TESTING
+            Experiment.count(in: \.wraps)
+        #endif
         var plaintext = unsafe secret.withUnsafeBufferPointer { unsafe Data($0) }
         defer { wipe(&plaintext) }
         do {

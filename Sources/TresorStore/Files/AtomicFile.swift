@@ -139,6 +139,7 @@ extension AtomicFile {
             if error.number == ENOENT { return }
             throw .failed(error.fault)
         }
-        guard [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT) else { throw .failed(.inputOutput) }
+        let isFile = [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT)
+        guard Defence.replaceable.holds(isFile) else { throw .failed(.inputOutput) }
     }
 }

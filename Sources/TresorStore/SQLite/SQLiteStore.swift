@@ -37,7 +37,7 @@ public final class SQLiteStore: Store {
         do { return try result.get() } catch { throw TresorError(store: error) }
     }
 
-    private static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
+    static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
         if try !StoreFile.exists(at: path) {
             guard creating else { throw TresorError.notFound }
             try StoreFile.create(at: path) { temporary in
@@ -129,6 +129,9 @@ public final class SQLiteStore: Store {
 
     private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
         guard remainder != .all else { return }
+        #if TRESOR_TESTING
+            if Defence.erasure.isLeftOut { return }
+        #endif
         do {
             _ = try database.checkpoint(.truncate)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && remainder == .readersOnly {

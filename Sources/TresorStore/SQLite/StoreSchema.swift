@@ -72,7 +72,7 @@ enum StoreSchema {
         guard
             try DatabaseValue.fetchOne(database, sql: "PRAGMA application_id") == Int64(applicationID).databaseValue,
             try DatabaseValue.fetchOne(database, sql: "PRAGMA user_version") == Int64(version).databaseValue,
-            Set(found.map { Array($0.databaseValues) }) == expected
+            Defence.storeSchema.holds(Set(found.map { Array($0.databaseValues) }) == expected)
         else { throw TresorError.store(.schema) }
     }
 

@@ -63,13 +63,3 @@ final class Circle: Sendable {
             .reduce(into: [:]) { $0[$1] = bytes(at: scratch["\(handle)/\($1)"]) }
     }
 }
-
-/// What a body throws, or `nil`.
-func failure(_ body: () async throws -> Void) async -> TresorError? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return error as? TresorError ?? .failed(.other)
-    }
-}

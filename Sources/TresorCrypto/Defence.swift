@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The checks that defeat the attacks of SPEC §14, by name. Each stands where it is made: `guard Defence.commitment.holds(…) else { throw … }`.
+///
+/// The rules of a log are named by themselves (SPEC §9.3).
+package enum Defence: String, CaseIterable, Sendable {
+    // Sealing and encoding.
+
+    /// The tag of a chunk.
+    case chunkTag
+    /// The chunk's number and last-mark in its nonce.
+    case chunkPlace
+    /// The commitment of a sealed message to its key, label, context and salt.
+    case keyCommitment
+    /// The label in a message's key.
+    case sealLabel
+    /// The context in a message's key.
+    case sealContext
+    /// A signature.
+    case signature
+    /// The label in what is signed.
+    case signatureLabel
+    /// The two checks of a KEM key when it is read.
+    case kemKey
+    /// The start-up check of the library.
+    case selfTest
+    /// The end of an object.
+    case trailingBytes
+    /// An object's version.
+    case version
+    /// The unused bits of an armoured block.
+    case unusedBits
+    /// The code points of a name.
+    case nameCharacters
+
+    // Identity.
+
+    /// The floor and ceiling of Argon2id.
+    case cost
+    /// The code points of a password.
+    case passwordCharacters
+    /// The checksum of a recovery kit.
+    case kitChecksum
+    /// That a card has the keys of the seed.
+    case ownCard
+    /// The tag over an identity file.
+    case identityTag
+    /// The form of the copy that a kit opens.
+    case kitCopyForm
+    /// Until when a device opens.
+    case deviceExpiry
+    /// The dates of one's own entries beside the clock.
+    case ownTimes
+
+    // People.
+
+    /// Whether a person's number was compared.
+    case comparedNumber
+    /// Whom a handle is pinned to.
+    case pinnedHandle
+    /// The cards that are pinned.
+    case pinnedCard
+    /// A card's place behind the one before.
+    case cardLink
+    /// Whether a new log's founder is known.
+    case knownFounder
+
+    // Log.
+
+    /// The pinned head.
+    case pinnedHead
+    /// The pinned head of a cached log.
+    case cachedHead
+    /// How many entries a store may answer.
+    case pageCount
+    /// The next verified read after a write.
+    case confirmation
+    /// That an act means what it meant when it was shown.
+    case meaning
+    /// Whom the log knows.
+    case knownPerson
+
+    // Epochs.
+
+    /// The log's commitment to the keys of an epoch.
+    case epochCommitment
+    /// That a key is another one in each epoch.
+    case freshKeys
+    /// The tresor, epoch, user and generation that a wrap names.
+    case wrapPlace
+    /// What a wrap is bound to.
+    case wrapInfo
+    /// That a wrap holds the keys the log grants, and no more, when it is read.
+    case wrapHistory
+    /// That who reads from now on is wrapped the content's key alone.
+    case contentKeyAlone
+    /// That only those who stay get the next key.
+    case stayingMembers
+    /// That the wraps of who goes are deleted.
+    case departedWraps
+
+    // Files.
+
+    /// That the head a file names lies on the log.
+    case fileHead
+    /// The author's generation at that head.
+    case fileGeneration
+    /// The author's role at that head.
+    case fileRole
+    /// That the key need not be changed first at that head.
+    case fileRotateFirst
+    /// The author's end as the head has it.
+    case fileDate
+    /// The epoch at that head.
+    case fileEpoch
+    /// The length of the padding.
+    case paddedLength
+    /// The bytes of the padding.
+    case zeroPadding
+    /// What of a verified file is read again.
+    case verifiedPart
+    /// What a caller expects.
+    case expectation
+    /// That the author may still write, where the caller asks for it.
+    case currentAuthor
+
+    // Home, store and command.
+
+    /// Who else may read or change a file of the home.
+    case ownerOnly
+    /// The layout of a store file.
+    case storeSchema
+    /// The emptying of the write-ahead log after a deletion.
+    case erasure
+    /// That a handle belongs to nobody else in a store.
+    case freeHandle
+    /// What may lie where a file is to be.
+    case replaceable
+    /// The lock of a home.
+    case homeLock
+    /// The name of an output.
+    case outputName
+    /// That the output is none of the inputs.
+    case otherOutput
+    /// That the halves of a device's key lie apart.
+    case otherDisk
+    /// What may be written to a terminal.
+    case terminalText
+    /// That a number typed is the card's.
+    case typedNumber
+    /// That only absolute places are taken from the environment.
+    case absolutePlace
+
+    /// Whether the check holds: `condition`, in every product. The tests' own build can leave one check out at a time, here.
+    package func holds(_ condition: Bool) -> Bool {
+        #if TRESOR_TESTING
+            if isLeftOut { return true }
+        #endif
+        return condition
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TRESOR_TESTING
+    import Foundation
+    import Testing
+
+    @testable import Tresor
+    @testable import TresorCommand
+    @testable import TresorCrypto
+    @testable import TresorStore
+
+    extension RealAttackTests {
+        /// Command line, host, embedded store.
+        @Suite struct Commands {
+            #if os(Linux)
+                @Test(
+                    .enabled(if: Compiler.path != nil, "there is no C compiler"),
+                    .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
+                func A11_anotherLibraryIsUsed() throws {
+                    let stage = try Stage("anna")
+                    let source = "int crypto_core_ed25519_is_valid_point(const unsigned char *p) { return 1; }"
+                    stage.environment["LD_PRELOAD"] = try Compiler.library(source, in: stage.scratch)
+                    try stage.expectReal(1, without: .selfTest, as: "anna", ["list"])
+                }
+            #endif
+
+            @Test func A33_bothHalvesLieOnOneDisk() throws {
+                let stage = try Stage("anna")
+                let home = stage.scratch["homes/anna"]
+                try FileManager.default.copyItem(atPath: stage.store, toPath: "\(home)/store.db")
+                let arguments = ["remember", "--store", "\(home)/store.db"]
+                stage.isKept = { !$0.contains("store.db") }
+                try stage.expectReal(64, without: .otherDisk, as: "anna", arguments)
+                #expect(FileManager.default.fileExists(atPath: "\(home)/state/device-half"))
+            }
+
+            @Test func A50_aNumberIsNearlyRight() throws {
+                let stage = try Stage("anna", "third")
+                try stage.settle()
+                var digits = Array(try stage.number(of: "third").filter(\.isNumber))
+                digits[29] = digits[29] == "0" ? "1" : "0"
+                try stage.expectReal(
+                    16, without: .typedNumber, as: "anna",
+                    ["share", "-t", "plans", "third", "--number", String(digits)])
+                #expect(try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("third"))
+            }
+
+            @Test func A100_anOutputLeavesItsDirectory() async throws {
+                await RealAttackTests.expectReal(.usage, without: .outputName) {
+                    let plan = try OutputPlan(inputs: ["in/.."], output: nil, directory: "out") { $0 }
+                    return plan.steps.map(\.target) == [.file("out/..")]
+                }
+            }
+
+            @Test func A103_whatIsNoFileIsReplaced() async throws {
+                let scratch = try Scratch()
+                let home = DirectoryHome(data: scratch["home"], state: scratch["state"])
+                try home.replace(.heads, with: [1])
+                #expect(mkfifo(scratch["home/pins"], 0o600) == 0)
+                await RealAttackTests.expectReal(.failed(.inputOutput), without: .replaceable) {
+                    try home.replace(.pins, with: [1])
+                    return try home.read(.pins) == [1]
+                }
+            }
+
+            @Test func A104_theOutputIsTheInput() throws {
+                let stage = try Stage("anna")
+                try stage.settle()
+                try stage.write(Stage.plan(), to: "plan.json")
+                #expect(link(stage.scratch["plan.json"], stage.scratch["other.json"]) == 0)
+                try stage.expectReal(
+                    64, without: .otherOutput, as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "other.json"])
+                #expect(stage["other.json"].starts(with: Array("tresorF1".utf8)))
+            }
+
+            @Test func A107_twoAreInOneHomeAtOnce() async throws {
+                let scratch = try Scratch()
+                let first = DirectoryHome(data: scratch["home"], state: scratch["state"])
+                let second = DirectoryHome(data: scratch["home"], state: scratch["state"])
+                await RealAttackTests.expectReal(.busy, without: .homeLock) {
+                    try first.exclusively { () throws(TresorError) in
+                        try second.exclusively { () throws(TresorError) in true }
+                    }
+                }
+            }
+
+            @Test(.enabled(if: has("sqlite3"), "sqlite3 is not present"))
+            func A108_aStoreFileBringsAStatementOfItsOwn() async throws {
+                let scratch = try Scratch()
+                _ = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
+                _ = try tool(
+                    "/usr/bin/sqlite3",
+                    [scratch["store.db"], "CREATE TRIGGER evil AFTER INSERT ON wraps BEGIN DELETE FROM cards; END"])
+                await RealAttackTests.expectReal(.store(.schema), without: .storeSchema) {
+                    _ = try SQLiteStore.openBlocking(at: scratch["store.db"], creating: false)
+                    return true
+                }
+            }
+
+            @Test func A109_aRelativePlaceIsUsed() async throws {
+                let environment = Environment(userHome: "/home/anna")
+                await RealAttackTests.expectReal(nil, without: .absolutePlace) {
+                    try Places.directory("here", ".local/share", environment) == "here/tresor"
+                }
+            }
+
+            @Test func A110_nobodyAnswersAQuestionOfTrust() throws {
+                let stage = try Stage("anna", "third")
+                try stage.settle()
+                try stage.write(Array("yes\n".utf8), to: "yes.txt")
+                let user = try IdentityFile(stage["homes/third/identity"]).chain.user.description
+                try stage.expectReal(
+                    16, without: .comparedNumber, as: "anna", ["share", "-t", "plans", user],
+                    input: stage.scratch["yes.txt"])
+                #expect(try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("third"))
+            }
+
+            @Test func A111_contentDrivesTheTerminal() throws {
+                let stage = try Stage("anna")
+                try stage.settle()
+                try stage.write(Array("\u{1b}[31m\(Stage.marker)".utf8), to: "evil.txt")
+                try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", "evil.tresor"])
+                let words = stage.words(as: "anna") + ["decrypt", "evil.tresor"]
+                for (defence, code) in [(nil, 64), (.terminalText, 0)] as [(Defence?, Int32)] {
+                    let terminal = try Terminal()
+                    stage.leaveOut(defence)
+                    var program = stage.program
+                    program.terminal = terminal
+                    let child = try program.start(words, output: terminal.path, error: terminal.path)
+                    #expect(try child.end(terminal: terminal) == code)
+                    for _ in 0..<5 { terminal.attend(milliseconds: 20) }
+                    #expect(terminal.transcript.contains("\u{1b}[31mMARKED") == (code == 0))
+                }
+            }
+        }
+    }
+
+    extension Stage {
+        /// Anna's tresor. Her home has seen all there is.
+        func settle() throws {
+            try share(of: "anna")
+            try expect(as: "anna", ["list"])
+        }
+
+        /// Lets the program leave a check out from now on.
+        func leaveOut(_ defence: Defence?) {
+            wrapper = defence.map { ["/bin/bash", "-c", "exec -a tresor:\($0.rawValue) \"$0\" \"$@\""] } ?? []
+        }
+
+        /// Runs an attack by the program as it is, when it is refused and nothing else happens, and by one that leaves a check out.
+        func expectReal(
+            _ code: Int32, without defence: Defence, as person: String, _ arguments: [String],
+            input: String = "/dev/null", source: SourceLocation = #_sourceLocation
+        ) throws {
+            try refuse(code, as: person, arguments, input: input, source: source)
+            leaveOut(defence)
+            defer { leaveOut(nil) }
+            let ending = try run(as: person, arguments, input: input)
+            #expect(ending.code == 0, "without \(defence): \(ending.errorText)", sourceLocation: source)
+        }
+    }
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TRESOR_TESTING
+    import Testing
+
+    @testable import Tresor
+    @testable import TresorCrypto
+
+    extension RealAttackTests {
+        /// Epochs, wraps, revocation.
+        @Suite struct Epochs {
+            @Test func A76_whoWasRemovedReadsOn() async throws {
+                await RealAttackTests.expectReal(nil, without: .stayingMembers, isLate: true) {
+                    let scene = try await Scene()
+                    let (house, user) = (scene.house, scene.house.identity.user)
+                    scene.store.keep()
+                    try await scene.anna.perform(.revoke([user]), on: scene.tresor)
+                    let file = try await scene.anna.seal("later", in: scene.tresor)
+                    // With everything the store was ever given, and a client that asks nobody.
+                    let state = try await scene.state
+                    let statement = try #require(state.statement(of: 2))
+                    for wrap in scene.store.everyWrap where wrap.user == user && wrap.epoch == 2 {
+                        let keys = try Wrap(wrap.bytes).open(
+                            as: house.identity, of: scene.tresor, statement: statement,
+                            card: house.identity.chain.newest, history: .all)
+                        return try file.open(with: keys, in: state).content == Array("later".utf8)
+                    }
+                    return false
+                }
+            }
+
+            @Test func A78_theWrapsOfWhoWasRemovedStay() async throws {
+                await RealAttackTests.expectReal(nil, without: .departedWraps, isLate: true) {
+                    let scene = try await Scene()
+                    let user = scene.house.identity.user
+                    try await scene.anna.perform(.revoke([user]), on: scene.tresor)
+                    return try await !scene.store.truth.wraps(of: user, in: scene.tresor, epoch: nil).isEmpty
+                }
+            }
+
+            @Test func A79_A80_theKeyIsAnotherThanTheLogSays() async throws {
+                let scene = try await Scene()
+                let state = try await scene.state
+                let evil = try EpochKeys(epoch: 1)
+                let wraps = try [scene.anna, scene.house].map { person throws in
+                    try Wrap(
+                        evil, of: scene.tresor, for: person.identity.chain.newest, user: person.identity.user,
+                        history: .all
+                    ).bytes
+                }
+                let user = scene.house.identity.user
+                scene.store.showWraps { _, asked, _ in [asked == user ? wraps[1] : wraps[0]] }
+                for person in [scene.house, scene.anna] {
+                    await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [person]) {
+                        let keys = try await scene.fresh(person).keys(of: 1, in: state)
+                        return keys.content.matches(evil.content)
+                    }
+                }
+                // Nothing is sealed under it either.
+                await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.anna]) {
+                    let file = try await scene.fresh(scene.anna).seal("x", in: scene.tresor)
+                    return try file.open(with: evil, in: state).content == Array("x".utf8)
+                }
+            }
+
+            @Test func A81_aWrapOfAnotherEpochIsShown() async throws {
+                let scene = try await Scene()
+                let old = try await scene.keys(1)
+                let (user, card) = (scene.house.identity.user, scene.house.identity.chain.newest)
+                try await scene.anna.perform(.rotate, on: scene.tresor)
+                let statement = try #require(try await scene.state.statement(of: 2))
+                func wrap() throws -> Wrap { try Wrap(old, of: scene.tresor, for: card, user: user, history: .all) }
+                let bound = try wrap()
+                let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.wrapInfo])) { try wrap() }
+                await RealAttackTests.expectReal(.altered, without: .wrapPlace, .wrapInfo, .epochCommitment) {
+                    let keys = try (Defence.wrapInfo.isLeftOut ? bare : bound).open(
+                        as: scene.house.identity, of: scene.tresor, statement: statement, card: card, history: .all)
+                    return keys.content.matches(old.content)
+                }
+            }
+
+            @Test func A82_A87_whoReadsFromNowReadsWhatWasBefore() async throws {
+                await RealAttackTests.expectReal(nil, without: .contentKeyAlone, isLate: true) {
+                    let scene = try await Scene()
+                    let (anna, mallory) = (scene.anna, scene.mallory)
+                    let file = try await anna.seal("earlier", in: scene.tresor)
+                    let earlier = try await scene.state
+                    try anna.client.pin(mallory.identity.chain)
+                    try await anna.share(scene.tresor, with: [mallory], fromNow: true)
+                    let state = try await scene.state
+                    let user = mallory.identity.user
+                    let bytes = try #require(try await scene.store.wraps(of: user, in: scene.tresor, epoch: 2).first)
+                    guard try Wrap(bytes).opensHistory else { return false }
+                    let statement = try #require(state.statement(of: 2))
+                    let keys = try Wrap(bytes).open(
+                        as: mallory.identity, of: scene.tresor, statement: statement,
+                        card: mallory.identity.chain.newest, history: .all)
+                    let first = try #require(try keys.openBackLink(statement, of: scene.tresor).first)
+                    return try file.open(with: first, in: earlier).content == Array("earlier".utf8)
+                }
+            }
+
+            @Test func A82_aWrapHoldsMoreThanTheLogGrants() async throws {
+                let scene = try await Scene()
+                let (anna, mallory) = (scene.anna, scene.mallory)
+                try anna.client.pin(mallory.identity.chain)
+                try await anna.share(scene.tresor, with: [mallory], fromNow: true)
+                let state = try await mallory.client.state(of: scene.tresor)
+                let whole = try Wrap(
+                    try await scene.keys(2), of: scene.tresor, for: mallory.identity.chain.newest,
+                    user: mallory.identity.user, history: .all
+                ).bytes
+                scene.store.showWraps { _, _, _ in [whole] }
+                await RealAttackTests.expectReal(.altered, without: .wrapHistory, against: [mallory]) {
+                    try await mallory.keys(of: 2, in: state).opensHistory
+                }
+            }
+
+            @Test func A83_aBackLinkYieldsOtherKeys() async throws {
+                let scene = try await Scene()
+                let evil = try EpochKeys(epoch: 1)
+                let next = try EpochKeys(epoch: 2)
+                let statement = try next.statement(of: scene.tresor, linking: [evil])
+                let members = try await scene.state.members
+                let wraps = try await scene.anna.wraps(next, for: members, in: try await scene.state)
+                try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
+                try await scene.settle()
+                let state = try await scene.state
+                scene.store.showWraps { wraps, _, epoch in epoch == 1 ? [] : wraps }
+                await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.house]) {
+                    let keys = try await scene.fresh(scene.house).keys(of: 1, in: state)
+                    return keys.content.matches(evil.content)
+                }
+            }
+
+            @Test func A84_anEpochKeepsTheKey() async throws {
+                let scene = try await Scene()
+                let first = try await scene.keys(1)
+                let secret = try first.secret()
+                let same = try EpochKeys(epoch: 2, unwrapped: secret.span)
+                let statement = try same.statement(of: scene.tresor, linking: [first])
+                let wraps = try await scene.anna.wraps(
+                    same, for: try await scene.state.members, in: try await scene.state)
+                try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
+                try await scene.settle()
+                let state = try await scene.state
+                await RealAttackTests.expectReal(.altered, without: .freshKeys, against: [scene.house]) {
+                    let house = scene.fresh(scene.house)
+                    _ = try await house.keys(of: 2, in: state)
+                    let keys = try await house.keys(of: 1, in: state)
+                    return keys.content.matches(same.content)
+                }
+            }
+
+            @Test func A86_somebodyWritesAlthoughTheKeyMustChangeFirst() async throws {
+                let scene = try await Scene()
+                try await scene.house.perform(.leave, on: scene.tresor)
+                try await scene.settle()
+                let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(1))
+                await RealAttackTests.expectReal(.noAccess, without: .fileRotateFirst, against: [scene.anna]) {
+                    try await scene.anna.open(file).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A88_aReaderWrites() async throws {
+                let scene = try await Scene()
+                let file = try scene.forge(by: scene.house, at: try await scene.state, keys: try await scene.keys(1))
+                await RealAttackTests.expectReal(.noAccess, without: .fileRole, against: [scene.anna]) {
+                    try await scene.anna.open(file).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A89_anOldKeyIsUsedBesideANewerOne() async throws {
+                let scene = try await Scene()
+                try await scene.anna.perform(.rotate, on: scene.tresor)
+                try await scene.settle()
+                let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(1))
+                await RealAttackTests.expectReal(.altered, without: .fileEpoch, against: [scene.house]) {
+                    try await scene.house.open(file).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A91_revokingAStrangerLooksDone() async throws {
+                let scene = try await Scene()
+                let stranger = scene.mallory.identity.user
+                await RealAttackTests.expectReal(.notFound, without: .knownPerson, against: [scene.anna]) {
+                    try await scene.anna.perform(.revoke([stranger]), on: scene.tresor).effect.already == [stranger]
+                }
+            }
+        }
+    }
+#endif

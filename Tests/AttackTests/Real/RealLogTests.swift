@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if TRESOR_TESTING
+    import Testing
+
+    @testable import Tresor
+    @testable import TresorCrypto
+
+    extension RealAttackTests {
+        /// What a store or an accomplice shows of a log.
+        @Suite struct Logs {
+            @Test func A59_anOlderLogIsBelieved() async throws {
+                let scene = try await Scene()
+                scene.store.frozen(1)
+                await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
+                    try await scene.anna.client.state(of: scene.tresor).head.sequence == 0
+                }
+            }
+
+            @Test func A60_anotherContinuationIsBelieved() async throws {
+                let scene = try await Scene()
+                let before = try await scene.state
+                let other = try scene.entry(.leave, by: scene.bob, after: before).bytes
+                try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+                scene.store.fork(Int(before.head.sequence) + 1, [other])
+                await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
+                    try await scene.anna.client.state(of: scene.tresor).members[scene.bob.identity.user] == nil
+                }
+            }
+
+            /// A state that only the store's false branch has, made by anna as an accomplice.
+            private func branch(_ scene: Scene) async throws -> (state: State, entry: [UInt8], count: Int) {
+                let before = try await scene.state
+                let entry = try scene.entry(.rename(Chronicle.anyName()), by: scene.anna, after: before).bytes
+                var fold = Fold(state: before)
+                try fold.apply(entry)
+                let state = try #require(fold.state)
+                return (state, entry, Int(before.head.sequence) + 1)
+            }
+
+            @Test func A61_aFileOfTheStoresBranchIsReadWithAcceptForked() async throws {
+                let scene = try await Scene()
+                let (state, entry, count) = try await branch(scene)
+                let file = try scene.forge(by: scene.bob, at: state, keys: try await scene.keys(1))
+                try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+                try await scene.settle()
+                scene.store.fork(count, [entry])
+                var expecting = Expectations()
+                expecting.acceptingForked = true
+                await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
+                    try await scene.house.open(file, expecting: expecting).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A62_aFileOfAnotherBranchIsRead() async throws {
+                let scene = try await Scene()
+                let file = try scene.forge(
+                    by: scene.bob, at: try await branch(scene).state, keys: try await scene.keys(1))
+                try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+                try await scene.settle()
+                await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
+                    try await scene.house.open(file).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A63_aHeadThatNobodyEverSawCounts() async throws {
+                let scene = try await Scene()
+                let state = try await scene.state
+                let head = Head(sequence: state.head.sequence, hash: try anyDigest())
+                let file = try scene.forge(by: scene.bob, at: state, head: head, keys: try await scene.keys(1))
+                await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
+                    try await scene.house.open(file).content == [1, 2, 3]
+                }
+            }
+
+            @Test func A65_aFrozenReaderIsNotToldByAFile() async throws {
+                let scene = try await Scene()
+                let count = Int(try await scene.state.head.sequence) + 1
+                try await scene.anna.perform(.rename(Name(typed: "later")), on: scene.tresor)
+                let file = try await scene.anna.seal("news", in: scene.tresor)
+                scene.store.frozen(count)
+                await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
+                    try await scene.house.open(file).content == Array("news".utf8)
+                }
+            }
+
+            @Test func A66_anActThatWasNotStoredLooksDone() async throws {
+                let scene = try await Scene()
+                let name = try Name(typed: "again")
+                scene.store.lie(.storesNothing)
+                await RealAttackTests.expectReal(
+                    .store(.notStored), without: .confirmation, against: [scene.anna], isLate: true
+                ) {
+                    let before = try await scene.state.head
+                    let state = try await scene.anna.perform(.rename(name), on: scene.tresor).state
+                    return state.head == before
+                }
+            }
+
+            @Test func A67_anActIsDoneThoughItNoLongerMeansWhatWasShown() async throws {
+                let scene = try await Scene()
+                let both = [scene.bob.identity.user, scene.house.identity.user]
+                let shown = try await scene.anna.effect(of: .revoke(both), in: try await scene.state)
+                try await scene.house.perform(.leave, on: scene.tresor)
+                try await scene.settle()
+                await RealAttackTests.expectReal(.busy, without: .meaning, against: [scene.anna]) {
+                    let done = try await scene.anna.perform(.revoke(both), on: scene.tresor, expecting: shown).effect
+                    return done.dismissed == [scene.bob.identity.user]
+                }
+            }
+
+            @Test func A68_aLogOfSomebodyUnknownIsKept() async throws {
+                let scene = try await Scene()
+                let theirs = try await scene.mallory.create(Name(typed: "theirs")).tresor
+                await RealAttackTests.expectReal(nil, without: .knownFounder, against: [scene.house]) {
+                    _ = try await scene.house.client.state(of: theirs)
+                    return try scene.house.client.knownTresors().contains(theirs)
+                }
+            }
+
+            @Test func A73_aStoreAnswersMoreThanItWasAskedFor() async throws {
+                let scene = try await Scene()
+                var log = try Chronicle(founder: scene.anna.identity)
+                for _ in 0..<299 { try log.add(.rename(Chronicle.anyName()), by: scene.anna.identity) }
+                let (entries, tresor) = (log.entries, log.tresor)
+                scene.store.flood()
+                scene.store.show { _ in entries }
+                await RealAttackTests.expectReal(.store(.other), without: .pageCount, against: [scene.anna]) {
+                    try await scene.anna.client.state(of: tresor, remembering: .no).head.sequence == 299
+                }
+            }
+
+            @Test func A74_aPoisonedCacheIsBelieved() async throws {
+                let scene = try await Scene()
+                let true_ = try await log(scene.tresor, in: scene.store.truth)
+                let other = try scene.entry(.leave, by: scene.bob, after: try await scene.state).bytes
+                try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+                let home = try #require(scene.anna.client.home as? MemoryHome)
+                try home.replace(.log(scene.tresor), with: CachedLog(entries: true_ + [other]).bytes)
+                let client = scene.fresh(scene.anna).client
+                await RealAttackTests.expectReal(nil, without: .cachedHead, against: [scene.anna]) {
+                    try client.verifiedLog(of: scene.tresor)?.state.members[scene.bob.identity.user] == nil
+                        && client.verifiedLog(of: scene.tresor) != nil
+                }
+            }
+
+            @Test func A75_aNameOfAnotherEntryIsTaken() async throws {
+                let scene = try await Scene()
+                let keys = try await scene.keys(1)
+                let name = try Name(typed: "old")
+                await RealAttackTests.expectReal(.altered, without: .sealContext) {
+                    let sealed = try SealedName(
+                        name, under: keys.content, tresor: scene.tresor, epoch: 1, sequence: 0)
+                    return try sealed.open(with: keys.content, tresor: scene.tresor, epoch: 1, sequence: 7).name == name
+                }
+            }
+        }
+    }
+#endif
