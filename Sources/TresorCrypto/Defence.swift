@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The checks that defeat the attacks of SPEC §14, by name. Each stands where it is made: `guard Defence.commitment.holds(…) else { throw … }`.
-///
-/// The rules of a log are named by themselves (SPEC §9.3).
+/// The checks that defeat the attacks of SPEC §14.2, by name. Each is named where it is made:
+/// `guard Defence.epochCommitment.holds(…) else { throw .altered }`. The rules of a log have names of their own (SPEC §9.3).
 package enum Defence: String, CaseIterable, Sendable {
     // Sealing and encoding.
 
@@ -151,7 +150,7 @@ package enum Defence: String, CaseIterable, Sendable {
     /// That only absolute places are taken from the environment.
     case absolutePlace
 
-    /// Whether the check holds: `condition`, in every product. The tests' own build can leave one check out at a time, here.
+    /// Whether the check holds: `condition`, in every product. The tests' own build can leave a check out here, to show that its attack is real.
     package func holds(_ condition: Bool) -> Bool {
         #if TRESOR_TESTING
             if isLeftOut { return true }

@@ -89,7 +89,7 @@ enum Target: String, CaseIterable {
 
     /// A log whose entries need no signature, so that what is behind it is reached.
     private func fold(_ bytes: [UInt8]) {
-        Weakness.$allowed.withValue([.signature]) {
+        Experiment.$current.withValue(Experiment(leavingOut: [.signature])) {
             var decoder = ByteDecoder(bytes)
             var fold = Fold(tresor: Samples.shared.state.tresor)
             while let entry = try? decoder.vector32(0...Entry.maximumByteCount) {

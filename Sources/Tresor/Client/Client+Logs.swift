@@ -62,10 +62,12 @@ extension Client {
     }
 
     private func isFromSomebodyKnown(_ state: State) -> Bool {
-        switch try? founderTrust(in: state) {
-        case .me, .verified, .renewed: true
-        case .changed, .unverified, nil: Defence.knownFounder.holds(false)
-        }
+        let isKnown =
+            switch try? founderTrust(in: state) {
+            case .me, .verified, .renewed: true
+            case .changed, .unverified, nil: false
+            }
+        return Defence.knownFounder.holds(isKnown)
     }
 
     /// The log that this home has verified; `nil` when there is none, or the cache does not lead to the pinned head.

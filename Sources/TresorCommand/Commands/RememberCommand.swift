@@ -61,8 +61,11 @@ struct RememberCommand: SurfaceCommand {
     private func checkDisk(_ workplace: Workplace) throws {
         let places = workplace.invocation.places
         let store = try places.store()
-        if let directory = [places.data, places.state].first(where: { FileIdentity.isInside(store, directory: $0) }) {
-            guard Defence.otherDisk.holds(acceptSameDisk) else {
+        let directory = [places.data, places.state].first { directory in
+            !Defence.otherDisk.holds(!FileIdentity.isInside(store, directory: directory))
+        }
+        if let directory {
+            guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
                     hints: ["tresor remember --accept-same-disk", "tresor … --store FILE"])

@@ -23,6 +23,30 @@
     extension RealAttackTests {
         /// The sealed file.
         @Suite struct Files {
+            /// What is done on other threads counts too, and is left out there too.
+            @Test func theCountersSeeAllCores() async throws {
+                let scene = try await Scene()
+                let contents = (0..<40).map { NamedContent([UInt8($0)], type: .empty) }
+                let watched = Experiment()
+                let files = try await Experiment.$current.withValue(watched) {
+                    try await scene.bob.seal(contents, in: scene.tresor)
+                }
+                #expect(watched.counts.signatures == 40)
+                let reading = Experiment()
+                let opened = await Experiment.$current.withValue(reading) { await scene.house.open(files) }
+                #expect(opened.count == 40)
+                #expect(reading.counts.releasedBytes == 40)
+                let crowd = try (0..<20).map { try identity("person \($0)").chain }
+                for chain in crowd { try scene.anna.client.pin(chain) }
+                let sharing = Experiment()
+                let act = Act.share(with: crowd, role: .reader, fromNow: false, notAfter: nil)
+                _ = try await Experiment.$current.withValue(sharing) {
+                    try await scene.anna.perform(act, on: scene.tresor)
+                }
+                #expect(sharing.counts.wraps == 20)
+                #expect(sharing.counts.signatures == 1)
+            }
+
             @Test func A6_whatWasVerifiedIsExchangedBeforeItIsRead() async throws {
                 let scene = try await Scene()
                 let (state, keys) = (try await scene.state, try await scene.keys(1))
