@@ -60,7 +60,7 @@ import Tresor
         #expect(!readme.contains("| R\(Rule.allCases.count + 1) |"))
     }
 
-    /// Only the copy of the judge beside the tests knows how to leave a rule out, and no product has that copy.
+    /// In an ordinary build only the copy of the judge beside the tests knows how to leave a rule out, and no product has that copy.
     @Test func onlyTheCopyLeavesRulesOut() throws {
         let manifest = try Repository.text("Package.swift")
         #expect(manifest.split(separator: "\n").count { $0.contains("TRESOR_RULE_MUTATION") } == 1)

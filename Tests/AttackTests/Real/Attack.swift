@@ -25,6 +25,11 @@
             at source: SourceLocation = #_sourceLocation, _ attack: () async throws -> Bool
         ) async {
             await expectRefusal(error, against: victims, isLate: isLate, at: source, attack)
+            for defence in defences where defences.count > 1 {
+                let others = Experiment(leavingOut: Set(defences).subtracting([defence]))
+                let outcome = await Experiment.$current.withValue(others) { await Outcome(of: attack) }
+                #expect(outcome != .reached, "with \(defence) alone", sourceLocation: source)
+            }
             let weak = Experiment(leavingOut: Set(defences))
             let outcome = await Experiment.$current.withValue(weak) { await Outcome(of: attack) }
             #expect(outcome == .reached, "without \(defences)", sourceLocation: source)
@@ -52,7 +57,6 @@
             #expect(isLate || experiment.counts == Experiment.Counts(), sourceLocation: source)
             #expect(victims.map { Kept($0, isLate: isLate) } == before, sourceLocation: source)
         }
-
     }
 
     private enum Outcome: Equatable {

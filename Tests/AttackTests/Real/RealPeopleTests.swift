@@ -66,7 +66,7 @@
                         try scene.anna.client.pin(chain)
                         return try scene.anna.client.pinnedPeople().contains { $0.chain == chain }
                     }
-                    try? scene.anna.client.pin(next.chain)
+                    // Back to the one that was compared.
                     try Experiment.$current.withValue(Experiment(leavingOut: [.pinnedCard])) {
                         try scene.anna.client.pin(next.chain)
                     }
