@@ -69,13 +69,21 @@
                 let (user, card) = (scene.house.identity.user, scene.house.identity.chain.newest)
                 try await scene.anna.perform(.rotate, on: scene.tresor)
                 let statement = try #require(try await scene.state.statement(of: 2))
-                func wrap() throws -> Wrap { try Wrap(old, of: scene.tresor, for: card, user: user, history: .all) }
-                let bound = try wrap()
-                let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.wrapInfo])) { try wrap() }
-                await RealAttackTests.expectReal(.altered, without: .wrapPlace, .wrapInfo, .epochCommitment) {
-                    let keys = try (Defence.wrapInfo.isLeftOut ? bare : bound).open(
+                func opens(_ bytes: [UInt8]) throws -> Bool {
+                    let keys = try Wrap(bytes).open(
                         as: scene.house.identity, of: scene.tresor, statement: statement, card: card, history: .all)
                     return keys.content.matches(old.content)
+                }
+                func wrap() throws -> [UInt8] {
+                    try Wrap(old, of: scene.tresor, for: card, user: user, history: .all).bytes
+                }
+                let bound = try wrap()
+                await RealAttackTests.expectReal(.altered, without: .wrapPlace, .epochCommitment) { try opens(bound) }
+                // The store says that it is of the epoch asked for.
+                func moved(_ wrap: [UInt8]) -> [UInt8] { wrap[..<41] + bigEndianBytes(UInt64(2)) + wrap[49...] }
+                let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.wrapInfo])) { try wrap() }
+                await RealAttackTests.expectReal(.altered, without: .wrapInfo, .epochCommitment) {
+                    try opens(moved(Defence.wrapInfo.isLeftOut ? bare : bound))
                 }
             }
 
