@@ -187,7 +187,7 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D", b"K", b"O")]
+MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D", b"K", b"O", b"S")]
 
 
 # 4.2 Armour
@@ -763,6 +763,7 @@ class Keys:
         self.previous_key = derive(seed, "tresor/v1/identity-previous")
         self.tag_key = derive(seed, "tresor/v1/identity-file")
         self.home_key = derive(seed, "tresor/v1/home-key")
+        self.state_key = derive(seed, "tresor/v1/home-cache")
         self.signing_key = ed25519_public(self.sign_seed)
         self.kem_key = xwing_public(self.kem_seed)
 
@@ -1975,6 +1976,130 @@ class Home:
                          believed=believed)
 
 
+# 9.10 Kept state
+
+KIND_OF_CHANGE = {ADMITTED: 1, CHANGED: 2, REMOVED: 3, LEFT: 4}
+
+
+def state_tag(identity, body):
+    return derive(identity.keys[-1].state_key, "tresor/v1/state-tag", body)
+
+
+def encode_counted(elements):
+    return u32(len(elements)) + b"".join(elements)
+
+
+def keep_state(state, identity):
+    name, _, name_sequence = state.name
+    turned = [False] + [mark for _, mark in state.rotate_history]
+    marks = [u64(sequence) for (sequence, mark), before in zip(state.rotate_history, turned) if mark != before]
+
+    def person(user):
+        generations = [u64(sequence) + u64(when) + u32(generation) for sequence, when, generation in state.generations[user]]
+        changes = [u64(c.sequence) + u64(c.time) + c.author + u8(KIND_OF_CHANGE[c.change]) + u8(c.role or 0) + u64(c.not_after or 0)
+                   for c in state.changes[user]]
+        last = u8(1) + u64(state.last_times[user]) if user in state.last_times else u8(0)
+        history = state.members[user].history if user in state.members else 0
+        return opaque32(state.chains[user].bytes) + encode_counted(generations) + encode_counted(changes) + last + u64(history)
+
+    body = preamble(b"tresorS1") + state.root.bytes + u64(state.time) + encode_counted(state.hashes)
+    body += encode_counted([state.epochs[e].encode() + u64(state.epochs[e].sequence) for e in sorted(state.epochs)])
+    body += name + u64(name_sequence) + encode_counted(marks) + encode_counted([person(user) for user in sorted(state.chains)])
+    return body + state_tag(identity, body)
+
+
+class KeptStateReader(Reader):
+    """A reader that knows how many entries the log has."""
+
+    entries = 0
+
+    def counted(self, least, size, read):
+        """At least `least` elements, each of at least `size` bytes."""
+        count = self.u32()
+        require(count >= least and count * size <= self.left())
+        return [read() for _ in range(count)]
+
+    def rising(self):
+        """A function that reads sequence numbers, each greater than the one before it."""
+        last = [-1]
+
+        def sequence():
+            value = self.u64()
+            require(last[0] < value < self.entries)
+            last[0] = value
+            return value
+        return sequence
+
+
+def open_kept_state(data, tresor, identity):
+    body, tag = data[:-32], data[-32:]
+    require(len(data) >= 32 and equal(tag, state_tag(identity, body)))                              # 1
+    reader, state = KeptStateReader(body), object.__new__(State)                                    # 2, 3
+    reader.preamble(b"tresorS1")
+    state.root, state.time = read_root(reader), reader.time()
+    state.tresor = H("tresor/v1/tresor-id", state.root.bytes)
+    state.hashes = reader.counted(1, 32, reader.digest)
+    reader.entries = len(state.hashes)
+    state.sequence, state.hash = reader.entries - 1, state.hashes[-1]
+    sequence = reader.rising()
+
+    def epoch():
+        found = read_epoch(reader)
+        found.sequence = sequence()
+        return found
+    epochs = reader.counted(1, 84, epoch)
+    require(epochs[0].sequence == 0)
+    require(all(found.number == place and (found.back_link == b"") == (place == 1) for place, found in enumerate(epochs, 1)))
+    state.epochs = {found.number: found for found in epochs}
+    name, name_sequence = reader.take(588), reader.rising()()
+    state.name = (name, state.epoch_at(name_sequence), name_sequence)
+    marks = reader.counted(0, 8, reader.rising())
+    state.rotate_history = [(mark, place % 2 == 0) for place, mark in enumerate(marks)]
+    state.rotate_first = len(marks) % 2 == 1
+    people = reader.counted(1, 100, lambda: read_kept_person(reader, len(epochs)))
+    reader.end()
+    state.members, state.chains, state.last_times, state.changes, state.generations = {}, {}, {}, {}, {}
+    users = []
+    for chain, generations, changes, last, history in people:                                       # 4
+        chain = read_chain(chain)
+        require(chain.newest.generation == generations[-1][2])
+        users.append(chain.user)
+        state.chains[chain.user], state.generations[chain.user], state.changes[chain.user] = chain, generations, changes
+        if last is not None:
+            state.last_times[chain.user] = last
+        if changes[-1].change in (ADMITTED, CHANGED):
+            admission = [change for change in changes if change.change == ADMITTED][-1]
+            state.members[chain.user] = Member(changes[-1].role, history, changes[-1].not_after, admission.sequence,
+                                               admission.time, admission.author)
+    require(all(a < b for a, b in zip(users, users[1:])))
+    require(state.root.founder in state.chains and len(state.members) <= 10000)
+    require(state.tresor == tresor)                                                                 # 5
+    return state
+
+
+def read_kept_person(reader, epoch_count):
+    chain = reader.opaque32(1, 524288)
+    sequence = reader.rising()
+    generations = reader.counted(1, 20, lambda: (sequence(), reader.time(), reader.u32()))
+    require(all(a[2] <= b[2] for a, b in zip(generations, generations[1:])))
+    at, present = reader.rising(), [False]
+
+    def change():
+        place, when, author, kind, role, not_after = at(), reader.time(), reader.digest(), reader.u8(), reader.u8(), reader.time()
+        require(1 <= kind <= 4)
+        comes, stays = kind == 1, kind <= 2
+        require(role in (OWNER, WRITER, READER) if stays else (role, not_after) == (0, 0))
+        require(present[0] != comes)
+        present[0] = stays
+        what = next(name for name, number_ in KIND_OF_CHANGE.items() if number_ == kind)
+        return Change(place, when, author, what, role, not_after) if stays else Change(place, when, author, what)
+    changes = reader.counted(1, 58, change)
+    last = reader.time() if reader.mark() else None
+    history = reader.u64()
+    require(history == 0 or present[0] and 2 <= history <= epoch_count)
+    return chain, generations, changes, last, history
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # 10. Sealed file
 # ---------------------------------------------------------------------------------------------------------------------
@@ -2158,6 +2283,7 @@ REGISTRY = {
         ("card-succession", "sign", 64), ("number", "hash", 32), ("identity-sign", "derive", 32), ("identity-kem", "derive", 32),
         ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
         ("home-key", "derive", 32), ("names-seal", "seal", None),
+        ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
         ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
@@ -2537,6 +2663,33 @@ def test_fold(i, trace):
     entry = read_entry(i["entry"])
     assert encode_entry(entry) == i["entry"]
     note(trace, signed=entry.signed, signature_input=LP("tresor/v1/entry-signature") + entry.signed, entry_hash=entry.hash)
+    return state_out(state)
+
+
+@operation("keepState")
+def test_keep_state(i, trace):
+    identity = identity_in(i)
+    note(trace, state_key=identity.keys[-1].state_key)
+    kept = keep_state(fold(i["tresor"], i["log"]), identity)
+    assert keep_state(open_kept_state(kept, i["tresor"], identity), identity) == kept
+    return {"kept state": kept}
+
+
+@operation("openKeptState")
+def test_open_kept_state(i, trace):
+    identity = identity_in(i)
+    note(trace, state_key=identity.keys[-1].state_key)
+    state = open_kept_state(i["kept state"], i["tresor"], identity)
+    assert keep_state(state, identity) == i["kept state"]
+    return state_out(state)
+
+
+def identity_in(i):
+    chain = read_chain(i["chain"])
+    return Identity(chain, open_previous(chain, i["S"], i["previous"]))
+
+
+def state_out(state):
     members = [user + u8(m.role) + u64(m.history) + u64(m.not_after) + u64(m.since) + u64(m.since_time) + m.admitted_by
                for user, m in sorted(state.members.items())]
     return {"head": u64(state.sequence) + state.hash, "head time": u64(state.time), "epoch": u64(state.epoch),
@@ -2806,7 +2959,7 @@ class Run:
 
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
-OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
+OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names", "kept state",
            "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object"}
 SLOW = {"accumulate", "foldCrowd"}
 

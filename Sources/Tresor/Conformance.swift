@@ -18,7 +18,7 @@ package enum Conformance {
             return encoded.span.publicBytes
         case .leftovers: return try Leftovers(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
-        case .evidence: throw .unsupported
+        case .evidence, .state: throw .unsupported
         }
     }
 
@@ -119,6 +119,20 @@ package enum Conformance {
         _ sealed: [UInt8], as identity: Identity
     ) throws(TresorError) -> [(tresor: TresorID, name: Name)] {
         try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// What a home keeps of a folded log, SPEC §9.10.
+    package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
+        try StateKeeper(identity).bytes(of: state)
+    }
+
+    /// The state that a home kept, SPEC §9.10.
+    package static func openKeptState(
+        _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> State {
+        let state = try StateKeeper(identity).open(bytes)
+        guard state.tresor == tresor else { throw .altered }
+        return state
     }
 
     /// `pin` of SPEC §7.5, on the pins of a home.

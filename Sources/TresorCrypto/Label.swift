@@ -52,6 +52,8 @@ public struct Label: Hashable, Sendable {
     package static let previousSeal = Label("tresor/v1/previous-seal")
     package static let homeKey = Label("tresor/v1/home-key")
     package static let namesSeal = Label("tresor/v1/names-seal")
+    package static let homeCache = Label("tresor/v1/home-cache")
+    package static let stateTag = Label("tresor/v1/state-tag")
 
     package static let slotSeal = Label("tresor/v1/slot-seal")
     package static let slotDevice = Label("tresor/v1/slot-device")
@@ -79,6 +81,7 @@ public struct Label: Hashable, Sendable {
         (userID, .hash), (cardHash, .hash), (cardSignature, .sign), (cardSuccession, .sign), (number, .hash),
         (identitySign, .derive), (identityKEM, .derive), (identityPrevious, .derive), (identityFile, .derive),
         (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal),
+        (homeCache, .derive), (stateTag, .derive),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
         (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),

@@ -78,13 +78,6 @@ public final class DirectoryHome: Home {
         try SystemError.asFailed { () throws(SystemError) in try directory.synchronize() }
     }
 
-    /// The tresors of which there is a log, in byte order.
-    public func logs() throws(TresorError) -> [TresorID] {
-        guard let directory = try open(.logs, creating: false) else { return [] }
-        let names = try SystemError.asFailed { () throws(SystemError) in try directory.names() }
-        return names.compactMap { Digest(hexadecimal: $0).map(TresorID.init) }.sorted()
-    }
-
     /// Runs `body` under a lock on the file `lock`, which ends with the process that holds it.
     public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         let lock = try lock()
@@ -147,7 +140,8 @@ extension DirectoryHome {
         case .wraps: (.data, "wraps")
         case .deviceHalf: (.state, "device-half")
         case .leftovers: (.data, "leftovers")
-        case .log(let tresor): (.logs, tresor.digest.hexadecimal)
+        case .log(let tresor, let part): (.logs, "\(tresor.digest.hexadecimal).\(part)")
+        case .state(let tresor): (.logs, "\(tresor.digest.hexadecimal).state")
         case .evidence(let hash): (.evidence, hash.hexadecimal)
         }
     }
@@ -166,17 +160,5 @@ extension Digest {
     /// 64 lower-case digits.
     fileprivate var hexadecimal: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    fileprivate init?(hexadecimal text: String) {
-        let digits = text.utf8.compactMap { digit -> UInt8? in
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-            default: nil
-            }
-        }
-        guard digits.count == text.utf8.count, digits.count == 2 * Self.byteCount else { return nil }
-        self.init(stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
     }
 }

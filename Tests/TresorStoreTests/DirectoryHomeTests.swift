@@ -10,6 +10,7 @@ import Tresor
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
         .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor(1)), .log(tresor(2)),
+        .log(tresor(1), part: 1), .state(tresor(1)),
         .evidence(digest(3)),
     ]
 
@@ -30,9 +31,14 @@ import Tresor
         case .wraps: "deep/data/wraps"
         case .deviceHalf: "state/device-half"
         case .leftovers: "deep/data/leftovers"
-        case .log(let id): "deep/data/logs/" + id.digest.bytes.map { String(format: "%02x", $0) }.joined()
-        case .evidence(let hash): "deep/data/evidence/" + hash.bytes.map { String(format: "%02x", $0) }.joined()
+        case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
+        case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
+        case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
+    }
+
+    private static func hexadecimal(_ digest: Digest) -> String {
+        digest.bytes.map { String(format: "%02x", $0) }.joined()
     }
 
     @Test(arguments: objects) func objectIsReplacedReadAndDeleted(_ object: HomeObject) throws {
@@ -59,14 +65,6 @@ import Tresor
         try home.replace(.evidence(digest(1)), with: [1])
         try home.replace(.evidence(digest(1)), with: [2])
         #expect(try home.read(.evidence(digest(1))) == [1])
-    }
-
-    @Test func logsAreListed() throws {
-        #expect(try home.logs().isEmpty)
-        for id in [UInt8(9), 0xab, 3] { try home.replace(.log(tresor(id)), with: [id]) }
-        try write([], to: scratch["deep/data/logs/other"])
-        try write([], to: scratch["deep/data/logs/" + String(repeating: "A", count: 64)])
-        #expect(try home.logs() == [tresor(3), tresor(9), tresor(0xab)])
     }
 
     @Test(arguments: [mode_t(0), 0o022, 0o077]) func A42_modesAreSetWhateverTheUmask(_ mask: mode_t) async {
@@ -112,7 +110,6 @@ import Tresor
         }
         try setMode(mode, of: scratch["deep/data"])
         #expect(throws: TresorError.failed(.permissions)) { try home.exclusively { () throws(TresorError) in } }
-        #expect(throws: TresorError.failed(.permissions)) { try home.logs() }
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs to give a file away"))

@@ -85,9 +85,9 @@ private struct View {
     init(of user: UserID, in client: Client) {
         for pin in (try? client.pinnedPeople()) ?? [] { generations[pin.chain.user] = pin.chain.newest.generation }
         for tresor in (try? client.knownTresors()) ?? [] {
-            guard let known = try? client.verifiedLog(of: tresor) else { continue }
-            tresors[tresor] = Tresor(isIn: known.state.members[user] != nil, epoch: known.state.epoch)
-            for (user, chain) in known.state.chains { raise(user, to: chain) }
+            guard let known = try? client.verifiedState(of: tresor) else { continue }
+            tresors[tresor] = Tresor(isIn: known.members[user] != nil, epoch: known.epoch)
+            for (user, chain) in known.chains { raise(user, to: chain) }
         }
     }
 

@@ -51,27 +51,29 @@ extension Client {
     /// - Returns: how many entries were given back.
     /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know.
     public func putBack(_ tresor: TresorID) async throws(TresorError) -> Int {
-        guard let known = try verifiedLog(of: tresor) else { throw .notFound }
-        var count = 0
+        guard let known = try verifiedState(of: tresor) else { throw .notFound }
+        var count: UInt64 = 0
+        var previous: [UInt8]?
         while true {
-            let page = try await store.entries(of: tresor, from: UInt64(count), limit: 256)
-            guard count + page.count <= known.entries.count,
-                known.entries[count..<(count + page.count)].elementsEqual(page)
-            else { throw .forked }
-            count += page.count
+            let page = try await store.entries(of: tresor, from: count, limit: Self.pageCount)
+            guard try known.hasEntries(page, from: count) else { throw .forked }
+            count += UInt64(page.count)
+            previous = page.last ?? previous
             if page.isEmpty { break }
         }
-        let missing = known.entries.count - count
-        while count < known.entries.count {
-            let entry = known.entries[count]
-            let outcome = try await store.append(
-                LogChange(
-                    tresor: tresor, sequence: UInt64(count), previous: count == 0 ? nil : known.entries[count - 1],
-                    entry: entry, removingWrapsOf: try Entry(entry).dismissed))
-            guard outcome == .done else { throw .busy }
-            count += 1
+        let missing = known.entryCount - count
+        while count < known.entryCount {
+            for entry in try keptEntries(of: known, from: count) {
+                let outcome = try await store.append(
+                    LogChange(
+                        tresor: tresor, sequence: count, previous: previous, entry: entry,
+                        removingWrapsOf: try Entry(entry).dismissed))
+                guard outcome == .done else { throw .busy }
+                previous = entry
+                count += 1
+            }
         }
-        return missing
+        return Int(missing)
     }
 }
 

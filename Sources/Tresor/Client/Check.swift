@@ -217,15 +217,15 @@ extension Client {
 
     /// Both heads, where a store shows another history.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
-        let entries = try verifiedLog(of: tresor)?.entries ?? []
-        guard let divergence = try await divergence(of: tresor, verified: entries) else { return nil }
+        guard let divergence = try await divergence(of: tresor) else { return nil }
         return .forked(
             seen: divergence.evidence.head, shown: divergence.shown, evidence: try divergence.name())
     }
 }
 
 extension Session {
-    /// Proves what needs the identity: that it opens, that each tresor's keys and name are what the log committed to.
+    /// Proves what needs the identity: that it opens, that what the home keeps of each tresor's state is what its log says from the beginning on, that keys and
+    /// name are what the log committed to.
     public func checkDeep(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
         let known = try client.knownTresors()
@@ -233,6 +233,7 @@ extension Session {
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
                 let state = try await client.state(of: tresor)
+                try await client.proveKeptState(of: tresor)
                 guard state.members[identity.user] != nil else { continue }
                 _ = try await name(in: state)
                 if case .all = state.members[identity.user]?.history { _ = try await keys(of: 1, in: state) }

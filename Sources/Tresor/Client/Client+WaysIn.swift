@@ -26,8 +26,10 @@ extension Client {
         guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let storeHalf = try SecretBytes(copying: bytes.span)
-        let now = max(clock(), try newestOwnTime(of: half.user))
-        return Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: now))
+        let session = Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: clock()))
+        let end = file.devices.first { $0.id == half.id }?.until ?? 0
+        if end != Format.latestTime, try session.client.newestOwnTime(of: half.user) > end { throw .noAccess }
+        return session
     }
 
     /// Destroys this device's half, then the store's. Needs no password and is repeatable.
@@ -59,8 +61,8 @@ extension Client {
         #endif
         var newest: UInt64 = 0
         for tresor in try knownTresors() {
-            guard let known = try verifiedLog(of: tresor) else { continue }
-            newest = max(newest, known.state.lastTimes[user] ?? 0)
+            guard let known = try verifiedState(of: tresor) else { continue }
+            newest = max(newest, known.lastTimes[user] ?? 0)
         }
         return newest
     }

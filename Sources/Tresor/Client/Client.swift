@@ -11,6 +11,8 @@ public struct Client: Sendable {
     public let clock: @Sendable () -> UInt64
     /// What this process has folded already.
     let folded = LogCache()
+    /// Keeps states in the client of a session; without it every log is folded from its beginning.
+    private(set) var keeper: StateKeeper?
 
     /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
     ///   read as its latest time.
@@ -18,6 +20,13 @@ public struct Client: Sendable {
         self.home = home
         self.store = store
         self.clock = { min(clock(), Format.latestTime) }
+    }
+
+    /// This client at work for somebody whose identity is open. If there is no memory for one more key, it keeps no states.
+    func keepingStates(for identity: Identity) -> Client {
+        var client = self
+        client.keeper = try? StateKeeper(identity)
+        return client
     }
 
     /// The identity file of this home.

@@ -42,8 +42,11 @@ struct Heads: Hashable, Sendable {
     }
 }
 
-/// The entries of a log as a home keeps them: a cache, worth nothing unless it folds to the pinned head.
+/// A part of the entries of a log as a home keeps them: a cache, worth nothing unless all parts fold to the pinned head.
 struct CachedLog: Hashable, Sendable {
+    /// How many entries a part has, the last one apart: 512.
+    static let partCount: UInt64 = 512
+
     var entries: [[UInt8]]
 
     init(entries: [[UInt8]]) { self.entries = entries }
@@ -54,6 +57,9 @@ struct CachedLog: Hashable, Sendable {
         entries = []
         while decoder.remaining > 0 { entries.append(try decoder.vector32(1...Entry.maximumByteCount)) }
     }
+
+    /// The sequence number behind the last entry of the part in which an entry lies.
+    static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
 
     var bytes: [UInt8] {
         var encoder = ByteEncoder()

@@ -2,12 +2,10 @@
 
 import Synchronization
 
-/// States that this process has folded, so that the same log is not verified again at every step. Each is bound to the pinned head and to the bytes of
-/// the log in the home: when either differs, the log is folded anew.
+/// States that this process has folded or taken from its home, so that the same log is not verified again at every step. Each is bound to its head, which
+/// binds all entries before it.
 final class LogCache: Sendable {
     private struct Folded: Sendable {
-        let head: Head
-        let bytes: [UInt8]
         let state: State
         var turn: UInt64
     }
@@ -22,20 +20,20 @@ final class LogCache: Sendable {
 
     private let contents = Mutex(Contents())
 
-    /// The state that was folded from exactly these bytes up to exactly this head.
-    func state(of tresor: TresorID, at head: Head, bytes: [UInt8]) -> State? {
+    /// The state that was folded up to exactly this head.
+    func state(of tresor: TresorID, at head: Head) -> State? {
         contents.withLock { contents in
-            guard let folded = contents.logs[tresor], folded.head == head, folded.bytes == bytes else { return nil }
+            guard let folded = contents.logs[tresor], folded.state.head == head else { return nil }
             contents.turn += 1
             contents.logs[tresor]?.turn = contents.turn
             return folded.state
         }
     }
 
-    func keep(_ state: State, bytes: [UInt8]) {
+    func keep(_ state: State) {
         contents.withLock { contents in
             contents.turn += 1
-            contents.logs[state.tresor] = Folded(head: state.head, bytes: bytes, state: state, turn: contents.turn)
+            contents.logs[state.tresor] = Folded(state: state, turn: contents.turn)
             guard contents.logs.count > Self.maximumCount,
                 let oldest = contents.logs.min(by: { $0.value.turn < $1.value.turn })
             else { return }

@@ -213,8 +213,8 @@ extension Session {
 
     /// `nil` when somebody else was faster.
     private func append(_ act: Act, _ effect: Effect, to state: State) async throws(TresorError) -> State? {
-        let previous = try client.entry(at: state.head, of: state.tresor)
         let sequence = state.head.sequence + 1
+        let previous = try await client.entries(state.head.sequence..<sequence, of: state).first
         let draft = try await draft(act, effect, in: state)
         let entry = try Entry(
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,

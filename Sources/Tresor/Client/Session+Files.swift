@@ -117,9 +117,9 @@ extension Session {
                 of: header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
         } catch {
             if error == .forked, expecting.acceptingForked,
-                let known = try client.verifiedLog(of: header.tresor)
+                let known = try client.verifiedState(of: header.tresor)
             {
-                return known.state
+                return known
             }
             throw error == .notFound ? .noAccess : error
         }

@@ -13,7 +13,7 @@ public actor Session {
     private var ownWraps: [TresorID: [UInt8]] = [:]
 
     init(client: Client, identity: Identity) {
-        self.client = client
+        self.client = client.keepingStates(for: identity)
         self.identity = identity
     }
 

@@ -32,6 +32,14 @@ package struct ByteEncoder {
         raw(value)
     }
 
+    /// A `u32` count and that many elements. Callers keep their own, lower limits.
+    package mutating func list<Element>(
+        _ elements: some Collection<Element>, _ encode: (inout ByteEncoder, Element) -> Void
+    ) {
+        integer(UInt32(truncatingIfNeeded: elements.count))
+        for element in elements { encode(&self, element) }
+    }
+
     /// Magic, version and suite, with which every signed or sealed object begins.
     package mutating func preamble(_ magic: Magic) {
         raw(magic.bytes)
@@ -89,6 +97,18 @@ package struct ByteDecoder {
         return try raw(count)
     }
 
+    /// A `u32` count, at least `least`, and that many elements, none of which takes fewer than `byteCount` bytes.
+    package mutating func list<Element>(
+        of least: Int, byteCount: Int, _ decode: (inout ByteDecoder) throws(TresorError) -> Element
+    ) throws(TresorError) -> [Element] {
+        let count = Int(try integer(UInt32.self))
+        guard count >= least, count <= remaining / byteCount else { throw .altered }
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count { elements.append(try decode(&self)) }
+        return elements
+    }
+
     /// A point in time: seconds since 1970, up to the end of the year 9999.
     package mutating func time() throws(TresorError) -> UInt64 {
         let time = try integer(UInt64.self)
@@ -136,6 +156,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case device = "tresorD1"
     case leftovers = "tresorO1"
     case keptWraps = "tresorK1"
+    case state = "tresorS1"
 
     static let byteCount = 8
     static let prefix = Array("tresor".utf8)

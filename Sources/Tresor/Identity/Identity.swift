@@ -84,6 +84,12 @@ public final class Identity: Sendable {
         return try generations[0].seed.derive(.identityFile, context: context.span)
     }
 
+    /// The key of the tags of kept states.
+    func stateKey() throws(TresorError) -> SecretKey<StateUse> {
+        let context: [UInt8] = []
+        return try generations[0].seed.derive(.homeCache, context: context.span)
+    }
+
     /// The key of what the home keeps sealed for this identity alone.
     func homeKey() throws(TresorError) -> SecretKey<HomeUse> {
         let context: [UInt8] = []

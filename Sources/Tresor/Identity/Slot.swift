@@ -10,6 +10,8 @@ package enum PreviousUse: SealingUse {}
 package enum HomeUse: SealingUse {}
 /// The use of the key of the identity file's tag.
 package enum TagUse: KeyUse {}
+/// The use of the key of the tags of kept states.
+package enum StateUse: KeyUse {}
 
 /// One way in: the identity seed, sealed under a key that only this way yields (SPEC §8).
 public struct Slot: Hashable, Sendable {

@@ -128,7 +128,7 @@ extension IdentityFile {
 
     /// Opens the file with both halves of a device's key.
     ///
-    /// - Parameter now: the later of the clock and what this identity last signed, in seconds since 1970.
+    /// - Parameter now: the clock, in seconds since 1970.
     /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered`` when the halves do not
     ///   belong together.
     func open(

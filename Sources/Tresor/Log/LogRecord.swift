@@ -62,9 +62,12 @@ extension Client {
     ///
     /// - Throws: what ``state(of:remembering:)`` throws.
     public func records(of tresor: TresorID) async throws(TresorError) -> (state: State, records: [LogRecord]) {
-        let log = try await log(of: tresor)
+        let state = try await state(of: tresor)
         var records: [LogRecord] = []
-        for entry in log.entries { records.append(try LogRecord(Entry(entry))) }
-        return (log.state, records)
+        for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
+            let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
+            for entry in try await entries(range, of: state) { records.append(try LogRecord(Entry(entry))) }
+        }
+        return (state, records)
     }
 }

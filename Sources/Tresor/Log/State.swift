@@ -130,6 +130,9 @@ public struct State: Sendable {
     /// The person named in the root, from whom everything is proved.
     public var founder: UserID { root.founder }
 
+    /// How many entries the log has.
+    var entryCount: UInt64 { UInt64(hashes.count) }
+
     /// The number of the current epoch.
     public var epoch: UInt64 { UInt64(epochs.count) }
 

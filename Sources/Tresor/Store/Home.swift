@@ -16,9 +16,6 @@ public protocol Home: Sendable {
     /// Deletes the object, durably; success if there is none.
     func delete(_ object: HomeObject) throws(TresorError)
 
-    /// The tresors of which the home keeps a verified log.
-    func logs() throws(TresorError) -> [TresorID]
-
     /// Runs `body` while nobody else, in this process or another, is inside this call on the same home.
     ///
     /// - Throws: ``TresorError/busy`` when the lock cannot be had for 5 seconds; otherwise what `body` throws.
@@ -35,8 +32,10 @@ public enum HomeObject: Hashable, Sendable {
     case pins
     /// The highest head seen of each tresor (SPEC §9.8).
     case heads
-    /// The verified log of a tresor: a cache, bound to its head.
-    case log(TresorID)
+    /// One part of the verified log of a tresor (SPEC §9.8): a cache, bound to its head.
+    case log(TresorID, part: UInt64 = 0)
+    /// What the verified log of a tresor says, tagged (SPEC §9.10): a cache, bound to its head and this identity.
+    case state(TresorID)
     /// This person's own wraps of the newest epochs (SPEC §8.5): for a store that loses them.
     case wraps
     /// This device's half of a slot (SPEC §8.3); apart from the rest.

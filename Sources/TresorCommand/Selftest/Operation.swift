@@ -20,6 +20,8 @@ enum Operation {
         case "founderTrust": try founderTrust(input)
         case "pin": try pin(input)
         case "openNames": try openNames(input)
+        case "keepState": try keepState(input)
+        case "openKeptState": try openKeptState(input)
         case "setPassword": try setPassword(input)
         case "act": try await act(input)
         case "readIdentityFile": try readIdentityFile(input)
@@ -116,6 +118,11 @@ enum Operation {
         }
         try fold.apply(input.bytes("entry"))
         guard let state = fold.state else { throw VectorProblem("no state") }
+        return fields(of: state)
+    }
+
+    /// What is compared of a state.
+    static func fields(of state: State) -> VectorFields {
         let members = state.members.sorted { $0.key < $1.key }.map { user, member in
             let history: UInt64 =
                 switch member.history {

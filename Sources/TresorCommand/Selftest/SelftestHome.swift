@@ -15,11 +15,5 @@ final class SelftestHome: Home {
 
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
 
-    func logs() -> [TresorID] {
-        objects.withLock { objects in
-            objects.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } }
-        }
-    }
-
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
 }

@@ -17,8 +17,6 @@ struct UninterruptedHome: Home {
         try Interrupts.atomically { () throws(TresorError) in try home.delete(object) }
     }
 
-    func logs() throws(TresorError) -> [TresorID] { try home.logs() }
-
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         try home.exclusively(body)
     }

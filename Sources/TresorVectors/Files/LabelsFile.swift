@@ -79,9 +79,15 @@ extension VectorFile {
         func made(_ x: Bytes, key: Bool, nonce: Bool) -> (key: Bytes, signature: Bytes, isNeutral: Bool) {
             EdgeSignature.displaced(key: a, key, nonce: r, nonce, prefixed(ascii(label)) + x)
         }
+        // Two displacements may cancel each other.
+        func cancels(_ x: Bytes) -> Bool {
+            let both = made(x, key: true, nonce: true)
+            let key = must(try required(Digest(both.key)))
+            return (try? Ed25519.verify(both.signature, of: prefixed(ascii(label)) + x, by: key)) != nil
+        }
         var number = 0
         var x = draw("x 0", 100)
-        while !made(x, key: true, nonce: false).isNeutral {
+        while !made(x, key: true, nonce: false).isNeutral || cancels(x) {
             number += 1
             x = draw("x \(number)", 100)
         }

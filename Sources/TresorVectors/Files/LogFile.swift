@@ -23,6 +23,7 @@ extension VectorFile {
         file.addRotationByOthers()
         file.addBackLinkLimits()
         file.addLargeEntries()
+        file.addKeptStates()
         return file
     }
 

@@ -116,6 +116,15 @@ enum Operations {
             `people in a grant` at once, the last fewer: role reader, full history, no not-after, each entry at `time`; fold
             """, "`head`, and the number of `members` (u64)"
         ),
+        (
+            "keepState", "log",
+            "`tresor`, `log` (folds to the state); `chain`, `S`, `previous` (an identity, as in `openWrap`)",
+            "`kept state`, SPEC §9.10"
+        ),
+        (
+            "openKeptState", "log", "`tresor`, `kept state`; `chain`, `S`, `previous` (an identity, as in `openWrap`)",
+            "the state, as in `fold`; SPEC §9.10"
+        ),
         ("checkKEMKey", "wrap", "`pk`", "checkKEMKey(pk), SPEC §5.4"),
         (
             "openWrap", "wrap",

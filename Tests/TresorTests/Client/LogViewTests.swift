@@ -44,7 +44,7 @@ import TresorStore
     }
 
     private func honestFile() async throws -> SealedFile {
-        let state = try #require(try anna.client.verifiedLog(of: tresor)?.state)
+        let state = try #require(try anna.client.verifiedState(of: tresor))
         let keys = try await anna.keys(of: state.epoch, in: state)
         return try SealedFile.seal(
             [1, 2, 3], type: Name(typed: "a"), record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
@@ -89,7 +89,8 @@ import TresorStore
     @Test(arguments: [1, 2, 4]) func A60_anotherContinuationIsForkedWithBothSidesKept(length: Int) async throws {
         evil.fork(2, try await branch(from: 2, entries: length))
         try await expectAll(.forked, by: anna)
-        let verified = try #require(try anna.client.verifiedLog(of: tresor)?.entries.last)
+        let head = try #require(try anna.client.heads()[tresor])
+        let verified = try #require(try anna.client.keptEntry(at: head, of: tresor))
         let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
             if case .evidence = $0.key { true } else { false }
         }
@@ -139,7 +140,7 @@ import TresorStore
         let entries = try await branch(from: 2, entries: 1)
         let shown = try await log(tresor, in: evil.truth).prefix(2) + entries
         let state = try Fold.state(of: Array(shown), tresor: tresor)
-        let known = try #require(try house.client.verifiedLog(of: tresor)?.state)
+        let known = try #require(try house.client.verifiedState(of: tresor))
         let keys = try await house.keys(of: 1, in: known)
         let onBranch = try SealedFile.seal(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
@@ -158,7 +159,7 @@ import TresorStore
     @Test func A62_aFileFromTheOtherBranchIsForked() async throws {
         let shown = try await log(tresor, in: evil.truth) + branch(from: 3, entries: 1)
         let state = try Fold.state(of: shown, tresor: tresor)
-        let known = try #require(try house.client.verifiedLog(of: tresor)?.state)
+        let known = try #require(try house.client.verifiedState(of: tresor))
         let keys = try await house.keys(of: 1, in: known)
         let file = try SealedFile.seal(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)

@@ -53,32 +53,28 @@ import TresorStore
 
     @Test func A74_aLogIsNotVerifiedTwice() async throws {
         var state = try await anna.client.state(of: tresor)
-        let bytes = try #require(anna.home[.log(tresor)])
         state.headTime = 77
-        anna.client.folded.keep(state, bytes: bytes)
+        anna.client.folded.keep(state)
         #expect(try await anna.client.state(of: tresor).headTime == 77)
-        #expect(try world.session(of: anna).client.verifiedLog(of: tresor)?.state.headTime != 77)
+        #expect(try world.session(of: anna).client.verifiedState(of: tresor)?.headTime != 77)
         try await anna.perform(.rotate, on: tresor)
         let after = try await anna.client.state(of: tresor)
-        let grown = try #require(anna.home[.log(tresor)])
-        #expect(anna.client.folded.state(of: tresor, at: after.head, bytes: grown)?.head == after.head)
-        #expect(anna.client.folded.state(of: tresor, at: state.head, bytes: bytes) == nil)
+        #expect(anna.client.folded.state(of: tresor, at: after.head)?.head == after.head)
+        #expect(anna.client.folded.state(of: tresor, at: state.head) == nil)
     }
 
-    @Test func A74_whatWasFoldedIsBoundToHeadAndBytes() async throws {
+    @Test func A74_whatWasFoldedIsBoundToItsHead() async throws {
         let state = try await anna.client.state(of: tresor)
-        let bytes = try #require(anna.home[.log(tresor)])
         let folded = LogCache()
-        folded.keep(state, bytes: bytes)
-        #expect(folded.state(of: tresor, at: state.head, bytes: bytes) != nil)
-        #expect(folded.state(of: tresor, at: state.head, bytes: flipped(bytes, 900)) == nil)
-        #expect(folded.state(of: tresor, at: state.head, bytes: bytes + [0]) == nil)
+        folded.keep(state)
+        #expect(folded.state(of: tresor, at: state.head) != nil)
         let other = Head(sequence: state.head.sequence, hash: try anyDigest())
-        #expect(folded.state(of: tresor, at: other, bytes: bytes) == nil)
-        #expect(folded.state(of: TresorID(try anyDigest()), at: state.head, bytes: bytes) == nil)
+        #expect(folded.state(of: tresor, at: other) == nil)
+        #expect(folded.state(of: tresor, at: Head(sequence: 0, hash: state.head.hash)) == nil)
+        #expect(folded.state(of: TresorID(try anyDigest()), at: state.head) == nil)
         for _ in 0..<LogCache.maximumCount {
-            folded.keep(try Chronicle(founder: anna.identity).state, bytes: [1])
+            folded.keep(try Chronicle(founder: anna.identity).state)
         }
-        #expect(folded.state(of: tresor, at: state.head, bytes: bytes) == nil)
+        #expect(folded.state(of: tresor, at: state.head) == nil)
     }
 }

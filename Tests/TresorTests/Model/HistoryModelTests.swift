@@ -22,7 +22,7 @@ import TresorStore
 
     @Test(arguments: 0..<8) func foldAgreesWithTheNaiveModel(batch: Int) throws {
         let cast = try cast()
-        for _ in 0..<150 {
+        for round in 0..<150 {
             var log = try Chronicle(founder: cast[0][0])
             var model = NaiveLog()
             var refusals = 0
@@ -51,7 +51,29 @@ import TresorStore
             let again = try Fold.state(of: log.entries, tresor: log.tresor)
             try compare(again, model, cast)
             #expect(again.head == log.state.head)
+            if round.isMultiple(of: 5) { try compareKept(again, log, StateKeeper(cast[0][0])) }
             #expect(refusals < 19)
+        }
+    }
+
+    /// What is kept of the state, and what is folded on from what is kept of an earlier one, is the state.
+    private func compareKept(_ state: State, _ log: Chronicle, _ keeper: StateKeeper) throws {
+        let bytes = try keeper.bytes(of: state)
+        let kept = try keeper.open(bytes)
+        let early = try Fold.state(
+            of: Array(log.entries.prefix(.random(in: 1...log.entries.count))), tresor: log.tresor)
+        var fold = Fold(state: try keeper.open(keeper.bytes(of: early)))
+        for entry in log.entries.dropFirst(early.hashes.count) { try fold.apply(entry) }
+        for other in [kept, try #require(fold.state)] {
+            #expect(try keeper.bytes(of: other) == bytes)
+            #expect(other.tresor == state.tresor && other.head == state.head && other.headTime == state.headTime)
+            #expect(other.members == state.members && other.rotateFirst == state.rotateFirst)
+            #expect(other.chains == state.chains && other.lastTimes == state.lastTimes)
+            #expect(other.name.epoch == state.name.epoch && other.hashes == state.hashes)
+            for sequence in 0..<state.entryCount {
+                #expect(other.rotateFirst(at: sequence) == state.rotateFirst(at: sequence))
+                #expect(other.people(at: sequence) == state.people(at: sequence))
+            }
         }
     }
 

@@ -27,12 +27,6 @@ final class MemoryHome: Home {
 
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
 
-    func logs() -> [TresorID] {
-        objects.withLock { objects in
-            objects.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } }
-        }
-    }
-
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
 
     /// Everything in it, to show that nothing changed.

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a home keeps of logs it has verified (SPEC §9.8, §9.10): the entries in parts, and in a session what they come to.
+extension Client {
+    /// The state at the pinned head, of a log that this home has verified; `nil` when there is none, or what is kept does not lead to the pinned head.
+    func verifiedState(of tresor: TresorID) throws(TresorError) -> State? {
+        try verifiedState(of: tresor, at: try heads()[tresor])
+    }
+
+    func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> State? {
+        guard let pinned else { return nil }
+        if let state = folded.state(of: tresor, at: pinned) { return state }
+        var state = try keptState(of: tresor, at: pinned)
+        if state == nil { state = try fold(keptLogOf: tresor, to: pinned) }
+        if let state { folded.keep(state) }
+        return state
+    }
+
+    private func keptState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> State? {
+        guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return nil }
+        guard let state = try fold(keptLogOf: tresor, onto: kept, to: pinned) else { return nil }
+        keeper.note(kept)
+        return state
+    }
+
+    /// Folds the kept log up to the pinned head and not beyond.
+    private func fold(
+        keptLogOf tresor: TresorID, onto state: State? = nil, to pinned: Head
+    ) throws(TresorError) -> State? {
+        var fold = state.map { Fold(state: $0) } ?? Fold(tresor: tresor)
+        var next = state?.entryCount ?? 0
+        while next <= pinned.sequence {
+            let entries = try keptEntries(of: tresor, from: next, through: pinned.sequence)
+            guard !entries.isEmpty, (try? fold.apply(entries)) != nil else { return nil }
+            next += UInt64(entries.count)
+        }
+        guard let state = fold.state, Defence.cachedHead.holds(state.head == pinned) else { return nil }
+        return state
+    }
+
+    /// The kept entries from one sequence number on, as far as its part has them; nothing is proved of them.
+    private func keptEntries(
+        of tresor: TresorID, from first: UInt64, through last: UInt64
+    ) throws(TresorError) -> [[UInt8]] {
+        let (part, offset) = first.quotientAndRemainder(dividingBy: CachedLog.partCount)
+        guard let bytes = try home.read(.log(tresor, part: part)), let log = try? CachedLog(bytes) else { return [] }
+        let count = min(CachedLog.partCount - 1, last - part * CachedLog.partCount) + 1
+        return Array(log.entries.prefix(Int(count)).dropFirst(Int(offset)))
+    }
+
+    /// The kept entry at a head.
+    func keptEntry(at head: Head, of tresor: TresorID) throws(TresorError) -> [UInt8]? {
+        guard let entry = try keptEntries(of: tresor, from: head.sequence, through: head.sequence).first,
+            try BLAKE2b.hash(.entryHash, entry) == head.hash
+        else { return nil }
+        return entry
+    }
+
+    /// The kept entries of a state from one sequence number on, as far as its part goes.
+    ///
+    /// - Throws: ``TresorError/notFound`` when they are not all there.
+    func keptEntries(of state: State, from first: UInt64) throws(TresorError) -> [[UInt8]] {
+        let entries = try keptEntries(of: state.tresor, from: first, through: state.head.sequence)
+        guard !entries.isEmpty, try state.hasEntries(entries, from: first) else { throw .notFound }
+        return entries
+    }
+
+    /// Entries of a state that was verified, from the store again.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when it shows others now.
+    func entries(_ range: Range<UInt64>, of state: State) async throws(TresorError) -> [[UInt8]] {
+        var entries: [[UInt8]] = []
+        while entries.count < range.count {
+            let first = range.lowerBound + UInt64(entries.count)
+            let limit = min(range.count - entries.count, Self.pageCount)
+            let page = try await store.entries(of: state.tresor, from: first, limit: limit)
+            guard !page.isEmpty, page.count <= limit, try state.hasEntries(page, from: first) else {
+                throw .store(.other)
+            }
+            entries += page
+        }
+        return entries
+    }
+}
+
+/// Writing it down.
+extension Client {
+    /// Keeps the log, part by part, then in a session the state, then the head. Whoever is interrupted leaves parts that count for nothing.
+    ///
+    /// - Parameters:
+    ///   - fresh: entries that were just read, so far as they are held.
+    ///   - known: what was kept before; `nil` for nothing that is in order.
+    func remember(_ state: State, _ fresh: FreshEntries, known: State?) async throws(TresorError) {
+        guard known?.head != state.head else {
+            guard keeper?.isDue(state) == true else { return }
+            _ = try? home.exclusively { () throws(TresorError) in keepState(state) }
+            return
+        }
+        var next = known.map(\.entryCount) ?? 0
+        if let known, try !isKept(known) { next = 0 }
+        repeat {
+            let range = next..<min(CachedLog.end(ofPartWith: next), state.entryCount)
+            let entries =
+                if let held = fresh.entries(range) { held } else { try await entries(range, of: state) }
+            guard try keep(entries, from: next, of: state) else { return }
+            next = range.upperBound
+        } while next < state.entryCount
+    }
+
+    /// Whether the part in which a state's log ends is kept whole.
+    private func isKept(_ state: State) throws(TresorError) -> Bool {
+        guard try keptEntry(at: state.head, of: state.tresor) != nil else { return false }
+        return try keptEntries(before: state.entryCount, of: state) != nil
+    }
+
+    /// Keeps entries of one part; with the last of them, the state and the head.
+    ///
+    /// - Returns: `false` when somebody else has remembered more meanwhile.
+    /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
+    private func keep(_ entries: [[UInt8]], from first: UInt64, of state: State) throws(TresorError) -> Bool {
+        try home.exclusively { () throws(TresorError) in
+            var heads = try heads()
+            if let present = heads[state.tresor], present.sequence > state.head.sequence {
+                guard try verifiedState(of: state.tresor)?.contains(state.head) ?? true else { throw .forked }
+                return false
+            }
+            try heads.raise(to: state)
+            guard let before = try keptEntries(before: first, of: state) else { throw .busy }
+            let part = first / CachedLog.partCount
+            try home.replace(.log(state.tresor, part: part), with: CachedLog(entries: before + entries).bytes)
+            guard first + UInt64(entries.count) == state.entryCount else { return true }
+            keepState(state)
+            try home.replace(.heads, with: heads.bytes)
+            folded.keep(state)
+            return true
+        }
+    }
+
+    /// The kept entries of the same part before one; `nil` when they are not all there.
+    private func keptEntries(before next: UInt64, of state: State) throws(TresorError) -> [[UInt8]]? {
+        let offset = next % CachedLog.partCount
+        guard offset > 0 else { return [] }
+        let entries = try keptEntries(of: state.tresor, from: next - offset, through: next - 1)
+        guard entries.count == Int(offset), try state.hasEntries(entries, from: next - offset) else { return nil }
+        return entries
+    }
+
+    /// A convenience: what cannot be written is no error.
+    private func keepState(_ state: State) {
+        guard let keeper, keeper.isDue(state) else { return }
+        try? keeper.keep(state, in: home)
+    }
+
+    /// Proves that the kept state is what the log says, from its genesis on.
+    ///
+    /// - Throws: ``TresorError/altered`` when it is not.
+    func proveKeptState(of tresor: TresorID) async throws(TresorError) {
+        guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return }
+        var fold = Fold(tresor: tresor)
+        var next: UInt64 = 0
+        while next < kept.entryCount {
+            let limit = Int(min(UInt64(Self.pageCount), kept.entryCount - next))
+            let page = try await store.entries(of: tresor, from: next, limit: limit)
+            guard !page.isEmpty, page.count <= limit else { throw .store(.other) }
+            try fold.apply(page)
+            next += UInt64(page.count)
+        }
+        guard let state = fold.state, try keeper.bytes(of: state) == keeper.bytes(of: kept) else { throw .altered }
+    }
+}
+
+/// Entries just read from a store, held as long as they are few; of more, what is needed is read again.
+struct FreshEntries {
+    /// The sequence number of the first.
+    let first: UInt64
+    private var entries: [[UInt8]]? = []
+
+    init(first: UInt64) { self.first = first }
+
+    mutating func add(_ page: [[UInt8]]) {
+        guard let held = entries, UInt64(held.count + page.count) <= CachedLog.partCount else { return entries = nil }
+        entries = held + page
+    }
+
+    func entries(_ range: Range<UInt64>) -> [[UInt8]]? {
+        guard let entries, range.lowerBound >= first, range.upperBound <= first + UInt64(entries.count) else {
+            return nil
+        }
+        return Array(entries[Int(range.lowerBound - first)..<Int(range.upperBound - first)])
+    }
+}
+
+extension State {
+    /// Whether these are its entries from one sequence number on.
+    func hasEntries(_ entries: [[UInt8]], from first: UInt64) throws(TresorError) -> Bool {
+        guard let first = Int(exactly: first), first <= hashes.count, entries.count <= hashes.count - first else {
+            return false
+        }
+        for (hash, entry) in zip(hashes[first...], entries) {
+            guard try BLAKE2b.hash(.entryHash, entry) == hash else { return false }
+        }
+        return true
+    }
+}

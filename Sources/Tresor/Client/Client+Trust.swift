@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whom this home knows of those who stand in a log (SPEC §7.5, §10.5).
+extension Client {
+    /// What the home knows of the person from whom a tresor is proved.
+    ///
+    /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
+    public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
+        guard let chain = state.chain(of: state.founder) else { throw .altered }
+        if let mine = try? identityFile().chain, mine.user == state.founder {
+            guard !mine.extends(chain) else { return .me }
+            guard chain.extends(mine) else { throw .forked }
+            return .renewed(since: mine)
+        }
+        let pins = try pins()
+        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+    }
+
+    /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
+    func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
+        guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
+        return isBehind(chain, try pins())
+    }
+
+    private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
+        guard let pin = pins[chain.user], !pin.isReplaced else { return false }
+        return pin.chain.extends(chain) && pin.chain.newest != chain.newest
+    }
+
+    /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
+    /// by the log.
+    ///
+    /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
+    ///   another card of a generation that this home knows.
+    func check(_ author: FileAuthor, in state: State, acceptingUnverified: Bool) throws(TresorError) {
+        guard let chain = state.chain(of: author.user) else { throw .altered }
+        let compared: CardChain
+        if let mine = try? identityFile().chain, mine.user == author.user {
+            compared = mine
+        } else if let pin = try pins()[author.user] {
+            compared = pin.chain
+        } else {
+            guard try pins()[handle: chain.handle] == nil else { throw .unverified }
+            return
+        }
+        guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
+        guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
+    }
+}
