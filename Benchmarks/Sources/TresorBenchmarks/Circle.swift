@@ -55,8 +55,5 @@ final class VolatileHome: Home {
     func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
     func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
-    func logs() -> [TresorID] {
-        objects.withLock { $0.keys.compactMap { if case .log(let tresor) = $0 { tresor } else { nil } } }
-    }
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
 }

@@ -5,12 +5,12 @@ import CBaseline
 @testable import Tresor
 @testable import TresorCrypto
 
-/// Validating logs.
+/// Validating logs, and opening what was validated before.
 enum Logs {
     static func figures() async throws -> [Figure] {
         var figures: [Figure] = []
-        let (tresor, entries) = try await log(100_000)
-        for count in [100, 1000, 10_000, 100_000] {
+        let (anna, tresor, entries) = try await log(100_000)
+        for count in sizes {
             let part = Array(entries[..<count])
             let message = entries[1].count + 20
             let times = try await Measure.byTurns(count == 100_000 ? 3 : 5) {
@@ -24,11 +24,43 @@ enum Logs {
                     baseline: "plain verification on all cores", baselineTime: times.second,
                     goal: count == 100_000 ? .atLeast(0.85) : nil))
         }
+        for count in sizes {
+            figures.append(try await opening(Array(entries[..<count]), of: tresor, by: anna))
+        }
         return figures
     }
 
+    private static let sizes = [100, 1000, 10_000, 100_000]
+
+    /// The state of a log from what a home keeps: with the identity open, and without.
+    private static func opening(
+        _ entries: [[UInt8]], of tresor: TresorID, by anna: Session
+    ) async throws -> Figure {
+        let home = VolatileHome()
+        let state = try Fold.state(of: entries, tresor: tresor)
+        var heads = Heads()
+        try heads.raise(to: state)
+        home.replace(.heads, with: heads.bytes)
+        let size = Int(CachedLog.partCount)
+        for start in stride(from: 0, to: entries.count, by: size) {
+            let part = CachedLog(entries: Array(entries[start..<min(start + size, entries.count)]))
+            home.replace(.log(tresor, part: UInt64(start / size)), with: part.bytes)
+        }
+        home.replace(.state(tresor), with: try StateKeeper(anna.identity).bytes(of: state))
+        let times = try await Measure.byTurns(entries.count == 100_000 ? 3 : 5) {
+            let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
+            _ = try Session(client: client, identity: anna.identity).client.verifiedState(of: tresor)
+        } _: {
+            let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
+            _ = try client.verifiedState(of: tresor)
+        }
+        return Figure(
+            work: "open the kept state of \(entries.count) entries", time: times.first,
+            baseline: "folding them anew", baselineTime: times.second, goal: nil)
+    }
+
     /// Names, one after another: what a log is full of if it is full.
-    private static func log(_ count: Int) async throws -> (TresorID, [[UInt8]]) {
+    private static func log(_ count: Int) async throws -> (Session, TresorID, [[UInt8]]) {
         let circle = try await Circle(members: 1)
         let anna = circle.anna
         let state = try await anna.client.state(of: circle.tresor)
@@ -45,6 +77,6 @@ enum Logs {
             head = Head(sequence: entry.sequence, hash: try entry.hash())
             entries.append(entry.bytes)
         }
-        return (circle.tresor, entries)
+        return (anna, circle.tresor, entries)
     }
 }

@@ -36,7 +36,9 @@ enum Seeds {
         case .home:
             var heads = ByteEncoder()
             heads.preamble(.heads)
-            return [CachedLog(entries: samples.entries).bytes, heads.bytes]
+            var state = ByteEncoder()
+            samples.state.encode(into: &state)
+            return [CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes]
         case .fold:
             return (1...samples.entries.count).map { count in
                 var encoder = ByteEncoder()

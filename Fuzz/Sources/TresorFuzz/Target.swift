@@ -84,6 +84,13 @@ enum Target: String, CaseIterable {
         if let pins = try? Pins(bytes) { try same(pins.bytes, bytes) }
         if let heads = try? Heads(bytes) { try same(heads.bytes, bytes) }
         if let log = try? CachedLog(bytes) { try same(log.bytes, bytes) }
+        // What stands before the tag of a kept state.
+        var decoder = ByteDecoder(bytes)
+        if let state = try? State(from: &decoder) {
+            var encoder = ByteEncoder()
+            state.encode(into: &encoder)
+            try same(encoder.bytes, Array(bytes.prefix(decoder.offset)))
+        }
         _ = try DeviceHalf(SecretBytes(copying: bytes.span))
     }
 
