@@ -3539,11 +3539,14 @@ def live_all(run, command):
         heads = read_heads((command.directory / "anna" / "heads").read_bytes())
         state = run.state(tresor)
         same(heads, [(tresor, state.sequence, state.hash)], "head")
-        logs = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file() and p.read_bytes()[:8] == b"tresorL1"]
+        objects = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file()]
+        logs = [data for data in objects if data[:8] == b"tresorL1"]
         same([read_kept_log(log) for log in logs], [command.log(tresor)], "kept log")
+        states = [open_kept_state(data, tresor, anna) for data in objects if data[:8] == b"tresorS1"]
+        same([keep_state(kept, anna) for kept in states], [keep_state(state, anna)], "kept state")
         names = open_names(anna, (command.directory / "anna" / "names").read_bytes())
         same(names, [(tresor, b"plans")], "kept name")
-    run.check("heads, kept log and names of the home", kept)
+    run.check("heads, kept log, kept state and names of the home", kept)
     run.section("9.4", "live-log")
 
     # 9.5, 9.6: keys
