@@ -10,7 +10,8 @@ import Testing
     /// What is an object of its own. Of a list each element is one.
     private static let objects: Set = [
         "sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name",
-        "sealed names", "kept state", "keys", "pk", "device half", "store half", "tresor", "A", "sig", "x", "pk", "object",
+        "sealed names", "kept state", "keys", "pk", "device half", "store half", "tresor", "A", "sig", "x", "pk",
+        "object",
     ]
 
     /// What reads whole objects without proving anything of what it does not look at.
