@@ -137,10 +137,11 @@
                 try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
                 let home = try #require(scene.anna.client.home as? MemoryHome)
                 try home.replace(.log(scene.tresor), with: CachedLog(entries: true_ + [other]).bytes)
+                home.delete(.state(scene.tresor))
                 let client = scene.fresh(scene.anna).client
                 await RealAttackTests.expectReal(nil, without: .cachedHead, against: [scene.anna]) {
-                    try client.verifiedLog(of: scene.tresor)?.state.members[scene.bob.identity.user] == nil
-                        && client.verifiedLog(of: scene.tresor) != nil
+                    try client.verifiedState(of: scene.tresor)?.members[scene.bob.identity.user] == nil
+                        && client.verifiedState(of: scene.tresor) != nil
                 }
             }
 
