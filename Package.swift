@@ -71,8 +71,8 @@ let package = Package(
             name: "TresorWithoutRules", dependencies: ["TresorCrypto"], path: "Tests/RuleMutation/Sources",
             swiftSettings: coreSettings + [.define("TRESOR_RULE_MUTATION")]
         ),
-        .testTarget(name: "TresorCryptoTests", dependencies: ["TresorCrypto"], swiftSettings: settings),
-        .testTarget(name: "TresorTests", dependencies: ["Tresor", "TresorStore"], swiftSettings: settings),
+        .testTarget(name: "TresorCryptoTests", dependencies: ["CProbe", "TresorCrypto"], swiftSettings: settings),
+        .testTarget(name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
         .testTarget(
             name: "CLITests",

@@ -4,9 +4,15 @@
 #include "CProbe.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 // Client requests of valgrind: a sequence of rotations that does nothing on a real processor (valgrind.h states it as an interface).
 static uintptr_t request(
@@ -40,6 +46,32 @@ int probe_branch(const uint8_t *byte) {
     if (*byte & 1) result = 1;
     else result = 2;
     return result;
+}
+
+#if defined(__linux__)
+int probe_limit_memory(size_t count) {
+    FILE *file = fopen("/proc/self/status", "r");
+    if (!file) return 0;
+    char line[256];
+    unsigned long present = 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "VmData: %lu", &present) == 1) break;
+    fclose(file);
+    struct rlimit limit;
+    limit.rlim_cur = limit.rlim_max = present * 1024 + count;
+    return present > 0 && setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+#else
+int probe_limit_memory(size_t count) { (void)count; return 0; }
+#endif
+
+size_t probe_used_memory(void) {
+#if defined(__GLIBC__)
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
 }
 
 pid_t probe_fork(void) { return fork(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CProbe
 import Foundation
 import Testing
 
@@ -78,11 +79,11 @@ import Testing
     }
 
     #if os(Linux)
-        @Test(.disabled(if: isSanitized, "a sanitizer needs more address space than the limit"))
+        @Test(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
         func A24_legalCostWithoutTheMemory() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 let password = try secret([1, 2, 3])
-                guard limitMemory(toAdditional: 64 << 20) else { exit(1) }
+                guard probe_limit_memory(64 << 20) != 0 else { exit(1) }
                 let error = thrown { () throws(TresorError) in
                     let _: SecretKey<TestUse> = try Argon2id.key(
                         password: password, salt: [UInt8](0..<16), cost: .standard)
@@ -91,11 +92,11 @@ import Testing
             }
         }
 
-        @Test(.disabled(if: isSanitized, "a sanitizer needs more address space than the limit"))
+        @Test(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
         func A24_secretMemoryWithoutTheMemory() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 try Sodium.start()
-                guard limitMemory(toAdditional: 64 << 20) else { exit(1) }
+                guard probe_limit_memory(64 << 20) != 0 else { exit(1) }
                 let error = thrown { () throws(TresorError) in _ = try SecretBytes(count: 1 << 28) }
                 exit(error == .failed(.memory) ? 42 : 1)
             }

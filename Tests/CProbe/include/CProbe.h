@@ -17,6 +17,11 @@ uintptr_t probe_error_count(void);
 /// Branches on a byte, in a way the compiler cannot turn into arithmetic.
 int probe_branch(const uint8_t *byte);
 
+/// Lets this process have `count` more bytes of writable memory than it has; 0 where that cannot be done.
+int probe_limit_memory(size_t count);
+/// How many bytes of the heap are in use; 0 where nobody counts them.
+size_t probe_used_memory(void);
+
 /// A child of this process that has one thread. It must end with `probe_exit`.
 pid_t probe_fork(void);
 _Noreturn void probe_exit(int code);
