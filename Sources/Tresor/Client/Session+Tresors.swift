@@ -47,7 +47,7 @@ extension Session {
     func confirm(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
     ) async throws(TresorError) -> State? {
-        let state: State
+        var state: State
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
         } catch {
@@ -65,15 +65,22 @@ extension Session {
             guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
             return later
         }
-        if entry.body.nextEpoch != nil, state.members[identity.user] != nil {
+        while entry.body.nextEpoch != nil, state.members[identity.user] != nil {
             do throws(TresorError) {
                 _ = try await keys(of: state.epoch, in: state)
             } catch {
-                throw error == .noAccess ? .store(.notStored) : error
+                // Somebody else's later act may have put this person out, or changed the key again.
+                let later = try await client.state(of: entry.tresor)
+                guard later.head.sequence > state.head.sequence else {
+                    throw error == .noAccess ? .store(.notStored) : error
+                }
+                state = later
+                continue
             }
             if let mine = wraps.first(where: { $0.user == identity.user }), state.epoch == mine.epoch {
                 remember(ownWrap: mine.bytes, of: state.tresor)
             }
+            break
         }
         return state
     }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+
+/// Numbers that a seed determines (SplitMix64).
+struct Dice: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Lets several people act at once, one call to the store at a time, in an order that the dice decide: nobody goes on before everybody else
+/// waits for a turn or has finished.
+actor Schedule {
+    private var dice: Dice
+    private var actingCount: Int
+    private var waiting: [(person: Int, turn: CheckedContinuation<Void, Never>)] = []
+
+    init(of count: Int, seed: UInt64) {
+        actingCount = count
+        dice = Dice(seed: seed)
+    }
+
+    func turn(of person: Int) async {
+        await withCheckedContinuation { turn in
+            waiting.append((person, turn))
+            goOn()
+        }
+    }
+
+    func finish() {
+        actingCount -= 1
+        goOn()
+    }
+
+    private func goOn() {
+        guard actingCount > 0, waiting.count == actingCount else { return }
+        waiting.sort { $0.person < $1.person }
+        waiting.remove(at: Int.random(in: waiting.indices, using: &dice)).turn.resume()
+    }
+}
+
+/// One person's way to an honest store, on which every call waits for its turn. It notes what was read and written.
+final class ScheduledStore: Store {
+    struct Notes: Sendable {
+        /// How long the log was when it was first read since the notes were taken last.
+        var firstLength: Int?
+        /// The sequence numbers that were written.
+        var written: [UInt64] = []
+        /// How many entries were fetched.
+        var fetchedCount = 0
+    }
+
+    private let honest: any Store
+    private let schedule: Schedule
+    private let person: Int
+    private let notes = Mutex(Notes())
+
+    init(_ honest: any Store, _ schedule: Schedule, person: Int) {
+        self.honest = honest
+        self.schedule = schedule
+        self.person = person
+    }
+
+    /// What happened since the last time.
+    func takeNotes() -> Notes {
+        notes.withLock { notes in
+            defer { notes = Notes() }
+            return notes
+        }
+    }
+}
+
+extension ScheduledStore {
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+        await schedule.turn(of: person)
+        let entries = try await honest.entries(of: tresor, from: first, limit: limit)
+        notes.withLock { notes in
+            notes.firstLength = notes.firstLength ?? Int(first) + entries.count
+            notes.fetchedCount += entries.count
+        }
+        return entries
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        await schedule.turn(of: person)
+        let outcome = try await honest.append(change)
+        if outcome == .done { notes.withLock { $0.written.append(change.sequence) } }
+        return outcome
+    }
+
+    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+        await schedule.turn(of: person)
+        return try await honest.wraps(of: user, in: tresor, epoch: epoch)
+    }
+
+    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        await schedule.turn(of: person)
+        try await honest.putWraps(wraps, in: tresor)
+    }
+
+    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        await schedule.turn(of: person)
+        return try await honest.tresors(of: user)
+    }
+
+    func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        await schedule.turn(of: person)
+        return try await honest.putCard(chain, user: user, handle: handle, replacing: replacing)
+    }
+
+    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+        await schedule.turn(of: person)
+        return try await honest.card(of: user)
+    }
+
+    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+        await schedule.turn(of: person)
+        return try await honest.cards(handle: handle)
+    }
+
+    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        await schedule.turn(of: person)
+        return try await honest.users(prefix: prefix, limit: limit)
+    }
+
+    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await honest.putHalf(half, user: user, device: device)
+    }
+
+    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        try await honest.half(user: user, device: device)
+    }
+
+    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await honest.deleteHalves(user: user, devices: devices)
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+        try await honest.putKitCopy(copy, locator: locator)
+    }
+
+    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? { try await honest.kitCopy(locator: locator) }
+
+    func deleteKitCopy(locator: Digest) async throws(TresorError) { try await honest.deleteKitCopy(locator: locator) }
+}
