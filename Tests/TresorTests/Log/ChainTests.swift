@@ -115,16 +115,6 @@ import Testing
         }
     }
 
-    @Test func A73_aLogOfThousandsFoldsEntryByEntry() throws {
-        let anna = try identity("anna")
-        var log = try Chronicle(founder: anna)
-        for _ in 0..<3000 { try log.add(.epoch(log.nextEpoch()), by: anna) }
-        let state = try Fold.state(of: log.entries, tresor: log.tresor)
-        #expect(state.head == log.state.head)
-        #expect(state.epoch == 3001)
-        #expect(state.epoch(at: 1500) == 1501)
-    }
-
     @Test func A73_anEntryOverOneMiBIsAltered() throws {
         let anna = try identity("anna")
         let log = try Chronicle(founder: anna)

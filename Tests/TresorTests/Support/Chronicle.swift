@@ -82,6 +82,11 @@ struct Chronicle {
         }
     }
 
+    /// Lets go of the entries and of the state, so that somebody else has it alone.
+    mutating func forget() throws {
+        (entries, state) = ([], try Fold.state(of: [entries[0]], tresor: tresor))
+    }
+
     /// How the next entry is judged.
     func verdict(_ bytes: [UInt8]) -> Verdict {
         var fold = Fold(state: state)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CProbe
+import Foundation
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Logs as long as somebody cares to make them. Twenty thousand entries, or as many as `TRESOR_ENTRIES` says.
+@Suite struct LongLogTests {
+    /// Signs entry after entry and keeps none.
+    private struct Author {
+        let founder: Identity
+        let reader: Identity
+        var chronicle: Chronicle
+        var head: Head
+        var epoch: UInt64 = 1
+        var role = Role.reader
+
+        init() throws {
+            (founder, reader) = (try identity("anna"), try identity("bob"))
+            chronicle = try Chronicle(founder: founder)
+            try chronicle.admit(reader, as: .reader)
+            head = chronicle.state.head
+        }
+
+        /// Seven names, then a role, then a key, and so on.
+        mutating func next() throws -> [UInt8] {
+            let body: EntryBody
+            switch head.sequence % 9 {
+            case 7:
+                role = role == .reader ? .writer : .reader
+                body = .role(user: reader.user, role: role, notAfter: nil)
+            case 8:
+                epoch += 1
+                body = .epoch(try Chronicle.epoch(epoch))
+            default: body = .rename(try Chronicle.anyName())
+            }
+            let entry = try Entry(
+                tresor: chronicle.tresor, sequence: head.sequence + 1, previous: head.hash, author: founder,
+                time: 1_777_730_400, body: body)
+            head = Head(sequence: entry.sequence, hash: try entry.hash())
+            return entry.bytes
+        }
+    }
+
+    /// Where a state keeps what grows with the log: it moves when it is copied.
+    private static func places(_ state: State?, _ user: UserID) -> [UInt] {
+        guard let state else { return [] }
+        return [
+            state.hashes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
+            state.epochs.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
+            (state.changes[user] ?? []).withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
+        ]
+    }
+
+    /// Work is counted in copies of the state: as many as doubling needs, whatever the length. Memory is that of the state, some hundred bytes
+    /// for an entry; the entries themselves are not kept.
+    @Test(.disabled(if: isSanitized, "a sanitizer has a heap of its own"))
+    func A73_aLongLogIsFoldedWithoutCopyingTheState() async {
+        await #expect(processExitsWith: .success) {
+            let count = repetitions("TRESOR_ENTRIES", else: 20_000)
+            var author = try Author()
+            let user = author.reader.user
+            var fold = Fold(state: author.chronicle.state)
+            try author.chronicle.forget()
+            let before = probe_used_memory()
+            var places = Self.places(fold.state, user)
+            var moveCount = 0
+            var byteCount = 0
+            for step in 0..<(2 * count / 256) {
+                // A page and a single entry in turns: both ways of taking entries.
+                let page = try (0..<(step.isMultiple(of: 2) ? 255 : 1)).map { _ in try author.next() }
+                byteCount += page.reduce(0) { $0 + $1.count }
+                try fold.apply(page)
+                let now = Self.places(fold.state, user)
+                moveCount += zip(places, now).count { $0 != $1 }
+                places = now
+            }
+            #expect(fold.state?.head == author.head)
+            #expect(fold.state?.epoch == author.epoch)
+            #expect(moveCount <= 3 * (count.bitWidth - count.leadingZeroBitCount), "\(moveCount) copies")
+            let used = Int(probe_used_memory()) - Int(before)
+            #expect(used < 300 * count && used < byteCount, "\(used) bytes of \(byteCount)")
+        }
+    }
+
+    @Test func A73_everyEntryIsFetchedOnceAndThenTheLastAlone() async throws {
+        let store = MemoryStore()
+        let view = ScheduledStore(store, Schedule(of: 1, seed: 0), person: 0)
+        let world = World(store: store)
+        let anna = try await world.quick("anna", seeing: view)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let count = 1000
+        var state = try await anna.client.state(of: tresor)
+        var previous = try await log(tresor, in: store)[0]
+        for _ in 1..<count {
+            let entry = try Entry(
+                tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
+                time: 1_777_730_400, body: .rename(try Chronicle.anyName()))
+            let change = LogChange(
+                tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes)
+            #expect(await store.append(change) == .done)
+            previous = entry.bytes
+            var fold = Fold(state: state)
+            try fold.apply(entry.bytes)
+            state = try #require(fold.state)
+        }
+        _ = view.takeNotes()
+        #expect(try await anna.client.state(of: tresor).head == state.head)
+        #expect(view.takeNotes().fetchedCount == count)
+        #expect(try await anna.client.state(of: tresor).head == state.head)
+        #expect(view.takeNotes().fetchedCount == 1)
+    }
+}
