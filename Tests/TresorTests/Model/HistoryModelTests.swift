@@ -134,45 +134,6 @@ import TresorStore
             #expect(state.chain(of: cast[index][0].user)?.newest.generation == UInt32(generation))
         }
     }
-
-    /// The invariants of keys, with real wraps and real sessions.
-    @Test(arguments: 0..<10) func keysFollowTheLog(round: Int) async throws {
-        let world = World(store: MemoryStore())
-        let anna = try await world.quick("anna")
-        let others = [try await world.quick("b"), try await world.quick("c"), try await world.quick("d")]
-        for other in others { try world.introduce(anna, other) }
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
-        for _ in 0..<12 {
-            let person = others[Int.random(in: 0..<3)]
-            let state = try await anna.client.state(of: tresor)
-            let isIn = state.members[person.identity.user] != nil
-            switch Int.random(in: 0..<5) {
-            case 0: try await anna.perform(.rotate, on: tresor)
-            case 1 where isIn: try await person.perform(.leave, on: tresor)
-            case _ where isIn: try await anna.perform(.revoke([person.identity.user]), on: tresor)
-            case let draw:
-                try await anna.share(tresor, with: [person], as: draw == 2 ? .writer : .reader, fromNow: draw > 2)
-            }
-            let file = try await anna.seal("now", in: tresor)
-            let now = try await anna.client.state(of: tresor)
-            for one in others {
-                let session = world.session(of: one)
-                let member = now.members[one.identity.user]
-                let opened = await failure { _ = try await session.open(file) }
-                #expect(opened == (member == nil ? .noAccess : nil))
-                guard let member else { continue }
-                for epoch in 1...now.epoch {
-                    let isEntitled =
-                        switch member.history {
-                        case .all: true
-                        case .from(let first): epoch >= first
-                        }
-                    let refused = await failure { _ = try await session.keys(of: epoch, in: now) }
-                    #expect(refused == (isEntitled ? nil : .noAccess))
-                }
-            }
-        }
-    }
 }
 
 extension Chronicle {

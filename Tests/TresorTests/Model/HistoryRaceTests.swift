@@ -5,7 +5,8 @@ import TresorStore
 
 @testable import Tresor
 
-/// Random histories of several devices on a store that lies now and then: whatever happens, the invariants of keys and log hold.
+/// Random histories of several devices on a store that lies, goes back and forks now and then: whatever happens, the invariants of keys and log
+/// hold. Sixteen of them, or as many as `TRESOR_HISTORIES` says.
 @Suite struct HistoryRaceTests {
     /// Somebody with one view of the store, as they are now.
     private final class Party {
@@ -19,7 +20,15 @@ import TresorStore
         }
     }
 
-    @Test(arguments: 0..<20) func A66_A76_randomHistoriesWithLiesKeepTheInvariants(round: Int) async throws {
+    private static let batchCount = 4
+
+    @Test(arguments: 0..<batchCount) func A60_A66_A76_randomHistoriesWithLiesKeepTheInvariants(batch: Int) async throws
+    {
+        let count = repetitions("TRESOR_HISTORIES", else: 16)
+        for _ in stride(from: batch, to: count, by: Self.batchCount) { try await history() }
+    }
+
+    private func history() async throws {
         let honest = MemoryStore()
         let world = World(store: honest)
         var parties: [Party] = []
@@ -37,8 +46,12 @@ import TresorStore
             let lies: [EvilStore.Lie?] = [.storesNothing, .saysConflict, .storesEntryAlone, nil, nil, nil]
             let lie = lies.randomElement() ?? nil
             owner.view.lie(lie)
-            if Int.random(in: 0..<4) == 0 { owner.view.older(Int.random(in: 0..<4)) }
-            let error = await failure { try await step(owner.session, parties, tresor) }
+            switch Int.random(in: 0..<8) {
+            case 0, 1: owner.view.older(Int.random(in: 0..<4))
+            case 2: try await fork(owner, by: parties[1], tresor, honest)
+            default: break
+            }
+            let error = await failure { try await step(owner.session, parties, world, tresor) }
             let known: [TresorError?] = [
                 nil, .busy, .forked, .altered, .noAccess, .usage, .notFound, .store(.notStored), .unverified,
             ]
@@ -48,9 +61,44 @@ import TresorStore
         }
     }
 
-    private func step(_ session: Session, _ parties: [Party], _ tresor: TresorID) async throws {
+    /// Another continuation from an entry before the last, signed by an owner who has gone over to the store. Nobody goes along with it: all have
+    /// seen the last.
+    private func fork(_ victim: Party, by traitor: Party, _ tresor: TresorID, _ honest: any Store) async throws {
+        let entries = try await log(tresor, in: honest)
+        guard entries.count > 2 else { return }
+        let root = Int.random(in: 1..<(entries.count - 1))
+        var branch = entries.prefix(root + 1)
+        for _ in 0..<Int.random(in: 1...4) {
+            let state = try Fold.state(of: Array(branch), tresor: tresor)
+            let body =
+                Bool.random() ? EntryBody.rename(try Chronicle.anyName()) : .epoch(try Chronicle.epoch(state.epoch + 1))
+            let entry = try Entry(
+                tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash,
+                author: traitor.session.identity, time: 1_777_730_400, body: body)
+            branch.append(entry.bytes)
+        }
+        victim.view.fork(root + 1, Array(branch.dropFirst(root + 1)))
+        let evidence = victim.session.evidenceCount
+        let home = victim.session.home
+        #expect(await failure { _ = try await victim.session.client.state(of: tresor) } == .forked)
+        #expect(victim.session.home == home)
+        #expect(victim.session.evidenceCount >= evidence)
+    }
+
+    /// New keys for somebody, whom all compare again.
+    private func renew(_ party: Party, _ parties: [Party], _ world: World) async throws {
+        let (next, sealed) = try party.session.identity.renewed(time: world.clock.now)
+        let file = try party.session.client.identityFile()
+        let home = try #require(party.session.client.home as? MemoryHome)
+        party.session = try await world.settle(next, previous: [sealed] + file.previous, home: home, seeing: party.view)
+        _ = try await party.session.finishRenewal()
+        for other in parties where other !== party { try other.session.client.pin(next.chain) }
+    }
+
+    private func step(_ session: Session, _ parties: [Party], _ world: World, _ tresor: TresorID) async throws {
         let party = parties[Int.random(in: 2..<4)]
-        switch Int.random(in: 0..<7) {
+        switch Int.random(in: 0..<8) {
+        case 7: try await renew(party, parties, world)
         case 0: try await session.perform(.rotate, on: tresor)
         case 1: try await party.session.perform(.leave, on: tresor)
         case 2, 3: try await session.perform(.revoke([party.session.identity.user]), on: tresor)
