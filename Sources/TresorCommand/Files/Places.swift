@@ -17,7 +17,7 @@ struct Places: Sendable, Equatable {
     /// What `--store` or `TRESOR_STORE` says.
     let givenStore: String?
 
-    /// - Throws: 64 when there is no place at all.
+    /// - Throws: 64 when there is no place at all, or a directory of XDG is relative.
     init(options: GlobalOptions, environment: Environment) throws(CommandFailure) {
         guard options.home != "", options.store != "" else { throw .usage("--home and --store need a path") }
         givenStore = options.store ?? environment.store
@@ -25,8 +25,8 @@ struct Places: Sendable, Equatable {
             data = home
             state = Self.join(home, "state")
         } else {
-            data = try Self.directory(environment.dataHome, ".local/share", environment)
-            state = try Self.directory(environment.stateHome, ".local/state", environment)
+            data = try Self.directory("XDG_DATA_HOME", environment.dataHome, ".local/share", environment)
+            state = try Self.directory("XDG_STATE_HOME", environment.stateHome, ".local/state", environment)
         }
     }
 
@@ -68,10 +68,16 @@ struct Places: Sendable, Equatable {
         return path
     }
 
+    /// A relative directory would be another one in every working directory; to go on with the default would be a silent surprise.
     static func directory(
-        _ base: String?, _ fallback: String, _ environment: Environment
+        _ variable: String, _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
-        if let base, Defence.absolutePlace.holds(base.hasPrefix("/")) { return join(base, "tresor") }
+        if let base {
+            guard Defence.absolutePlace.holds(base.hasPrefix("/")) else {
+                throw .usage("\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … --home DIR"])
+            }
+            return join(base, "tresor")
+        }
         guard let home = environment.userHome, home.hasPrefix("/") else {
             throw .usage("there is no home directory", hints: ["tresor … --home DIR"])
         }

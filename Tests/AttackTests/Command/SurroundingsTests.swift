@@ -45,12 +45,15 @@ import Testing
         }
     }
 
-    @Test func A109_aRelativePlaceIsNotUsed() throws {
+    @Test func A109_aRelativePlaceIsRefused() throws {
+        for variable in ["XDG_DATA_HOME", "XDG_STATE_HOME"] {
+            var program = stage.program
+            program.environment[variable] = "relative"
+            let ending = try program.run(["--batch", "list"])
+            #expect(ending.code == 64)
+            #expect(ending.errorText.contains("\(variable) is not an absolute path"))
+        }
         var program = stage.program
-        program.environment["XDG_DATA_HOME"] = "relative"
-        program.environment["XDG_STATE_HOME"] = "relative"
-        let ending = try program.run(["--batch", "list"])
-        #expect(ending.code == 10)
         #expect(!FileManager.default.fileExists(atPath: stage.scratch["relative"]))
         program.environment["HOME"] = "relative"
         #expect(try program.run(["--batch", "list"]).code == 64)

@@ -99,8 +99,13 @@
 
             @Test func A109_aRelativePlaceIsUsed() async throws {
                 let environment = Environment(userHome: "/home/anna")
-                await RealAttackTests.expectReal(nil, without: .absolutePlace) {
-                    try Places.directory("here", ".local/share", environment) == "here/tresor"
+                await RealAttackTests.expectReal(.usage, without: .absolutePlace) {
+                    do throws(CommandFailure) {
+                        return try Places.directory("XDG_DATA_HOME", "here", ".local/share", environment)
+                            == "here/tresor"
+                    } catch {
+                        throw error.error
+                    }
                 }
             }
 

@@ -30,14 +30,16 @@ struct PlacesTests {
         #expect(try places(["--home", "o"], environment).state == "o/state")
     }
 
-    @Test("Relative XDG paths are ignored, and no place at all is an error")
+    @Test("Relative XDG paths are refused unless they are not needed, and no place at all is an error")
     func relative() throws {
         var environment = Environment()
+        environment.userHome = "/u"
         environment.dataHome = "d"
         #expect(throws: CommandFailure.self) { try places([], environment) }
-        environment.userHome = "/u"
-        #expect(try places([], environment).data == "/u/.local/share/tresor")
-        environment.userHome = "u"
+        #expect(try places(["--home", "o"], environment).data == "o")
+        (environment.dataHome, environment.stateHome) = ("/d", "s")
+        #expect(throws: CommandFailure.self) { try places([], environment) }
+        (environment.dataHome, environment.stateHome, environment.userHome) = (nil, nil, "u")
         #expect(throws: CommandFailure.self) { try places([], environment) }
     }
 
