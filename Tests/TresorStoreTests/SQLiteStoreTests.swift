@@ -129,6 +129,19 @@ import Tresor
         #expect(try scratch.names.allSatisfy { $0.hasPrefix("store.db") && !$0.hasSuffix(".new") })
     }
 
+    /// Killed before the store had its name, or before the temporary lost its own.
+    @Test func A105_whatAKilledMakerLeftIsSweptUp() async throws {
+        for suffix in ["", "-wal", "-journal"] {
+            #expect(FileManager.default.createFile(atPath: "\(path).4711.new\(suffix)", contents: Data([1])))
+        }
+        do { _ = try await SQLiteStore.open(at: path, creating: true) }
+        #expect(try scratch.names.allSatisfy { !$0.contains(".new") })
+        try FileManager.default.linkItem(atPath: path, toPath: "\(path).0815.new")
+        #expect(FileManager.default.createFile(atPath: "\(path).other.new", contents: Data([1])))
+        do { _ = try await SQLiteStore.open(at: path, creating: false) }
+        #expect(try scratch.names.filter { $0.contains(".new") } == ["store.db.other.new"])
+    }
+
     @Test func A107_processesLoseNoEntry() async throws {
         do { _ = try await SQLiteStore.open(at: path, creating: true) }
         await withTaskGroup { [path] group in

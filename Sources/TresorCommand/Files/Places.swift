@@ -74,7 +74,8 @@ struct Places: Sendable, Equatable {
     ) throws(CommandFailure) -> String {
         if let base {
             guard Defence.absolutePlace.holds(base.hasPrefix("/")) else {
-                throw .usage("\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … --home DIR"])
+                throw .usage(
+                    "\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … --home DIR"])
             }
             return join(base, "tresor")
         }

@@ -24,7 +24,7 @@ public final class SQLiteStore: Store {
     ///
     /// - Parameters:
     ///   - path: where the file is. A new one gets its mode from the umask, since a store is shared.
-    ///   - creating: whether a missing file is made. It appears whole or not at all.
+    ///   - creating: whether a missing file is made, which appears whole or not at all, and an empty one filled.
     /// - Throws: ``TresorError/notFound`` for a missing file that is not to be made; ``TresorError/store(_:)`` with `damaged` for
     ///   a file that is not a store, `schema` for one of another layout, `readOnly` or `inputOutput` for one that cannot be had;
     ///   ``TresorError/busy``.
@@ -46,8 +46,14 @@ public final class SQLiteStore: Store {
                 try StoreSchema.migrator.migrate(queue)
                 try queue.close()
             }
+        } else {
+            StoreFile.sweepSecondName(of: path)
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
+        if creating, StoreFile.hasRoom(at: path), try queue.inDatabase(StoreSchema.isBlank) {
+            try queue.inDatabase(useWriteAheadLog)
+            try StoreSchema.migrator.migrate(queue)
+        }
         try queue.inDatabase { database in
             try StoreSchema.verify(database)
             try useWriteAheadLog(database)

@@ -20,24 +20,81 @@ enum StoreFile {
         throw .store(error.number == EACCES ? .inputOutput : error.fault)
     }
 
+    /// Whether a file is empty or large enough to be a database: a few bytes, which SQLite takes for none, are somebody's.
+    static func hasRoom(at path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && (status.st_size == 0 || status.st_size >= 512)
+    }
+
     /// Makes the file beside its place, lets `fill` write it, and links it into place: nobody ever opens half a store.
     ///
     /// If somebody else was faster, theirs stays.
     static func create(at path: String, fill: (_ temporary: String) throws -> Void) throws {
-        let random = UInt64.random(in: .min ... .max)
-        let temporary = "\(path).\(String(random, radix: 16)).new"
+        sweep(path)
+        let temporary = try makeTemporary(path)
+        defer { remove(temporary.path) }
+        try fill(temporary.path)
         do {
-            _ = try FileDescriptor(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+            try place(temporary.path, at: path)
         } catch {
             throw TresorError.store(error.fault)
         }
-        defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(temporary + suffix) } }
-        try fill(temporary)
-        do {
-            try place(temporary, at: path)
-        } catch {
-            throw TresorError.store(error.fault)
+    }
+
+    /// Removes the second name of a store whose maker was killed before it could. Nothing is opened: closing a file drops what locks SQLite holds on it.
+    static func sweepSecondName(of path: String) {
+        var store = stat()
+        guard stat(path, &store) == 0, store.st_nlink > 1 else { return }
+        for temporary in temporaries(of: path) {
+            var other = stat()
+            guard lstat(temporary, &other) == 0, (other.st_dev, other.st_ino) == (store.st_dev, store.st_ino) else {
+                continue
+            }
+            remove(temporary)
         }
+    }
+
+    /// A file that is being filled, locked so that others see that its process lives.
+    private struct Temporary: ~Copyable {
+        let file: FileDescriptor
+        let path: String
+    }
+
+    private static let suffix = ".new"
+
+    private static func makeTemporary(_ path: String) throws(TresorError) -> Temporary {
+        do throws(SystemError) {
+            for _ in 0..<16 {
+                let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16))\(suffix)"
+                let file = try FileDescriptor(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+                _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
+                // Somebody sweeping may have been between the two calls.
+                if try file.status().st_nlink > 0 { return Temporary(file: file, path: temporary) }
+            }
+        } catch {
+            throw .store(error.fault)
+        }
+        throw .store(.inputOutput)
+    }
+
+    /// Removes the temporaries of processes that are no more.
+    private static func sweep(_ path: String) {
+        for temporary in temporaries(of: path) {
+            guard let file = try? FileDescriptor(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+                flock(file.number, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            remove(temporary)
+        }
+    }
+
+    private static func temporaries(of path: String) -> [String] {
+        let (directory, name) = AtomicFile.split(path)
+        let names = (try? FileDescriptor(directory, O_RDONLY | O_DIRECTORY).names()) ?? []
+        return names.filter { $0.hasPrefix("\(name).") && $0.hasSuffix(suffix) }.map { "\(directory)/\($0)" }
+    }
+
+    private static func remove(_ temporary: String) {
+        for suffix in ["-wal", "-shm", "-journal", ""] { unlink(temporary + suffix) }
     }
 
     private static func place(_ temporary: String, at path: String) throws(SystemError) {

@@ -63,6 +63,14 @@ enum StoreSchema {
         return migrator
     }
 
+    /// Whether nothing is in a file yet: it is empty, or somebody was stopped before the layout was made in it.
+    static func isBlank(_ database: Database) throws -> Bool {
+        let names = try String.fetchAll(database, sql: "SELECT tbl_name FROM sqlite_schema LIMIT 3")
+        return try names.allSatisfy { $0 == "grdb_migrations" }
+            && Int32.fetchOne(database, sql: "PRAGMA application_id") == 0
+            && Int32.fetchOne(database, sql: "PRAGMA user_version") == 0
+    }
+
     /// Refuses a file that is not exactly what the migrations make.
     static func verify(_ database: Database) throws {
         let found = try Row.fetchAll(
