@@ -7,7 +7,8 @@ extension Client {
 
     func checkWraps(in state: State) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
-        people.formUnion(try pinnedPeople().map(\.chain.user))
+        // Pins that do not read are named by themselves.
+        if let pinned = try? pinnedPeople() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         if let mine = try? identityFile().chain.user { people.insert(mine) }
         var findings: [Finding] = []

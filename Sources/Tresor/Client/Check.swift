@@ -27,6 +27,8 @@ public struct Finding: Hashable, Sendable {
     public enum Subject: Hashable, Sendable {
         /// What the home keeps besides the identity.
         case home
+        /// One of the files of the home.
+        case file(HomeObject)
         /// The identity file.
         case identity
         /// A remembered device.
@@ -103,16 +105,25 @@ extension Client {
     /// - Parameter tresors: `nil` for all that this home knows.
     public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()
-        var known: [TresorID] = []
-        do throws(TresorError) {
-            for pin in try pinnedPeople() where !pin.isReplaced { findings.append(await check(pin)) }
-            known = try knownTresors()
-            if try hasLeftovers() { findings.append(Finding(subject: .home, remark: .interrupted)) }
-        } catch {
-            findings.append(Finding(subject: .home, remark: .failed(error)))
-        }
+        let pins = reading(.pins, &findings) { () throws(TresorError) in try pinnedPeople() } ?? []
+        for pin in pins where !pin.isReplaced { findings.append(await check(pin)) }
+        let known = reading(.heads, &findings) { () throws(TresorError) in try knownTresors() } ?? []
+        let isUnfinished = reading(.leftovers, &findings) { () throws(TresorError) in try hasLeftovers() } ?? false
+        if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
         for tresor in tresors ?? known { findings += await check(tresor) }
         return findings
+    }
+
+    /// Reads a file of the home; one that does not read is named, and the rest is looked at all the same.
+    private func reading<Value>(
+        _ object: HomeObject, _ findings: inout [Finding], _ read: () throws(TresorError) -> Value
+    ) -> Value? {
+        do throws(TresorError) {
+            return try read()
+        } catch {
+            findings.append(Finding(subject: .file(object), remark: .failed(error)))
+            return nil
+        }
     }
 
     private func checkIdentity() async -> [Finding] {
@@ -205,11 +216,19 @@ extension Client {
         var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
-        switch try founderTrust(in: state) {
-        case .me, .verified: break
-        case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
-        case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
-        case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
+        if let pins = try? pins() {
+            switch try founderTrust(in: state) {
+            case .me, .verified: break
+            case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
+            case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
+            case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
+            }
+            for user in state.members.keys.sorted() where user != state.founder {
+                guard let handle = state.chain(of: user)?.handle, let pin = pins[handle: handle],
+                    pin.chain.user != user
+                else { continue }
+                findings.append(Finding(subject: .member(user, of: state.tresor), remark: .failed(.unverified)))
+            }
         }
         let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }

@@ -130,12 +130,12 @@ struct CheckCommand: SurfaceCommand {
             guard let state = try? await workplace.client.state(of: id) else { continue }
             if state.contains(head) {
                 return try report.add(
-                    "ok", String(id.description.prefix(10)), "the head \(sequence) lies on this log", nil)
+                    "ok", report.shown(id), "the head \(sequence) lies on this log", nil)
             }
             if !ids.isEmpty {
                 let isNewer = sequence > state.head.sequence
                 return try report.add(
-                    "bad", String(id.description.prefix(10)),
+                    "bad", report.shown(id),
                     isNewer
                         ? "the head \(sequence) is newer than what the store shows here"
                         : "the head \(sequence) is of another history",

@@ -49,14 +49,21 @@ struct FindingReport {
         switch subject {
         case .home: "home"
         case .identity: "identity"
-        case .device(let id): "device \(id.description.prefix(10))"
+        case .file(let object): Shown.quoted(path(of: object))
+        case .device(let id): "device \(shown(id))"
         case .person(let user): "person \(name(user))"
-        case .tresor(let tresor): "tresor \(tresor.description.prefix(10))"
-        case .member(let user, let tresor): "member \(name(user)) of \(tresor.description.prefix(10))"
+        case .tresor(let tresor): "tresor \(shown(tresor))"
+        case .member(let user, let tresor): "member \(name(user)) of \(shown(tresor))"
         }
     }
 
+    /// An id as long as its reader needs it: whole for a program.
+    func shown(_ id: some CustomStringConvertible) -> String {
+        workplace.output.isJSON ? id.description : String(id.description.prefix(10))
+    }
+
     private func name(_ user: UserID) -> String {
+        guard !workplace.output.isJSON else { return user.description }
         let mine = try? workplace.client.identityFile().chain
         if let mine, mine.user == user { return Shown.name(mine.handle.bytes) }
         let pinned = (try? workplace.client.pinnedPeople())?.first { $0.chain.user == user }
@@ -76,7 +83,7 @@ struct FindingReport {
             "the store does not have the newest card: tresor card --publish, after a renewal tresor rotate --identity"
         case .interrupted: "a change of the ways in was interrupted: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
-            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: evidence)))"
+            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: .evidence(evidence))))"
         case .expired: "opens no longer: its last day has passed"
         case .ended: "their date has passed; the owner's next act puts them out"
         case .rotateFirst: "the key is changed before the next writing"
@@ -89,9 +96,9 @@ struct FindingReport {
         }
     }
 
-    private func path(of evidence: Digest) -> String {
+    private func path(of object: HomeObject) -> String {
         let places = workplace.invocation.places
-        return DirectoryHome(data: places.data, state: places.state).path(of: .evidence(evidence))
+        return DirectoryHome(data: places.data, state: places.state).path(of: object)
     }
 
     /// A head as `tresor log --head` prints it.
