@@ -17,13 +17,19 @@ struct IdentityRotation {
         let password = try Workplace.prepared(typed)
         let session = try unlock(password)
         if try await isUnfinished(session) {
+            guard !dryRun else {
+                workplace.output.say("would go on with a renewal that was interrupted")
+                return try report(session.identity.chain, generation: session.identity.generation)
+            }
             workplace.output.say("going on with a renewal that was interrupted")
             return try await finish(session)
         }
         try kit.check(batch: workplace.invocation.options.batch)
         if !dryRun { try kit.checkPlace(workplace.invocation, goingOnFor: workplace.client) }
         explain()
-        guard !dryRun else { return }
+        guard !dryRun else {
+            return try report(session.identity.chain, generation: session.identity.generation + 1)
+        }
         try workplace.confirm("make new keys for \(Shown.name(session.identity.handle.bytes))?", yes: yes)
         let cost = try cost ?? workplace.identityFile().passwordCost ?? .standard
         try await finish(try await renew(session, password, cost))
@@ -69,17 +75,20 @@ struct IdentityRotation {
             }
         }
         let chain = session.identity.chain
-        let number = try chain.number().grouped
-        if workplace.output.isJSON {
-            try workplace.output.object([
-                "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
-                "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(number),
-            ])
-        } else {
-            try workplace.output.line(number)
-        }
+        if !workplace.output.isJSON { try workplace.output.line(try chain.number().grouped) }
+        try report(chain, generation: chain.newest.generation)
         let errors = renewals.compactMap(\.error)
         guard let worst = Severity.worst(errors) else { return }
         throw CommandFailure(worst, "not every tresor was renewed", hints: ["tresor rotate --identity"])
+    }
+
+    private func report(_ chain: CardChain, generation: UInt32) throws {
+        guard workplace.output.isJSON else { return }
+        var object: JSONObject = [
+            "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "generation": .unsigned(UInt64(generation)), "dry_run": .bool(dryRun),
+        ]
+        if !dryRun { object["number"] = .string(try chain.number().grouped) }
+        try workplace.output.object(object)
     }
 }
