@@ -54,8 +54,7 @@ struct RecoverCommand: SurfaceCommand {
 
     private func recover(_ workplace: Workplace) async throws {
         let cost = try argon2id?.cost() ?? .standard
-        let typed = try words(workplace)
-        let recoveryKit = try Self.kit(typed)
+        let recoveryKit = try recoveryKit(workplace)
         let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
         let password = try Workplace.prepared(
             try workplace.invocation.passwords.new(
@@ -92,14 +91,25 @@ struct RecoverCommand: SurfaceCommand {
         ])
     }
 
-    private func words(_ workplace: Workplace) throws -> SecretBytes {
+    /// From the file, or typed: then there are three tries, as for a password.
+    private func recoveryKit(_ workplace: Workplace) throws -> RecoveryKit {
         if let kit {
             let file = try SecretFile(path: kit)
-            return try file.read(limit: RecoveryKit.maximumByteCount)
+            return try Self.kit(try file.read(limit: RecoveryKit.maximumByteCount))
         }
         let terminal = try workplace.invocation.person(
             or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
-        return try terminal.secret("the 24 words of the kit: ")
+        var attempt = 1
+        while true {
+            do {
+                return try Self.kit(try terminal.secret("the 24 words of the kit: "))
+            } catch let failure as CommandFailure
+                where failure.error == .wrongPassword && attempt < PasswordSource.tries
+            {
+                try terminal.show("tresor: \(failure.message)\n")
+                attempt += 1
+            }
+        }
     }
 
     /// A bad word is named by its position and never repeated.

@@ -12,7 +12,8 @@ import Tresor
 struct PasswordSource: Sendable {
     /// The fewest characters of a new password.
     static let shortestNew = 8
-    private static let tries = 3
+    /// How often something secret may be typed.
+    static let tries = 3
 
     let options: GlobalOptions
     let environment: Environment
