@@ -18,6 +18,15 @@ public struct FileHeader: Hashable, Sendable {
         self.head = head
     }
 
+    /// The header that a sealed file in binary form begins with.
+    ///
+    /// - Parameter start: 90 bytes or more.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(start: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(Array(start.prefix(Self.byteCount)))
+        try self.init(from: &decoder)
+    }
+
     init(from decoder: inout ByteDecoder) throws(TresorError) {
         try decoder.preamble(.file)
         tresor = TresorID(try decoder.digest())

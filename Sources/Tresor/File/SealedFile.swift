@@ -15,8 +15,7 @@ public struct SealedFile: Hashable, Sendable {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     public init(_ bytes: [UInt8]) throws(TresorError) {
         let binary = Armour.isArmoured(bytes) ? try Armour.file.dearmour(bytes) : bytes
-        var decoder = ByteDecoder(Array(binary.prefix(FileHeader.byteCount)))
-        header = try FileHeader(from: &decoder)
+        header = try FileHeader(start: binary)
         guard binary.count <= Self.maximumByteCount,
             let payload = TC1.openedByteCount(binary.count - FileHeader.byteCount), payload >= Padding.minimumByteCount
         else { throw .altered }

@@ -11,9 +11,7 @@ public struct StoredFile<Source: SealedSource>: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; what the source throws.
     public init(_ source: Source) throws(TresorError) {
-        let start = try source.bytes(0..<min(FileHeader.byteCount, source.byteCount))
-        var decoder = ByteDecoder(start)
-        header = try FileHeader(from: &decoder)
+        header = try FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
         guard source.byteCount <= SealedFile.maximumByteCount,
             let payload = TC1.openedByteCount(source.byteCount - FileHeader.byteCount),
             payload >= Padding.minimumByteCount

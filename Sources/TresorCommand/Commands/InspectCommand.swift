@@ -34,15 +34,30 @@ struct InspectCommand: SurfaceCommand {
         try outcomes.finish()
     }
 
+    /// All of the input, but of what can only be a card no more than a card has.
+    private func read(_ input: InputFile, after start: [UInt8]) throws -> [UInt8] {
+        do throws(TresorError) {
+            if !Armour.isArmoured(start) { _ = try FileHeader(start: start) }
+        } catch {
+            return try input.readAll(
+                after: start, limit: CardChain.maximumByteCount, tooLarge: Self.failure(error, input))
+        }
+        return try input.readAll(
+            after: start, limit: FileOpener.limit,
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+    }
+
+    private static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
+        CommandFailure(error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
+    }
+
     private func inspect(_ input: InputFile, _ workplace: Workplace) throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
         if let stored = try opener.storedFile(input, startingWith: start) {
             return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, workplace)
         }
-        let bytes = try input.readAll(
-            after: start, limit: FileOpener.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+        let bytes = try read(input, after: start)
         if let chain = (try? CardChain(armoured: bytes)) ?? (try? CardChain(bytes)) {
             return try show(chain, input, workplace)
         }
@@ -50,8 +65,7 @@ struct InspectCommand: SurfaceCommand {
         do {
             file = try SealedFile(bytes)
         } catch {
-            throw CommandFailure(
-                error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
+            throw Self.failure(error, input)
         }
         try show(file.header, count: bytes.count, input, workplace)
     }

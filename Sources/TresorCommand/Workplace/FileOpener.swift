@@ -20,11 +20,23 @@ struct FileOpener {
     ///
     /// - Parameter start: its beginning, if that has been read.
     func sealedFile(_ input: InputFile, startingWith start: [UInt8] = []) throws -> SealedFile {
+        let start = start.isEmpty ? try input.start(FileHeader.byteCount) : start
+        try checkHeader(start, of: input)
         let bytes = try input.readAll(
             after: start, limit: Self.limit,
             tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
         do {
             return try SealedFile(bytes)
+        } catch {
+            throw failure(error, input)
+        }
+    }
+
+    /// What is no sealed file from the start is not read to its end, which it may not have.
+    private func checkHeader(_ start: [UInt8], of input: InputFile) throws {
+        guard !Armour.isArmoured(start) else { return }
+        do {
+            _ = try FileHeader(start: start)
         } catch {
             throw failure(error, input)
         }
@@ -44,6 +56,7 @@ struct FileOpener {
             source = DescriptorSource(input, count: count)
         } else {
             guard let output, start.count == Self.smallByteCount else { return nil }
+            try checkHeader(start, of: input)
             source = try DescriptorSource(spooling: input, startingWith: start, beside: output.path)
         }
         do {

@@ -4,6 +4,21 @@ import Testing
 
 /// What the size of a sealed file says.
 @Suite struct SizeTests {
+    /// An input without an end that is no sealed file, and a limit far below what reading on would take.
+    @Test(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
+    func A19_endlessInputIsRefusedAtItsBeginning() throws {
+        let stage = try Stage("anna", "house")
+        try stage.share(of: "anna", with: "house")
+        stage.wrapper = ["/bin/sh", "-c", "ulimit -d 400000 && exec \"$@\"", "sh"]
+        for arguments in [
+            ["inspect"], ["inspect", "/dev/zero"], ["decrypt"], ["decrypt", "/dev/zero"], ["check", "/dev/zero"],
+            ["verify", "house", "--card", "/dev/zero"], ["decrypt", "-o", "read.json"],
+        ] {
+            let ending = try stage.run(as: "anna", arguments, input: "/dev/zero")
+            #expect(ending.code == 14, "\(arguments): \(ending.errorText)")
+        }
+    }
+
     @Test func A8_compressibleAndRandomContentsHaveOneSize() throws {
         let stage = try Stage("anna")
         try stage.share(of: "anna")
