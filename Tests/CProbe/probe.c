@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,6 +65,10 @@ int probe_limit_memory(size_t count) {
 #else
 int probe_limit_memory(size_t count) { (void)count; return 0; }
 #endif
+
+const void *probe_find(const void *bytes, size_t count, const void *needle, size_t needle_count) {
+    return memmem(bytes, count, needle, needle_count);
+}
 
 size_t probe_used_memory(void) {
 #if defined(__GLIBC__)

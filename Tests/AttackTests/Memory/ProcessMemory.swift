@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CProbe
 import Foundation
 
 /// The writable memory of another process.
@@ -22,14 +23,18 @@ struct ProcessMemory {
     }
 
     private let regions: [Region]
-    private let memory: FileHandle
+    /// What the writable regions hold, as they were found.
+    private var contents: [(index: Int, bytes: Data)] = []
 
     init(of process: pid_t) throws {
-        guard let maps = try? String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8),
+        guard let list = FileHandle(forReadingAtPath: "/proc/\(process)/maps"),
             let memory = FileHandle(forReadingAtPath: "/proc/\(process)/mem")
         else { throw Unmet("the memory of a child cannot be read") }
-        self.memory = memory
-        regions = maps.split(separator: "\n").compactMap { line in
+        // Such a file has no size: reading it in one piece gives its first page alone.
+        var bytes = Data()
+        while let part = try list.read(upToCount: 1 << 16), !part.isEmpty { bytes += part }
+        let maps = String(decoding: bytes, as: UTF8.self)
+        let regions = maps.split(separator: "\n").compactMap { line -> Region? in
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
             let bounds = fields[0].split(separator: "-").compactMap { Int($0, radix: 16) }
             guard bounds.count == 2, bounds[0] < bounds[1] else { return nil }
@@ -38,27 +43,37 @@ struct ProcessMemory {
                 isClosed: fields[1].hasPrefix("---"),
                 name: fields.count > 5 ? String(fields[5]) : "")
         }
+        self.regions = regions
+        for (index, region) in regions.enumerated() where region.isWritable && !region.name.hasPrefix("[v") {
+            guard (try? memory.seek(toOffset: UInt64(region.range.lowerBound))) != nil,
+                let bytes = try? memory.read(upToCount: region.range.count)
+            else { continue }
+            contents.append((index, bytes))
+        }
     }
 
     func hits(of needle: [UInt8]) -> [Hit] {
-        var hits: [Hit] = []
-        for (index, region) in regions.enumerated() where region.isWritable && !region.name.hasPrefix("[v") {
-            guard let data = read(region.range) else { continue }
-            var start = data.startIndex
-            while let found = data.range(of: Data(needle), in: start..<data.endIndex) {
-                hits.append(
-                    Hit(
-                        address: region.range.lowerBound + found.lowerBound - data.startIndex,
-                        isGuarded: isGuarded(index), name: region.name))
-                start = found.lowerBound + 1
+        contents.flatMap { index, bytes in
+            Self.offsets(of: needle, in: bytes).map { offset in
+                Hit(
+                    address: regions[index].range.lowerBound + offset, isGuarded: isGuarded(index),
+                    name: regions[index].name)
             }
         }
-        return hits
     }
 
-    private func read(_ range: Range<Int>) -> Data? {
-        guard (try? memory.seek(toOffset: UInt64(range.lowerBound))) != nil else { return nil }
-        return try? memory.read(upToCount: range.count)
+    private static func offsets(of needle: [UInt8], in bytes: Data) -> [Int] {
+        bytes.withUnsafeBytes { buffer in
+            var offsets: [Int] = []
+            var start = buffer.baseAddress
+            while let from = start, let end = buffer.baseAddress.map({ $0 + buffer.count }),
+                let found = probe_find(from, end - from, needle, needle.count)
+            {
+                offsets.append(buffer.count - (end - found))
+                start = found + 1
+            }
+            return offsets
+        }
     }
 
     private func isGuarded(_ index: Int) -> Bool {

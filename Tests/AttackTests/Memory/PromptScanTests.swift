@@ -3,10 +3,6 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import TresorStore
-
-    @testable import Tresor
-    @testable import TresorCrypto
 
     /// The memory of the built program while it waits for somebody, searched for what it must not hold outside guarded pages.
     @Suite(
@@ -19,7 +15,11 @@
         init() async throws {
             stage = try Stage("anna", "house")
             try stage.share(of: "anna", with: "house")
-            secrets = try await Secrets(of: "anna", on: stage)
+            let password = Array("PASSWORD-0815-anna".utf8)
+            var secrets = Secrets(of: "anna")
+            secrets.add(text: password, as: "the password")
+            try await secrets.learn(on: stage, password: password)
+            self.secrets = secrets
         }
 
         private func words(_ arguments: String...) -> [String] { ["--home", stage.scratch["homes/anna"]] + arguments }
@@ -28,7 +28,9 @@
             let memory = try ProcessMemory(of: process)
             #expect(
                 !memory.hits(of: Array(stage.scratch.path.utf8)).isEmpty, "the search finds what is public: \(moment)")
-            #expect(memory.hits(of: secrets.password).map(\.description) == [], "the password: \(moment)")
+            for (name, text) in secrets.texts {
+                #expect(memory.hits(of: text).map(\.description) == [], "\(name): \(moment)")
+            }
             for (name, secret) in secrets.keys {
                 let stray = memory.hits(of: secret).filter { !$0.isGuarded }
                 #expect(stray.map(\.description) == [], "\(name): \(moment)")
@@ -95,41 +97,6 @@
             try #require(waiting >= 60_000)
             usleep(50_000)
             try expectNoStrayCopies(in: child.id, "decrypt, writing")
-        }
-    }
-
-    /// What anna's program works with, as the test may know it.
-    struct Secrets {
-        let password: [UInt8]
-        private(set) var keys: [String: [UInt8]] = [:]
-
-        init(of person: String, on stage: Stage) async throws {
-            let text = Array("PASSWORD-0815-\(person)".utf8)
-            let home = stage.scratch["homes/\(person)"]
-            let file = try IdentityFile(bytes(at: "\(home)/identity"))
-            let password = try Password(typed: SecretBytes(copying: text.span))
-            let slot = try #require(file.slots.first)
-            guard case .password(let cost, let salt) = slot.kind else { throw Unmet("no password slot") }
-            let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
-            keys["the slot's key"] = key.span.publicBytes
-            let seed = try slot.open(with: key, user: file.chain.user, generation: 0)
-            keys["the seed"] = seed.span.publicBytes
-            let empty: [UInt8] = []
-            let kem: SecretKey<KEMUse> = try seed.derive(.identityKEM, context: empty.span)
-            keys["the KEM seed"] = kem.span.publicBytes
-            let sign: SecretKey<SigningUse> = try seed.derive(.identitySign, context: empty.span)
-            keys["the signing seed"] = sign.span.publicBytes
-            let store = try await SQLiteStore.open(at: stage.store, creating: false)
-            let client = Client(home: DirectoryHome(data: home, state: "\(home)/state"), store: store) { 2_000_000_000 }
-            let session = Session(client: client, identity: try file.open(password: password))
-            let tresor = try #require(try client.knownTresors().first)
-            let state = try await client.state(of: tresor, remembering: .no)
-            let epoch = try await session.keys(of: state.epoch, in: state)
-            let wrapped = try epoch.secret()
-            let both = wrapped.span.publicBytes
-            keys["TK"] = Array(both.prefix(32))
-            keys["HK"] = Array(both.suffix(32))
-            self.password = text
         }
     }
 #endif

@@ -19,6 +19,8 @@ int probe_branch(const uint8_t *byte);
 
 /// Lets this process have `count` more bytes of writable memory than it has; 0 where that cannot be done.
 int probe_limit_memory(size_t count);
+/// Where `needle` stands first; NULL if it does not.
+const void *probe_find(const void *bytes, size_t count, const void *needle, size_t needle_count);
 /// How many bytes of the heap are in use; 0 where nobody counts them.
 size_t probe_used_memory(void);
 
