@@ -59,7 +59,9 @@ extension Session {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }
-        if state.head.sequence == entry.sequence, try await !areKept(wraps, in: entry.tresor) {
+        if state.head.sequence == entry.sequence,
+            try await !areKept(wraps, in: entry.tresor, orOthers: outcome == .conflict)
+        {
             // Somebody else's later act may have taken a wrap away again.
             let later = try await client.state(of: entry.tresor)
             guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
@@ -86,10 +88,17 @@ extension Session {
     }
 
     /// Whether the store hands out what was put, byte for byte.
-    private func areKept(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) -> Bool {
+    ///
+    /// - Parameter orOthers: whether another device of the same person may have written the very entry, with wraps of its own.
+    private func areKept(
+        _ wraps: [StoredWrap], in tresor: TresorID, orOthers: Bool
+    ) async throws(TresorError) -> Bool {
         for (epoch, wraps) in Dictionary(grouping: wraps, by: \.epoch) {
             let kept = try await client.store.wraps(of: wraps.map(\.user), in: tresor, epoch: epoch)
-            guard kept == wraps.map(\.bytes) else { return false }
+            guard kept.count == wraps.count else { return false }
+            for (kept, wrap) in zip(kept, wraps) {
+                guard kept == wrap.bytes || orOthers && kept != nil else { return false }
+            }
         }
         return true
     }

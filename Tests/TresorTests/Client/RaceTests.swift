@@ -75,6 +75,21 @@ import TresorStore
         #expect(try await log(tresor, in: world.store).count == count)
     }
 
+    /// Two devices sign the same entry in the same second; the wraps differ.
+    @Test func A67_whatAnotherDeviceWroteToTheLetterIsDone() async throws {
+        let evil = EvilStore()
+        let world = World(store: evil)
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("house")
+        try world.introduce(anna, house)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        evil.beforeNextAppend { try? await device.share(tresor, with: [house]) }
+        try await anna.share(tresor, with: [house])
+        #expect(try await log(tresor, in: evil).count == 2)
+        #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).count == 1)
+    }
+
     @Test func A67_anotherEpochOrAnotherCountOfOthersIsNoOtherMeaning() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
         let other = try await world.quick("other")

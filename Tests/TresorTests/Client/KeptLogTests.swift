@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 
 /// A log of several parts.
-@Suite struct LongLogTests {
+@Suite struct KeptLogTests {
     let store = MemoryStore()
     let world: World
     let anna: Session

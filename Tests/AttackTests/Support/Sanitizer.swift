@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-import Foundation
-
-/// Whether the tests run under a sanitizer, which has memory of its own and comes before every other library (`scripts/sanitize`).
-let isSanitized = ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] != nil
-
-/// What a child needs as well: its search for leaks does not work under a tracer.
-let sanitizerOptions = ProcessInfo.processInfo.environment.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
