@@ -89,7 +89,8 @@ public enum TC1 {
             (message) throws(TresorError) in
             guard unsafe message.matches(sealed) else { throw .altered }
             var isOpen = false
-            let opened = unsafe [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+            // All empty arrays are one, and its count would be written by every thread.
+            let opened = unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { output, filled in
                 isOpen = unsafe decrypt(sealed, message, into: output.baseAddress, count: count)
                 if !isOpen, let base = output.baseAddress { unsafe sodium_memzero(base, count) }
                 filled = isOpen ? count : 0

@@ -113,7 +113,7 @@ extension SealedSource {
     /// The bytes of a range.
     func bytes(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
         let failure = Failure()
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, range.count)) { buffer, filled in
             guard range.count > 0 else { return }
             var output = unsafe OutputRawSpan(
                 buffer: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<range.count]),

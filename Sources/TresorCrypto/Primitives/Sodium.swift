@@ -114,7 +114,7 @@ package enum Hex {
 /// `count` public random bytes from the system's generator: salts and identifiers.
 package func randomBytes(_ count: Int) throws(TresorError) -> [UInt8] {
     try Sodium.start()
-    return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    return unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
         if let base = buffer.baseAddress { unsafe randombytes_buf(base, count) }
         filled = count
     }
