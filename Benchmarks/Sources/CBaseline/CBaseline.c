@@ -7,7 +7,7 @@
 #include <string.h>
 
 static unsigned char key[32];
-static unsigned char text[65536 + 512];
+static _Thread_local unsigned char text[65536 + 512];
 
 int baseline_seal(size_t rounds, size_t context, size_t count) {
     unsigned char *sealed = malloc(56 + count + 16);
