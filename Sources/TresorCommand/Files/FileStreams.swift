@@ -178,6 +178,8 @@ struct DescriptorSource: SealedSource {
         case .success(let draft): spool = draft
         case .failure(let failure): throw OutputFile.cannotWrite(path, failure.code)
         }
+        // It never has a name, also where reading fails.
+        spool.discard()
         owner = spool
         descriptor = spool.descriptor
         var part = start
@@ -188,7 +190,6 @@ struct DescriptorSource: SealedSource {
             count += part.count
             part = try input.read(upTo: 1 << 18)
         }
-        spool.discard()
         byteCount = count
     }
 
