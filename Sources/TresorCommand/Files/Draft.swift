@@ -46,13 +46,10 @@ final class Draft: Sendable {
                 flock(descriptor, LOCK_EX)
                 return .success(Draft(descriptor: descriptor, directory: directory, target: parts.name, name: nil))
             }
-            let name = temporaryName()
-            let descriptor = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else {
+            guard let (descriptor, name) = named(in: directory) else {
                 defer { close(directory) }
                 return .failure(Failure(code: errno))
             }
-            flock(descriptor, LOCK_EX)
             let draft = Draft(descriptor: descriptor, directory: directory, target: parts.name, name: name)
             draft.token.withLock { $0 = Interrupts.onInterrupt { [weak draft] in draft?.unlinkName() } }
             return .success(draft)
@@ -144,6 +141,21 @@ final class Draft: Sendable {
         #else
             return nil
         #endif
+    }
+
+    /// A file of a temporary name, locked: once more if it was swept up between the two, as if a process that is no more had left it.
+    private static func named(in directory: Int32) -> (descriptor: Int32, name: String)? {
+        for _ in 0..<16 {
+            let name = temporaryName()
+            let descriptor = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { return nil }
+            flock(descriptor, LOCK_EX)
+            var file = stat()
+            guard fstat(descriptor, &file) == 0, file.st_nlink == 0 else { return (descriptor, name) }
+            close(descriptor)
+        }
+        errno = EIO
+        return nil
     }
 
     private static func temporaryName() -> String {

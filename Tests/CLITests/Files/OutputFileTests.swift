@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 import Tresor
+import TresorStore
 
 @testable import TresorCommand
 
@@ -145,6 +147,24 @@ struct OutputFileTests {
         #expect(flock(alive, LOCK_EX) == 0)
         try write("new", to: "file")
         #expect(scratch.names == [".tresor-live.tmp", "file"])
+    }
+
+    @Test("What somebody sweeps away before it is locked is made once more")
+    func sweptWhileMade() throws {
+        let directory = scratch.url.path
+        let isDone = Mutex(false)
+        let sweeper = Thread {
+            while !isDone.withLock({ $0 }) {
+                guard let opened = try? FileDescriptor(directory, O_RDONLY | O_DIRECTORY) else { continue }
+                _ = try? AtomicFile.sweep(opened)
+            }
+        }
+        sweeper.start()
+        defer { isDone.withLock { $0 = true } }
+        for _ in 0..<2000 {
+            let draft = try Draft.open(for: scratch.path("a"), unnamed: false).get()
+            #expect(draft.commit(replacing: true) == 0)
+        }
     }
 
     @Test("A missing directory is not found; a name without a last part is no file")

@@ -76,7 +76,8 @@ struct ChildProcess {
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program] + arguments
         var child = pid_t()
         let code = Self.withCStrings(words) { words in
-            Self.withCStrings(environment.map { "\($0)=\($1)" }) { variables in
+            Self.withCStrings(environment.merging(sanitizerOptions) { given, _ in given }.map { "\($0)=\($1)" }) {
+                variables in
                 posix_spawn(&child, "/bin/sh", &actions, &attributes, words, variables)
             }
         }

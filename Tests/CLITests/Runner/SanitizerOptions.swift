@@ -1,0 +1,1 @@
+../../AttackTests/Support/SanitizerOptions.swift
