@@ -47,3 +47,33 @@ extension Client {
         guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
     }
 }
+
+/// What this home knows of authors, looked up once for all files of one author at one state of the log.
+struct AuthorChecks {
+    private struct Author: Hashable {
+        let user: UserID
+        let generation: UInt32
+        let head: Head
+    }
+
+    private let client: Client
+    private let acceptingUnverified: Bool
+    private var outcomes: [Author: Result<Void, TresorError>] = [:]
+
+    init(_ client: Client, acceptingUnverified: Bool) {
+        self.client = client
+        self.acceptingUnverified = acceptingUnverified
+    }
+
+    /// - Throws: what ``Client/check(_:in:acceptingUnverified:)`` throws.
+    mutating func check(_ author: FileAuthor, in state: State) throws(TresorError) {
+        let key = Author(user: author.user, generation: author.generation, head: state.head)
+        let outcome =
+            outcomes[key]
+            ?? Result { () throws(TresorError) in
+                try client.check(author, in: state, acceptingUnverified: acceptingUnverified)
+            }
+        outcomes[key] = outcome
+        try outcome.get()
+    }
+}

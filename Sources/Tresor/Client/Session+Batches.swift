@@ -68,11 +68,12 @@ extension Session {
         } catch {
             results = files.map { _ in .failure(error) }
         }
+        var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
         return results.indices.map { index in
             Result { () throws(TresorError) in
                 let opened = try results[index].get()
                 guard let admission = try known[Admitted(header: files[index].header)]?.get() else { throw .noAccess }
-                try judge(opened.proof, in: admission.state, expecting)
+                try judge(opened.proof, in: admission.state, expecting, &authors)
                 return opened
             }
         }

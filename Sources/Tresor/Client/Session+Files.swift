@@ -100,9 +100,15 @@ extension Session {
 
     /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 15 and 16).
     nonisolated func judge(_ proof: FileProof, in state: State, _ expecting: Expectations) throws(TresorError) {
-        for author in [proof.sealer, proof.author] {
-            try client.check(author, in: state, acceptingUnverified: expecting.acceptingUnverified)
-        }
+        var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
+        try judge(proof, in: state, expecting, &authors)
+    }
+
+    /// The same for one of several files.
+    nonisolated func judge(
+        _ proof: FileProof, in state: State, _ expecting: Expectations, _ authors: inout AuthorChecks
+    ) throws(TresorError) {
+        for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
         guard Defence.expectation.holds(expecting.areMet(by: proof)) else { throw .altered }
         let isCurrent = proof.author.standing == .current
         guard !expecting.currentAuthor || Defence.currentAuthor.holds(isCurrent) else { throw .noAccess }

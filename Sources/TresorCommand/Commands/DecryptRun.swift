@@ -60,7 +60,8 @@ struct DecryptRun {
         let start = try input.start(FileOpener.smallByteCount)
         if let output, let file = try opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)
-            try await finish(proof, step, input, output, content: nil, isOne: isOne)
+            var settings: [TresorID: FileOpener.Setting] = [:]
+            try await finish(proof, step, input, output, content: nil, isOne: isOne, &settings)
             return nil
         }
         if output == nil, let count = input.byteCount, count > FileOpener.limit {
@@ -72,6 +73,7 @@ struct DecryptRun {
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
         let files = isOne ? [] : await session.open(items.map(\.file), expecting: expectations)
+        var settings: [TresorID: FileOpener.Setting] = [:]
         for (index, item) in items.enumerated() {
             do {
                 let opened: OpenedFile
@@ -82,7 +84,8 @@ struct DecryptRun {
                     opened = try await opener.open(item.file, as: session, expectations, from: item.input)
                 }
                 try await finish(
-                    opened.proof, item.step, item.input, item.output, content: opened.content, isOne: isOne)
+                    opened.proof, item.step, item.input, item.output, content: opened.content, isOne: isOne,
+                    &settings)
                 outcomes.succeeded()
             } catch {
                 guard !isOne else { throw error }
@@ -112,15 +115,24 @@ struct DecryptRun {
 
     /// The last checks, and then the content comes out.
     ///
-    /// - Parameter content: `nil` when it lies in the output already.
+    /// - Parameters:
+    ///   - content: `nil` when it lies in the output already.
+    ///   - settings: of the tresors that files of the same batch were in.
     private func finish(
         _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,
-        isOne: Bool
+        isOne: Bool, _ settings: inout [TresorID: FileOpener.Setting]
     ) async throws {
         if expectations.author == nil { try await command.checkAuthor(proof, input, workplace) }
         if !isOne, command.record == nil, !command.anyRecord { try command.checkName(proof, input) }
-        let report = try await opener.report(
-            proof, input: input, output: output, as: session, json: command.options.json)
+        var setting: FileOpener.Setting
+        if let known = settings[proof.tresor] {
+            setting = known
+        } else {
+            setting = await opener.setting(of: proof.tresor, as: session)
+        }
+        let report = try opener.report(
+            proof, input: input, output: output, in: &setting, json: command.options.json)
+        settings[proof.tresor] = setting
         if let output {
             if let content { try output.write(content.span) }
             try output.commit()

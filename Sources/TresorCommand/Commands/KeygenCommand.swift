@@ -45,7 +45,7 @@ struct KeygenCommand: SurfaceCommand {
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
             throw CommandFailure(
                 .usage, "there is an identity in \(Shown.quoted(places.data))",
-                hints: ["tresor … --force", "tresor … --home DIR"])
+                hints: ["tresor … --force", "tresor … {--home} --home DIR"])
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await Workplace.open(options, creating: true)

@@ -67,7 +67,8 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(
-                error, "the kit opens nothing here", hints: ["tresor … --store FILE", "tresor … --home DIR"])
+                error, "the kit opens nothing here",
+                hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
         }
         let places = workplace.invocation.places
         if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }

@@ -68,7 +68,7 @@ struct RememberCommand: SurfaceCommand {
             guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
-                    hints: ["tresor remember --accept-same-disk", "tresor … --store FILE"])
+                    hints: ["tresor remember --accept-same-disk", "tresor … {--store} --store FILE"])
             }
             workplace.output.say(
                 "both halves lie in \(Shown.quoted(directory)): whoever takes this disk opens the identity")

@@ -62,7 +62,8 @@ struct Places: Sendable, Equatable {
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard let path = String(validating: bytes, as: UTF8.self), path.hasPrefix("/"), !bytes.contains(0) else {
             throw CommandFailure(
-                .failed(.damaged), "\(Shown.quoted(storeNote)) does not name a store", hints: ["tresor … --store FILE"],
+                .failed(.damaged), "\(Shown.quoted(storeNote)) does not name a store",
+                hints: ["tresor … {--store} --store FILE"],
                 file: storeNote)
         }
         return path
@@ -75,12 +76,12 @@ struct Places: Sendable, Equatable {
         if let base {
             guard Defence.absolutePlace.holds(base.hasPrefix("/")) else {
                 throw .usage(
-                    "\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … --home DIR"])
+                    "\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … {--home} --home DIR"])
             }
             return join(base, "tresor")
         }
         guard let home = environment.userHome, home.hasPrefix("/") else {
-            throw .usage("there is no home directory", hints: ["tresor … --home DIR"])
+            throw .usage("there is no home directory", hints: ["tresor … {--home} --home DIR"])
         }
         return join(join(home, fallback), "tresor")
     }

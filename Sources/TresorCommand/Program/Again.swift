@@ -18,6 +18,7 @@ enum Again {
         let words = words.withLock { $0 }
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty else { return hint }
         var options = words.prefix { $0 != "--" }
+        let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
             let places = places(in: Array(options))
             return places.isEmpty ? hint : "tresor \(text(places)) \(rest)"
@@ -26,7 +27,7 @@ enum Again {
             options = without(String(added[added.index(after: added.startIndex)..<end]), in: options)
             added = String(added[added.index(after: end)...].drop { $0 == " " })
         }
-        let again = ["tresor", text(options), added, text(words[options.endIndex...])]
+        let again = ["tresor", text(options), added, text(operands)]
             .filter { !$0.isEmpty }.joined(separator: " ")
         return again.utf8.count <= limit ? again : hint
     }
@@ -43,8 +44,8 @@ enum Again {
 
     private static func without(_ option: String, in words: ArraySlice<String>) -> ArraySlice<String> {
         var rest = words
-        while let index = rest.firstIndex(of: option) {
-            rest.removeSubrange(index..<min(index + 2, rest.endIndex))
+        while let index = rest.firstIndex(where: { $0 == option || $0.hasPrefix("\(option)=") }) {
+            rest.removeSubrange(index..<min(index + (rest[index] == option ? 2 : 1), rest.endIndex))
         }
         return rest
     }

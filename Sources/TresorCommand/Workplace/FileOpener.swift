@@ -194,17 +194,31 @@ struct FileOpener {
         }
     }
 
+    /// What is said of every file of one tresor.
+    struct Setting {
+        /// None with --accept-forked, when the store's history is not the one the file was judged by.
+        let state: State?
+        let name: String
+        /// How those stand whose files were reported.
+        fileprivate var verified: [UserID: String] = [:]
+    }
+
+    /// What to say of the files of a tresor, as things are now.
+    func setting(of tresor: TresorID, as session: Session) async -> Setting {
+        let state = try? await workplace.client.state(of: tresor, remembering: .no)
+        return Setting(state: state, name: await name(of: tresor, in: state, as: session))
+    }
+
     /// The line on standard error, or the object: whose it is, when, where, under which key.
     ///
     /// It is made before the content is released, because it can fail.
     func report(
-        _ opened: FileProof, input: InputFile, output: OutputFile?, as session: Session, json: Bool
-    ) async throws -> Report {
-        // None with --accept-forked, when the store's history is not the one the file was judged by.
-        let state = try? await workplace.client.state(of: opened.tresor, remembering: .no)
-        let name = await name(of: opened.tresor, in: state, as: session)
+        _ opened: FileProof, input: InputFile, output: OutputFile?, in setting: inout Setting, json: Bool
+    ) throws -> Report {
+        let (state, name) = (setting.state, setting.name)
         let author = opened.author
-        let verified = try verification(of: author.user, in: state)
+        let verified = try setting.verified[author.user] ?? verification(of: author.user, in: state)
+        setting.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
         var text =
             "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"

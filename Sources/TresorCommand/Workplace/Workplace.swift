@@ -34,7 +34,8 @@ struct Workplace: Sendable {
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(Shown.quoted(path))",
-                hints: ["tresor … --store FILE"] + (hasIdentity(invocation.places) ? [] : ["tresor keygen NAME"]),
+                hints: ["tresor … {--store} --store FILE"]
+                    + (hasIdentity(invocation.places) ? [] : ["tresor keygen NAME"]),
                 file: path)
         }
     }
@@ -98,7 +99,7 @@ struct Workplace: Sendable {
         case .notFound:
             return CommandFailure(
                 .notFound, "there is no identity in \(Shown.quoted(invocation.places.data))",
-                hints: ["tresor keygen NAME", "tresor … --home DIR"])
+                hints: ["tresor keygen NAME", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return CommandFailure(
                 error, "\(Shown.quoted(path)) can be read or changed by others, or is not yours",

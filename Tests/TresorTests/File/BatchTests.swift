@@ -60,6 +60,45 @@ import TresorStore
         }
     }
 
+    @Test func A92_eachAuthorIsJudgedByThemselves() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let carl = try await world.quick("carl")
+        let reader = try await world.quick("reader")
+        try world.introduce(anna, carl)
+        try world.introduce(anna, reader)
+        // The reader knows somebody else by that handle.
+        try reader.client.pin(try Identity.make(handle: Name(typed: "carl"), time: world.clock.now).chain)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [carl], as: .writer)
+        try await anna.share(tresor, with: [reader])
+        let files = [
+            try await anna.seal("one", in: tresor), try await carl.seal("two", in: tresor),
+            try await anna.seal("three", in: tresor), try await carl.seal("four", in: tresor),
+        ]
+        let opened = await reader.open(files)
+        for index in [0, 2] { #expect((try? opened[index].get()) != nil) }
+        for index in [1, 3] { #expect(opened[index] == .failure(.unverified)) }
+    }
+
+    @Test func homeIsReadAsOftenForManyAsForTwo() async throws {
+        let world = World(store: MemoryStore())
+        let home = MemoryHome()
+        let anna = try await world.quick("anna", home: home)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        var files: [SealedFile] = []
+        for number in 0..<32 { files.append(try await anna.seal("\(number)", in: tresor)) }
+        _ = await anna.open(files)
+        func reads(_ count: Int) async -> Int {
+            let before = home.readCount
+            _ = await anna.open(Array(files.prefix(count)))
+            return home.readCount - before
+        }
+        let two = await reads(2)
+        #expect(two > 0)
+        #expect(await reads(32) == two)
+    }
+
     private func wanting(_ record: String) -> Expectations {
         var expecting = Expectations()
         expecting.record = try? Name(typed: record)

@@ -10,7 +10,15 @@ final class MemoryHome: Home {
     /// How many more writes succeed; `nil` for all.
     private let room = Mutex<Int?>(nil)
 
-    func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
+    private let reads = Mutex(0)
+
+    /// How often anything was read.
+    var readCount: Int { reads.withLock { $0 } }
+
+    func read(_ object: HomeObject) -> [UInt8]? {
+        reads.withLock { $0 += 1 }
+        return objects.withLock { $0[object] }
+    }
 
     func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
         let isFull = room.withLock { room in
