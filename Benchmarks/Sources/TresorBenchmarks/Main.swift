@@ -30,8 +30,11 @@ enum Main {
             print("\n### \(table.name)\n")
             print("| work | time | beside | its time | ratio | goal | met |")
             print("|---|---|---|---|---|---|---|")
+            let start = ContinuousClock.now
             for figure in try await table.figures() { print(figure.row) }
             fflush(nil)
+            let elapsed = Figure.seconds(Measure.seconds(ContinuousClock.now - start))
+            FileHandle.standardError.write(Data("\(table.name): \(elapsed)\n".utf8))
         }
     }
 }

@@ -23,19 +23,21 @@ enum Many {
         for count in [100, 1000, 10_000, 100_000, 1_000_000] {
             let batch = min(count, batchCount)
             let rounds = count > 10_000 ? 1 : 5
+            // Of a million, the baseline does a tenth: its cost does not change with their number.
+            let share = count > 100_000 ? 10 : 1
             let seal = try await Measure.byTurns(rounds) {
                 for _ in 0..<(count / batch) {
                     _ = try await people.anna.seal(Array(contents.prefix(batch)), in: people.tresor)
                 }
             } _: {
-                try Measure.onAllCores(count) { rounds in
+                try Measure.onAllCores(count / share) { rounds in
                     baseline_hash_and_sign(rounds, 1024, message) | baseline_seal(rounds, 158, payload)
                 }
             }
             let open = try await Measure.byTurns(rounds) {
                 for _ in 0..<(count / batch) { _ = await people.anna.open(Array(files.prefix(batch))) }
             } _: {
-                try Measure.onAllCores(count) { rounds in
+                try Measure.onAllCores(count / share) { rounds in
                     baseline_hash_and_verify(rounds, 1024, message) | baseline_open(rounds, 158, payload)
                 }
             }
@@ -43,7 +45,8 @@ enum Many {
                 figures.append(
                     Figure(
                         work: "\(work) \(count) contents of 1 KiB", time: times.first,
-                        baseline: "plain libsodium on all cores", baselineTime: times.second))
+                        baseline: "plain libsodium on all cores" + (share > 1 ? ", a tenth \(share) times" : ""),
+                        baselineTime: times.second * Double(share)))
             }
         }
         return figures

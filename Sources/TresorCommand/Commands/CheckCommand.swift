@@ -4,7 +4,7 @@ import ArgumentParser
 import Tresor
 import TresorStore
 
-struct CheckCommand: SurfaceCommand {
+struct CheckCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "check", group: .proof, abstract: "Prove that this home, the logs and files are in order.",
@@ -33,7 +33,7 @@ struct CheckCommand: SurfaceCommand {
     var putBack = false
 
     @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
-    var files: [String] = []
+    var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions
 
@@ -59,7 +59,7 @@ struct CheckCommand: SurfaceCommand {
             for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
         }
         if let head { try await check(head, ids, workplace, &report) }
-        for path in files { try await check(file: path, session, workplace, &report) }
+        for path in inputs { try await check(file: path, session, workplace, &report) }
         try report.finish()
     }
 

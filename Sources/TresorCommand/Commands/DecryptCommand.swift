@@ -3,7 +3,7 @@
 import ArgumentParser
 import Tresor
 
-struct DecryptCommand: SurfaceCommand {
+struct DecryptCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "decrypt", group: .data, abstract: "Open sealed files.",

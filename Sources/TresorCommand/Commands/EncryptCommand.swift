@@ -3,7 +3,7 @@
 import ArgumentParser
 import Tresor
 
-struct EncryptCommand: SurfaceCommand {
+struct EncryptCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "encrypt", group: .data, abstract: "Seal files for everybody in a tresor.",

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Tresor
 
-struct InspectCommand: SurfaceCommand {
+struct InspectCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file or a card.",

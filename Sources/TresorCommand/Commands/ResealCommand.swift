@@ -3,7 +3,7 @@
 import ArgumentParser
 import Tresor
 
-struct ResealCommand: SurfaceCommand {
+struct ResealCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "reseal", group: .data, abstract: "Seal files again under their tresor's current key, in place.",
@@ -19,27 +19,27 @@ struct ResealCommand: SurfaceCommand {
     var dryRun = false
 
     @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
-    var files: [String]
+    var inputs: [String]
 
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        guard !files.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
+        guard !inputs.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "seal files again")
         let opener = FileOpener(workplace: workplace, acceptUnverified: false, isResealing: true)
         let progress = workplace.invocation.progress("resealing")
         var outcomes = Outcomes()
         var count = 0
-        for (index, path) in files.enumerated() {
+        for (index, path) in inputs.enumerated() {
             do {
                 if try await reseal(path, session, opener) { count += 1 }
                 outcomes.succeeded()
             } catch {
-                guard files.count > 1 else { throw error }
+                guard inputs.count > 1 else { throw error }
                 outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
             }
-            progress.update(UInt64(index + 1), of: UInt64(files.count))
+            progress.update(UInt64(index + 1), of: UInt64(inputs.count))
         }
         progress.finish()
         if count > 0, !dryRun { workplace.output.say("copies made before keep the old key") }

@@ -36,6 +36,18 @@ struct ArgumentList: Equatable, Sendable {
         }
     }
 
+    /// The words for the parser, and those at the end that can be nothing but operands. The parser's work grows with the square of their number, so that
+    /// only a few are left to it.
+    var withOperandsApart: (words: [String], operands: [String]) {
+        // The first word behind an option may be its value.
+        let last = rest.firstIndex(of: "--") ?? rest.lastIndex { $0.hasPrefix("-") && $0 != "-" } ?? -1
+        guard rest.count - last > Self.parsedOperandCount + 2 else { return (rest, []) }
+        let end = last + 2
+        return (Array(rest[..<end]), Array(rest[end...]))
+    }
+
+    private static let parsedOperandCount = 64
+
     /// The process's arguments, which must be valid UTF-8: a repaired name would be another name.
     static func current() throws(CommandFailure) -> [String] {
         var words: [String] = []

@@ -39,11 +39,16 @@ enum Program {
         try await run(parse(arguments, for: command))
     }
 
-    private static func parse(
+    static func parse(
         _ arguments: ArgumentList, for type: any SurfaceCommand.Type
     ) throws -> any ParsableCommand {
         do {
-            return try type.parseAsRoot(arguments.rest)
+            guard type is any InputsCommand.Type else { return try type.parseAsRoot(arguments.rest) }
+            let (words, operands) = arguments.withOperandsApart
+            let command = try type.parseAsRoot(words)
+            guard var command = command as? any InputsCommand else { return command }
+            command.inputs += operands
+            return command
         } catch {
             if type.exitCode(for: error) == .success {
                 try Channel.output.write(type.fullMessage(for: error) + "\n")

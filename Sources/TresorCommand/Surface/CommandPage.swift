@@ -19,6 +19,11 @@ extension SurfaceCommand {
     }
 }
 
+/// A command that takes any number of files.
+protocol InputsCommand: SurfaceCommand {
+    var inputs: [String] { get set }
+}
+
 /// The help of one command.
 struct CommandPage: Sendable {
     /// The headings under which the surface lists commands.

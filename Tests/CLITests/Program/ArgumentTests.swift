@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Testing
 import Tresor
 
@@ -30,6 +31,41 @@ struct ArgumentTests {
         #expect(ArgumentList(["encrypt", "--json"]).wantsJSON)
         #expect(!ArgumentList(["encrypt", "--", "--json", "-h"]).wantsJSON)
         #expect(!ArgumentList(["encrypt", "--", "--json", "-h"]).wantsHelp)
+    }
+
+    @Test(
+        "Of many INPUTs the parser sees few, and none is lost, moved or taken for something else",
+        arguments: [
+            (["-t", "plans", "-a"], []), (["-t", "plans"], []), (["--batch", "-C", "out", "-t=plans"], []),
+            (["-t", "plans", "early", "-", "-q"], ["-"]), (["-t", "plans", "early", "--"], ["-x", "--json"]),
+            (["--"], ["-a"]),
+            (["-t"], []), (["-o"], []), (["--frobnicate"], []), ([], []),
+        ] as [([String], [String])], [0, 1, 2, 63, 64, 65, 66, 67, 68, 200])
+    func manyInputs(_ case: (front: [String], odd: [String]), _ count: Int) {
+        let operands = `case`.odd + (0..<count).map { "file \($0)" }
+        let arguments = ArgumentList(["encrypt"] + `case`.front + operands)
+        let whole = Result { try EncryptCommand.parseAsRoot(arguments.rest) as? EncryptCommand }
+        let apart = Result { try Program.parse(arguments, for: EncryptCommand.self) as? EncryptCommand }
+        switch (whole, apart) {
+        case (.success(let whole?), .success(let apart?)):
+            #expect(apart.inputs == whole.inputs)
+            #expect(apart.place.directory == whole.place.directory && apart.place.output == whole.place.output)
+            #expect(apart.tresor.tresor == whole.tresor.tresor && apart.a == whole.a)
+        case (.failure(let whole), .failure(let apart)):
+            #expect(
+                (apart as? CommandFailure)?.message
+                    == CommandFailure(parser: whole, command: EncryptCommand.self).message)
+        default: Issue.record("\(whole) is not \(apart)")
+        }
+    }
+
+    @Test("The parser is given a bounded number of operands")
+    func fewOperands() {
+        let names = (0..<10_000).map(String.init)
+        for front in [[], ["-t", "plans"], ["-t", "plans", "--"]] {
+            let (words, operands) = ArgumentList(["encrypt"] + front + names).withOperandsApart
+            #expect(words.count <= 4 && words + operands == front + names)
+        }
     }
 
     @Test("Twelve words that could be a kit's are found, in one argument or in several")
