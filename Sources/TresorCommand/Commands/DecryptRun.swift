@@ -80,7 +80,8 @@ struct DecryptRun {
                 if !isOne, case .success(let file) = files[index] {
                     opened = file
                 } else {
-                    // Somebody may be asked, and a failure finds its words.
+                    // Somebody may be asked, after whose answer others stand otherwise, and a failure finds its words.
+                    settings = [:]
                     opened = try await opener.open(item.file, as: session, expectations, from: item.input)
                 }
                 try await finish(
@@ -132,7 +133,7 @@ struct DecryptRun {
         }
         let report = try opener.report(
             proof, input: input, output: output, in: &setting, json: command.options.json)
-        settings[proof.tresor] = setting
+        if setting.state != nil { settings[proof.tresor] = setting }
         if let output {
             if let content { try output.write(content.span) }
             try output.commit()
@@ -151,5 +152,5 @@ struct DecryptRun {
     }
 
     private static let tooLarge = CommandFailure.usage(
-        "the content is too large for standard output", hints: ["tresor … -o FILE"])
+        "the content is too large for standard output", hints: ["tresor … {-o} -o FILE"])
 }

@@ -69,7 +69,7 @@ struct KitOptions: ParsableArguments, Sendable {
                 return begun
             }
             throw CommandFailure(
-                .usage, "\(Shown.quoted(kit)) exists already", hints: ["tresor … --kit FILE"], file: kit)
+                .usage, "\(Shown.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
         }
         let recoveryKit = try RecoveryKit()
         try workplace.client.prepare(recoveryKit)

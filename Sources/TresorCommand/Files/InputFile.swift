@@ -22,7 +22,8 @@ final class StandardInput: Sendable {
         }
         if let earlier {
             throw .usage(
-                "standard input cannot be both \(earlier) and \(user)", hints: ["tresor … --password-file FILE"])
+                "standard input cannot be both \(earlier) and \(user)",
+                hints: ["tresor … {--password-file} --password-file FILE"])
         }
     }
 }

@@ -31,7 +31,7 @@ struct OutputPlan: Sendable, Equatable {
         guard output != "", directory != "", !inputs.contains("") else { throw .usage("a file name cannot be empty") }
         guard !json || (output ?? directory).map({ $0 != "-" }) ?? (inputs.count > 1) else {
             throw .usage(
-                "with --json the output needs a file", hints: ["tresor … --json -o FILE", "tresor … --json -C DIR"])
+                "with --json the output needs a file", hints: ["tresor … {-o} -o FILE", "tresor … {-o} -C DIR"])
         }
         let inputs: [String?] = inputs.isEmpty ? [nil] : inputs.map { $0 == "-" ? nil : $0 }
         guard inputs.filter({ $0 == nil }).count <= 1 else { throw .usage("standard input can be named only once") }
@@ -54,7 +54,9 @@ struct OutputPlan: Sendable, Equatable {
         var taken: Set<[UInt8]> = []
         for input in inputs {
             guard let input else {
-                throw .usage("standard input has no name for its output", hints: ["tresor … -o FILE"])
+                throw .usage(
+                    "standard input has no name for its output",
+                    hints: inputs.count == 1 ? ["tresor … {-C} -o FILE"] : [])
             }
             let name = rename(InputFile.lastComponent(of: input))
             let isName = !name.isEmpty && name != "." && name != ".." && !name.contains("/")

@@ -29,7 +29,7 @@ enum Again {
         }
         let again = ["tresor", text(options), added, text(operands)]
             .filter { !$0.isEmpty }.joined(separator: " ")
-        return again.utf8.count <= limit ? again : hint
+        return again.utf8.count <= limit ? again : "tresor … \(added)"
     }
 
     /// The same command with another word in the place of one.

@@ -37,12 +37,12 @@ struct ArgumentList: Equatable, Sendable {
     }
 
     /// The words for the parser, and those at the end that can be nothing but operands. The parser's work grows with the square of their number, so that
-    /// only a few are left to it.
+    /// only a few are left to it, unless an option follows them.
     var withOperandsApart: (words: [String], operands: [String]) {
-        // The first word behind an option may be its value.
+        // The first words behind options may be their values.
         let last = rest.firstIndex(of: "--") ?? rest.lastIndex { $0.hasPrefix("-") && $0 != "-" } ?? -1
-        guard rest.count - last > Self.parsedOperandCount + 2 else { return (rest, []) }
-        let end = last + 2
+        let end = last + 1 + Self.parsedOperandCount
+        guard rest.count > end else { return (rest, []) }
         return (Array(rest[..<end]), Array(rest[end...]))
     }
 

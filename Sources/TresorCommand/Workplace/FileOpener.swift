@@ -196,7 +196,7 @@ struct FileOpener {
 
     /// What is said of every file of one tresor.
     struct Setting {
-        /// None with --accept-forked, when the store's history is not the one the file was judged by.
+        /// None with --accept-forked, when the store's history is not the one the file was judged by, and when the store could not be read.
         let state: State?
         let name: String
         /// How those stand whose files were reported.
