@@ -71,7 +71,10 @@ let package = Package(
             name: "TresorWithoutRules", dependencies: ["TresorCrypto"], path: "Tests/RuleMutation/Sources",
             swiftSettings: coreSettings + [.define("TRESOR_RULE_MUTATION")]
         ),
-        .testTarget(name: "TresorCryptoTests", dependencies: ["CProbe", "TresorCrypto"], swiftSettings: settings),
+        .testTarget(
+            name: "TresorCryptoTests",
+            dependencies: ["CProbe", "TresorCrypto", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
         .testTarget(

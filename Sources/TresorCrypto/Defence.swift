@@ -31,6 +31,12 @@ package enum Defence: String, CaseIterable, Sendable {
     case unusedBits
     /// The code points of a name.
     case nameCharacters
+    /// That names are compared as bytes.
+    case nameBytes
+    /// That a reader of names asks no version of Unicode.
+    case fixedCodePoints
+    /// That random bytes are drawn anew.
+    case freshRandomness
 
     // Identity.
 
@@ -44,6 +50,10 @@ package enum Defence: String, CaseIterable, Sendable {
     case ownCard
     /// The tag over an identity file.
     case identityTag
+    /// That a password's slot takes the place of the one before, and that there is no second.
+    case replacedSlot
+    /// The store's half in a device's key.
+    case storeHalf
     /// The form of the copy that a kit opens.
     case kitCopyForm
     /// Until when a device opens.
@@ -97,6 +107,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case stayingMembers
     /// That the wraps of who goes are deleted.
     case departedWraps
+    /// That a store changes an entry and its wraps at once.
+    case oneTransaction
 
     // Files.
 
@@ -135,6 +147,12 @@ package enum Defence: String, CaseIterable, Sendable {
     case freeHandle
     /// What may lie where a file is to be.
     case replaceable
+    /// That a file has its name only when it is whole.
+    case nameLast
+    /// What the system says of a write.
+    case writeResult
+    /// That every input counts in how a command ends.
+    case everyInput
     /// The lock of a home.
     case homeLock
     /// The name of an output.

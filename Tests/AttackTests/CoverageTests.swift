@@ -41,15 +41,16 @@ import Testing
     private struct Defeat {
         /// The checks that are left out, each a name of `Defence` or of a rule.
         var checks: [String] = []
-        var isStructural = false
+        /// Where there is no check, the test that shows what happens to who does otherwise.
+        var test: String?
     }
 
     private static func defeats() throws -> [(id: String, defeat: Defeat)] {
         try ids("defences.txt").map { line in
             let words = line.split(separator: " ", maxSplits: 1).map(String.init)
             guard words.count == 2 else { throw Unmet("defences.txt: \(line)") }
-            if let reason = words[1].split(separator: "structural: ").first, words[1].hasPrefix("structural: ") {
-                return (words[0], Defeat(isStructural: !reason.isEmpty))
+            if let shown = words[1].wholeMatch(of: /no check \((A\w+)\): .+/) {
+                return (words[0], Defeat(test: String(shown.1)))
             }
             return (words[0], Defeat(checks: words[1].split { " +".contains($0) }.map(String.init)))
         }
@@ -70,14 +71,23 @@ import Testing
 
     @Test func everyAttackHasWhatDefeatsIt() throws {
         #expect(try Self.defeats().map(\.id) == Self.ids("attacks.txt"))
-        #expect(try Self.defeats().allSatisfy { $1.isStructural == $1.checks.isEmpty })
+    }
+
+    /// Where nothing can be left out, a test does what the program does not, or finds what it looks for in a program that is careless.
+    @Test func everyAttackWithoutACheckIsShownToBeReal() throws {
+        let tests = try Repository.files(of: "Tests", ending: ".swift").filter { !$0.path.contains("/Real/") }
+        for case (let id, let defeat) in try Self.defeats() where defeat.checks.isEmpty {
+            let test = try #require(defeat.test, "\(id)")
+            #expect(test.split(separator: "_").dropLast().contains(Substring(id)), "\(id): \(test)")
+            #expect(tests.contains { $0.text.contains("func \(test)(") }, "\(id): \(test)")
+        }
     }
 
     /// `scripts/attacks` leaves each check out in a test of the attacks that it defeats.
     @Test func everyAttackThatACheckDefeatsIsShownToBeReal() throws {
         let tests = try Self.realTests()
         for (id, defeat) in try Self.defeats() {
-            #expect(defeat.isStructural == (tests[id] == nil), "\(id)")
+            #expect(defeat.checks.isEmpty == (tests[id] == nil), "\(id)")
             for check in defeat.checks {
                 let name = check.wholeMatch(of: /R[0-9]+/) == nil ? check : check.lowercased()
                 #expect(tests[id]?.contains(try Regex("\\.\(name)\\b")) == true, "\(id): \(check)")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
+import Foundation
 import Testing
 
 @testable import TresorCrypto
@@ -67,6 +69,18 @@ import Testing
             let other: SecretKey<KEMUse> = try key(bytes)
             let error = unwrapError(wrapped, seed: other, info: info)
             #expect(error == .altered)
+        }
+    }
+
+    /// The KEM by itself answers a damaged encapsulation with a secret: another one.
+    @Test func A15_decapsulationAloneNeverFails() throws {
+        let key = try XWingMLKEM768X25519.PrivateKey.generate()
+        let made = try key.publicKey.encapsulate()
+        #expect(try key.decapsulate(made.encapsulated) == made.sharedSecret)
+        for index in stride(from: 0, to: made.encapsulated.count, by: 100) {
+            var damaged = made.encapsulated
+            damaged[index] ^= 1
+            #expect(try key.decapsulate(damaged) != made.sharedSecret)
         }
     }
 

@@ -48,7 +48,8 @@ public struct IdentityFile: Sendable {
             case .device: break
             }
         }
-        guard Set(slots.map(\.id)).count == slots.count, passwords <= 1, kits <= 1 else { throw .altered }
+        guard Set(slots.map(\.id)).count == slots.count, Defence.replacedSlot.holds(passwords <= 1 && kits <= 1)
+        else { throw .altered }
     }
 
     /// The file's bytes.

@@ -86,7 +86,7 @@ struct Outcomes: Sendable {
 
     /// - Throws: ``Exit`` unless everything succeeded.
     func finish() throws(Exit) {
-        guard let code = codes.first, codes != [0] else { return }
+        guard let code = codes.first, !Defence.everyInput.holds(codes == [0]) else { return }
         throw Exit(code: codes.count == 1 ? code : 1)
     }
 }

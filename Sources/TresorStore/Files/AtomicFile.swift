@@ -43,7 +43,7 @@ package struct AtomicFile: ~Copyable {
     package init(_ name: String, in directory: consuming FileDescriptor, mode: FileMode) throws(TresorError) {
         try Self.requireReplaceable(name, in: directory)
         do throws(SystemError) {
-            temporary = try Self.makeTemporary(in: directory, mode: mode)
+            temporary = try Self.makeTemporary(for: name, in: directory, mode: mode)
         } catch {
             throw .failed(error.fault)
         }
@@ -117,8 +117,14 @@ extension AtomicFile {
     }
 
     private static func makeTemporary(
-        in directory: borrowing FileDescriptor, mode: FileMode
+        for target: String, in directory: borrowing FileDescriptor, mode: FileMode
     ) throws(SystemError) -> Temporary {
+        #if TRESOR_TESTING
+            if Defence.nameLast.isLeftOut {
+                let file = try FileDescriptor(target, in: directory.number, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
+                return Temporary(file: file, name: target)
+            }
+        #endif
         for _ in 0..<16 {
             let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16) + suffix
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW

@@ -28,6 +28,9 @@ extension SQLiteStore {
                 try database.execute(
                     sql: "DELETE FROM wraps WHERE user = ? AND tresor = ?", arguments: [user.digest.data, tresor])
             }
+            #if TRESOR_TESTING
+                if Defence.oneTransaction.isLeftOut { try database.execute(sql: "COMMIT; BEGIN IMMEDIATE") }
+            #endif
             try Self.put(change.putting, in: change.tresor, database)
             return .done
         }

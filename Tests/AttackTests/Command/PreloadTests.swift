@@ -85,10 +85,14 @@
         static func library(_ source: String, in scratch: Scratch) throws -> String {
             let text = "#define _GNU_SOURCE\n#include <dlfcn.h>\n\(source)\n"
             try text.write(toFile: scratch["shim.c"], atomically: false, encoding: .utf8)
-            _ = try tool(
-                path ?? "cc", ["-shared", "-fPIC", "-O1", "-o", scratch["shim.so"], scratch["shim.c"], "-ldl"])
-            guard FileManager.default.fileExists(atPath: scratch["shim.so"]) else { throw Unmet("cc refused the shim") }
-            return scratch["shim.so"]
+            return try compile(["-shared", "-fPIC", scratch["shim.c"], "-ldl"], to: scratch["shim.so"])
+        }
+
+        /// - Returns: `output`.
+        static func compile(_ arguments: [String], to output: String) throws -> String {
+            _ = try tool(path ?? "cc", ["-O1", "-o", output] + arguments)
+            guard FileManager.default.fileExists(atPath: output) else { throw Unmet("cc refused \(arguments)") }
+            return output
         }
     }
 #endif

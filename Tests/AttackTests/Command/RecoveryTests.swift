@@ -96,6 +96,17 @@ import Testing
         }
     }
 
+    /// What other programs make of the password is found.
+    @Test func A28_theSearchFindsAQuickFunction() throws {
+        try stage.write(Array("PASSWORD-0815-anna".utf8), to: "password")
+        let needles = try Self.functions(of: Array("PASSWORD-0815-anna".utf8)).map(\.1)
+        for program in ["md5sum", "sha1sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "base64"]
+        where has(program) {
+            let said = Array(try tool("/usr/bin/\(program)", [stage.scratch["password"]]).utf8)
+            #expect(needles.contains { said.holds($0) }, "\(program)")
+        }
+    }
+
     /// The password and three rounds of each quick hash, raw, in hexadecimal and in Base64.
     private static func functions(of password: [UInt8]) throws -> [(String, [UInt8])] {
         let hashes: [(String, ([UInt8]) throws -> [UInt8])] = [

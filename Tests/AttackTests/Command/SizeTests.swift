@@ -36,4 +36,17 @@ import Testing
             #expect(sizes.count == 1)
         }
     }
+
+    @Test(.enabled(if: has("gzip"), "gzip is not present")) func A8_withACompressorTheSizeTells() throws {
+        let stage = try Stage("anna")
+        let contents: [[UInt8]] = [
+            [UInt8](repeating: 0x20, count: 70_000), (0..<70_000).map { _ in .random(in: .min ... .max) },
+        ]
+        let sizes = try contents.map { content in
+            try stage.write(content, to: "plan.json")
+            _ = try tool("/bin/gzip", ["-f", stage.scratch["plan.json"]])
+            return stage["plan.json.gz"].count
+        }
+        #expect(sizes[0] > 0 && sizes[0] < sizes[1] / 2)
+    }
 }

@@ -112,6 +112,17 @@ import Testing
         #expect(stage["read.json"] == Self.content)
     }
 
+    /// What comes out on purpose is found, so that what comes out by mistake would be.
+    @Test func A41_theSearchFindsWhatIsWritten() throws {
+        try stage.share(of: "anna", with: "house")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        let options = ["-v", "-s", "100000", "-e", "trace=execve,/^p?write(v|64|v2)?$"]
+        let opened = try trace(as: "house", ["decrypt", "plan.tresor", "-o", "read.json"], options).calls
+        #expect(opened.contains { $0.contains("write") && $0.contains("MARKED") })
+        let given = try trace(as: "house", ["list"], options, environment: ["CARELESS": "PASSWORD-0815-house"]).calls
+        #expect(given.contains { $0.contains("execve") && $0.contains("0815") })
+    }
+
     /// With a umask that forbids nothing: no file is made wider than its owner, but sealed files, cards and the store, which hold no secret.
     @Test func A42_secretFilesAreNeverWiderThanTheirOwner() throws {
         let umask = ["/bin/sh", "-c", "umask 000 && exec \"$@\"", "sh"]

@@ -3,12 +3,18 @@
 import Foundation
 import Testing
 
-/// What the built program consists of.
+/// What the built program consists of: the one that the other tests run, and the one of the release configuration where it has been built.
 @Suite struct ProductTests {
     private static let canReadSymbols = has("nm") && has("readelf")
 
-    private static func symbols(_ options: String...) throws -> [String] {
-        try tool("/usr/bin/nm", options + [Program.path]).split(separator: "\n").map(String.init)
+    private static let products = {
+        let release = URL(fileURLWithPath: Program.path).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "release/tresor").path(percentEncoded: false)
+        return Set([Program.path, release]).filter { FileManager.default.isExecutableFile(atPath: $0) }.sorted()
+    }()
+
+    private static func symbols(of product: String, _ options: String...) throws -> [String] {
+        try tool("/usr/bin/nm", options + [product]).split(separator: "\n").map(String.init)
     }
 
     /// What leaves a check out or counts what happens. The names of the checks themselves are in every product, and do nothing there.
@@ -16,8 +22,9 @@ import Testing
 
     /// The switches by which a test leaves a check out, and the counters, are in no product. The build of the tests alone has them, which
     /// shows that this would find them.
-    @Test(.enabled(if: canReadSymbols, "nm is not present")) func switchesOfTestsAreInNoProduct() throws {
-        let symbols = try Self.symbols()
+    @Test(.enabled(if: canReadSymbols, "nm is not present"), arguments: products)
+    func switchesOfTestsAreInNoProduct(product: String) throws {
+        let symbols = try Self.symbols(of: product)
         #expect(symbols.count > 1000)
         for name in Self.testing {
             let found = symbols.filter { $0.contains(name) }
@@ -55,7 +62,7 @@ import Testing
             #expect(!compressors.contains { library.contains($0) }, "\(library)")
         }
         let calls = ["inflate", "deflate", "uncompress", "compress2", "BZ2_", "lzma_", "ZSTD_", "Brotli", "LZ4_"]
-        for symbol in try Self.symbols("-D", "--undefined-only") {
+        for symbol in try Self.symbols(of: Program.path, "-D", "--undefined-only") {
             let name = symbol.split(separator: " ").last.map(String.init) ?? ""
             #expect(!calls.contains { name.hasPrefix($0) }, "\(name)")
         }

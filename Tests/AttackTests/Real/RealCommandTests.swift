@@ -45,6 +45,29 @@
                 #expect(try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("third"))
             }
 
+            @Test(.enabled(if: has("sqlite3"), "sqlite3 is not present"))
+            func A90_somebodyIsInWithoutTheKey() async throws {
+                let scratch = try Scratch()
+                let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
+                let world = World(store: store)
+                let (anna, house) = (try await world.quick("anna"), try await world.quick("house"))
+                try world.introduce(anna, house)
+                let tresor = try await anna.create(Name(typed: "plans")).tresor
+                _ = try tool(
+                    "/usr/bin/sqlite3",
+                    [
+                        scratch["store.db"],
+                        "CREATE TRIGGER halt BEFORE INSERT ON wraps BEGIN SELECT RAISE(ABORT, 'half-way'); END",
+                    ])
+                await RealAttackTests.expectReal(nil, without: .oneTransaction, isLate: true) {
+                    let error = await failure { try await anna.share(tresor, with: [house]) }
+                    #expect(error != nil)
+                    let count = try await log(tresor, in: store).count
+                    let wraps = try await store.wraps(of: house.identity.user, in: tresor, epoch: nil)
+                    return count == 2 && wraps.isEmpty
+                }
+            }
+
             @Test func A100_anOutputLeavesItsDirectory() async throws {
                 await RealAttackTests.expectReal(.usage, without: .outputName) {
                     let plan = try OutputPlan(inputs: ["in/.."], output: nil, directory: "out") { $0 }
@@ -71,6 +94,32 @@
                 try stage.expectReal(
                     64, without: .otherOutput, as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "other.json"])
                 #expect(stage["other.json"].starts(with: Array("tresorF1".utf8)))
+            }
+
+            @Test func A105_aFileIsHalfWritten() async throws {
+                let scratch = try Scratch()
+                let home = DirectoryHome(data: scratch["home"], state: scratch["state"])
+                try home.replace(.heads, with: [1])
+                let half: [UInt8] = [2, 3]
+                await RealAttackTests.expectReal(nil, without: .nameLast) {
+                    do {
+                        // As if the process ended before all was written.
+                        let file = try AtomicFile(at: scratch["home/heads"], mode: 0o600)
+                        try file.write(half.span)
+                    }
+                    return try home.read(.heads) != [1]
+                }
+            }
+
+            @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+            func A106_aFullDiskLooksLikeSuccess() async throws {
+                let file = try FileDescriptor("/dev/full", O_WRONLY)
+                func isTaken() throws(TresorError) -> Bool {
+                    let bytes: [UInt8] = [1]
+                    try SystemError.asFailed { () throws(SystemError) in try file.write(bytes.span.bytes) }
+                    return true
+                }
+                await RealAttackTests.expectReal(.failed(.full), without: .writeResult) { try isTaken() }
             }
 
             @Test func A107_twoAreInOneHomeAtOnce() async throws {
@@ -136,6 +185,19 @@
                     for _ in 0..<5 { terminal.attend(milliseconds: 20) }
                     #expect(terminal.transcript.contains("\u{1b}[31mMARKED") == (code == 0))
                 }
+            }
+
+            @Test func A112_aFailureAmongSeveralLooksLikeSuccess() throws {
+                let stage = try Stage("anna")
+                try stage.settle()
+                try stage.write(Stage.plan(), to: "plan.json")
+                try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+                var damaged = stage["plan.tresor"]
+                damaged[damaged.count - 1] ^= 1
+                for name in ["one.tresor", "two.tresor"] { try stage.write(damaged, to: name) }
+                try stage.expectReal(
+                    14, without: .everyInput, as: "anna",
+                    ["decrypt", "--any-record", "-C", ".", "one.tresor", "two.tresor"])
             }
         }
     }

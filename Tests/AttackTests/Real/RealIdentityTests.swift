@@ -53,6 +53,18 @@
                 }
             }
 
+            @Test func A27_theOldPasswordOpensTheNewFile() async throws {
+                let anna = try identity("anna")
+                func slot(_ text: String) throws -> Slot {
+                    try Slot.password(of: anna, password: password(text), cost: .floor, time: 1)
+                }
+                let file = try IdentityFile(of: anna, previous: [], slots: [slot("old")])
+                await RealAttackTests.expectReal(.wrongPassword, without: .replacedSlot) {
+                    let changed = try file.settingPassword(slot("new"), identity: anna)
+                    return try changed.open(password: password("old")).user == anna.user
+                }
+            }
+
             @Test func A29_aPasswordNobodyCanTypeAgainIsSet() async throws {
                 for text in ["pass\u{7}word", "pass\u{200d}word", "pass\u{e000}word"] {
                     func isTaken() throws -> Bool {
@@ -95,6 +107,21 @@
                     _ = try await empty.client.recover(kit: kit, newPassword: secret, cost: .floor)
                     return try empty.client.identityFile().devices.map(\.id) == [foreign.id]
                 }
+            }
+
+            @Test func A32_theDiskOpensWithoutTheStore() async throws {
+                let anna = try identity("anna")
+                let device = try DeviceHalf(user: anna.user)
+                func opens() throws -> Bool {
+                    let slot = try anna.seal(
+                        under: device.slotKey(storeHalf: SecretBytes(randomCount: 32)), id: device.id,
+                        kind: .device(name: .empty, until: 9), since: 1)
+                    let nothing = try SecretBytes(count: 32)
+                    let key = try device.slotKey(storeHalf: nothing)
+                    let seed = try slot.open(with: key, user: anna.user, generation: 0)
+                    return seed.span.count == 32
+                }
+                await RealAttackTests.expectReal(.altered, without: .storeHalf) { try opens() }
             }
 
             @Test func A34_anyHalfOpens() async throws {

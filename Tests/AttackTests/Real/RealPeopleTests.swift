@@ -32,6 +32,20 @@
                 }
             }
 
+            @Test func A45_oneCardIsComparedAndAnotherUsed() async throws {
+                let scene = try await Scene()
+                let client = scene.anna.client
+                let good = try await scene.world.quick("third").identity.chain
+                let evil = try identity("third").chain
+                scene.store.late(good.bytes, evil.bytes)
+                try client.pin(#require(try await client.people(named: "third").first).chain)
+                let used = try #require(try await client.people(named: "third").first).chain
+                #expect(used == evil)
+                await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
+                    try await share(scene, with: used)
+                }
+            }
+
             @Test func A46_aHandleIsTakenTwice() async throws {
                 let scratch = try Scratch()
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
@@ -44,6 +58,28 @@
                 await RealAttackTests.expectReal(.unverified, without: .freeHandle, against: [house]) {
                     try await world.client(home).publishCard()
                     return try await store.cards(handle: house.identity.handle.bytes).count == 2
+                }
+            }
+
+            @Test func A47_twoNamesAreTakenForOne() async throws {
+                let composed = try Name(Array("Zo\u{eb}".utf8))
+                let decomposed = try Name(Array("Zoe\u{308}".utf8))
+                await RealAttackTests.expectReal(nil, without: .nameBytes) {
+                    composed == decomposed && Set([composed, decomposed]).count == 1
+                }
+            }
+
+            @Test func A48_aNameOfALaterUnicodeSpoilsALog() async throws {
+                let scene = try await Scene()
+                // No version of Unicode assigns it yet.
+                let later = try Name(Array("\u{378}".utf8))
+                let card = try Identity.make(handle: later, time: 1).chain.newest.bytes
+                await RealAttackTests.expectReal(nil, without: .fixedCodePoints, against: [scene.anna]) {
+                    do {
+                        return try CardChain(card).handle != later
+                    } catch TresorError.altered {
+                        return true
+                    }
                 }
             }
 

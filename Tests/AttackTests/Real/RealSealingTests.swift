@@ -12,6 +12,16 @@
             private let context: [UInt8] = [1]
             private let plain = [UInt8](repeating: 7, count: 100)
 
+            @Test func A7_A17_saltsRepeat() async throws {
+                let key = try SecretKey<SlotUse>()
+                await RealAttackTests.expectReal(nil, without: .freshRandomness) {
+                    let sealed = try (0..<2).map { _ in
+                        try TC1.seal(plain.span, with: key, label: .slotSeal, context: context.span)
+                    }
+                    return sealed[0] == sealed[1]
+                }
+            }
+
             @Test func A1_aChangedCiphertextIsTaken() async throws {
                 let key = try SecretKey<SlotUse>()
                 var sealed = try TC1.seal(plain.span, with: key, label: .slotSeal, context: context.span)

@@ -38,6 +38,24 @@ import TresorStore
         }
     }
 
+    /// The bytes are not what a parser makes of them: two members of one name become one, spaces and the form of numbers go.
+    @Test func A101_decodingAndEncodingChangesContents() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        for text in [
+            "{\"dose\": 1, \"dose\": 2}", "{\"Zo\u{eb}\":1,\"Zoe\u{308}\":2}", "[ 1.0 ]",
+
+            "[1e400]", "{\"a\":1,}", "[\"\\ud800\"]",
+        ] {
+            let content = Array(text.utf8)
+            let object = try? JSONSerialization.jsonObject(with: Data(content))
+            let again = try object.map { try Array(JSONSerialization.data(withJSONObject: $0)) }
+            #expect(again != content, "\(text)")
+            #expect(try await anna.open(try await anna.seal(text, in: tresor)).content == content)
+        }
+    }
+
     /// Padmé by its definition, with logarithms counted by hand.
     private static func padme(_ count: Int) -> Int {
         let length = max(count, 512)

@@ -99,6 +99,24 @@ import TresorStore
         #expect(file.devices.isEmpty)
     }
 
+    @Test func A37_theOldWaysOpenedWhatWasBefore() async throws {
+        let kit = try await anna.makeKit()
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let before = try anna.client.identityFile()
+        #expect(try before.open(kit: kit).chain == anna.identity.chain)
+        #expect(try await anna.client.unlockWithDevice().identity.chain == anna.identity.chain)
+        let kept = try #require(anna.home[.deviceHalf])
+        let half = try DeviceHalf(SecretBytes(copying: kept.span))
+        let me = try await renewed(anna)
+        let after = try me.client.identityFile()
+        #expect(error { _ = try after.open(kit: kit) } == .wrongPassword)
+        let nothing = try SecretBytes(count: 32)
+        #expect(error { _ = try after.open(device: half, storeHalf: nothing, now: 1) } == .noAccess)
+        #expect(await failure { _ = try await me.client.unlockWithDevice() } != nil)
+        // Whoever kept the file of before has what it opens.
+        #expect(try before.open(kit: kit).generation == 0)
+    }
+
     @Test func A72_aKnownTresorBelowThePinnedGenerationStillOpens() async throws {
         let file = try await anna.seal("x", in: tresor)
         let newcomer = World(store: world.store)
