@@ -22,6 +22,8 @@ struct Samples: @unchecked Sendable {
     let payload: [UInt8]
     let contents: [[UInt8]]
     let kit: [UInt8]
+    let keptWraps: [UInt8]
+    let leftovers: [UInt8]
 
     init() throws {
         let time: UInt64 = 1_777_730_400
@@ -54,6 +56,9 @@ struct Samples: @unchecked Sendable {
             Authorship(header: file.header, author: anna.user, generation: 0, time: time),
             type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
             signedBy: anna)
+        var kept = KeptWraps()
+        kept[state.tresor] = wraps[0]
+        keptWraps = kept.bytes
         self.contents = contents
         self.anna = anna
         self.house = house

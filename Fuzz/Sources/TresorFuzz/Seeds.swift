@@ -38,7 +38,9 @@ enum Seeds {
             heads.preamble(.heads)
             var state = ByteEncoder()
             samples.state.encode(into: &state)
-            return [CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes]
+            return [
+                CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps, samples.leftovers,
+            ]
         case .fold:
             return (1...samples.entries.count).map { count in
                 var encoder = ByteEncoder()
@@ -48,26 +50,47 @@ enum Seeds {
         }
     }
 
-    private static let limit = 2000
+    /// Of each folder, so that the first does not leave the second without a place.
+    private static let limit = 6000
 
-    /// Every hexadecimal string of the vectors in the repository and of those beside it, and the small files among these.
+    /// Every string of the vectors in the repository and of those beside it, where these are: what hexadecimal stands for, and armoured texts and
+    /// words as they are. And the small files among them.
     private static func published() -> [[UInt8]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
+        return ["vectors", "../shared/vectors"].flatMap { name in
+            let folder = root.appending(path: name).standardizedFileURL
+            let found = published(in: folder)
+            guard !found.isEmpty || !FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) else {
+                fatalError("\(name): no seed")
+            }
+            return found
+        }
+    }
+
+    /// So many of each file that every file has its turn.
+    private static func published(in folder: URL) -> [[UInt8]] {
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
+        let files = names.sorted().map { strings(of: folder.appending(path: $0)) }.filter { !$0.isEmpty }
         var found: Set<[UInt8]> = []
-        for folder in ["vectors", "../shared/vectors"] {
-            let folder = root.appending(path: folder).standardizedFileURL
-            let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
-            for name in names.sorted() where found.count < limit {
-                guard let content = try? Data(contentsOf: folder.appending(path: name)) else { continue }
-                if content.count <= 4096 { found.insert(Array(content)) }
-                guard name.hasSuffix(".json") else { continue }
-                for word in String(decoding: content, as: UTF8.self).split(separator: "\"") where word.utf8.count >= 16
-                {
-                    guard let bytes = Hex.bytes(word), bytes.count <= 1 << 16 else { continue }
-                    found.insert(bytes)
-                }
+        for file in files {
+            let share = max(1, limit / files.count)
+            let step = max(1, file.count / share)
+            for index in stride(from: 0, to: file.count, by: step) { found.insert(file[index]) }
+        }
+        return found.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private static func strings(of file: URL) -> [[UInt8]] {
+        guard let content = try? Data(contentsOf: file) else { return [] }
+        var found: [[UInt8]] = content.count <= 4096 ? [Array(content)] : []
+        guard file.pathExtension == "json" else { return found }
+        for word in String(decoding: content, as: UTF8.self).split(separator: "\"") where word.utf8.count >= 16 {
+            if let bytes = Hex.bytes(word) {
+                if bytes.count <= 1 << 16 { found.append(bytes) }
+            } else if word.utf8.count <= 1 << 14, !word.contains(": ") {
+                found.append(Array(word.replacing("\\n", with: "\n").utf8))
             }
         }
-        return Array(found)
+        return found
     }
 }

@@ -39,6 +39,15 @@ enum Target: String, CaseIterable {
         guard samples.contents.contains(opened.content) else { fatalError("a forged file opened") }
     }
 
+    /// What a stream makes of an armoured text is what is made of it at once.
+    private func stream(_ bytes: [UInt8]) throws {
+        let whole = try? Armour.file.dearmour(bytes)
+        let source = try? ArmouredSource(MemorySource(bytes))
+        // A stream wants the whole text, and judges the lines between as they are read.
+        let streamed = source.flatMap { try? $0.bytes(0..<$0.byteCount) }
+        if let streamed { guard streamed == whole else { fatalError("armour: two readers of one text") } }
+    }
+
     private func armour(_ bytes: [UInt8]) throws {
         for armour in [Armour.card, .file] {
             guard let binary = try? armour.dearmour(bytes) else { continue }
@@ -46,6 +55,7 @@ enum Target: String, CaseIterable {
             let plain = bytes.filter { $0 != 0x0d }
             guard again == plain else { fatalError("armour: two texts of one object") }
         }
+        try stream(bytes)
         let binary = try Armour.file.dearmour(Armour.file.armour(bytes))
         try same(binary, bytes)
     }
@@ -84,6 +94,9 @@ enum Target: String, CaseIterable {
         if let pins = try? Pins(bytes) { try same(pins.bytes, bytes) }
         if let heads = try? Heads(bytes) { try same(heads.bytes, bytes) }
         if let log = try? CachedLog(bytes) { try same(log.bytes, bytes) }
+        if let wraps = try? KeptWraps(bytes) { try same(wraps.bytes, bytes) }
+        if let leftovers = try? Leftovers(bytes) { try same(leftovers.bytes, bytes) }
+        try names(bytes)
         // What stands before the tag of a kept state.
         var decoder = ByteDecoder(bytes)
         if let state = try? State(from: &decoder) {
@@ -92,6 +105,24 @@ enum Target: String, CaseIterable {
             try same(encoder.bytes, Array(bytes.prefix(decoder.offset)))
         }
         _ = try DeviceHalf(SecretBytes(copying: bytes.span))
+    }
+
+    /// What stands inside two seals that only their owner can make.
+    private func names(_ bytes: [UInt8]) throws {
+        let samples = Samples.shared
+        let key = try samples.anna.homeKey()
+        let context = samples.anna.user.digest.bytes
+        let sealed = try TC1.seal(bytes.span, with: key, label: .namesSeal, context: context.span)
+        if let names = try? KnownNames(sealed, of: samples.anna) {
+            let again = try names.sealed(for: samples.anna)
+            try same(try TC1.open(again.span, with: key, label: .namesSeal, context: context.span), bytes)
+        }
+        guard let keys = samples.keys[1], bytes.count == SealedName.plainByteCount else { return }
+        let place = Array(samples.state.tresor.digest.bytes) + bigEndianBytes(UInt64(1)) + bigEndianBytes(UInt64(0))
+        let name = try TC1.seal(bytes.span, with: keys.content, label: .nameSeal, context: place.span)
+        var decoder = ByteDecoder(name)
+        _ = try? SealedName(from: &decoder).open(
+            with: keys.content, tresor: samples.state.tresor, epoch: 1, sequence: 0)
     }
 
     /// A log whose entries need no signature, so that what is behind it is reached.

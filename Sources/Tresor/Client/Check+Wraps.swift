@@ -93,7 +93,7 @@ extension Session {
     /// Puts back all wraps that the log calls for: those of the current epoch for everybody who is in, and every one since they came for who reads
     /// *from now*. Makes no entry. Where the store has lost this person's own, the one that the home keeps serves.
     ///
-    /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves.
+    /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves; ``TresorError/store(_:)`` when the store did not keep what it took.
     public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
         let state = try await client.state(of: tresor)
         guard try await newestKeys(in: state).opensHistory else { throw .noAccess }
@@ -109,7 +109,18 @@ extension Session {
             }
             let keys = try await keys(of: epoch, in: state)
             guard keys.opensHistory else { throw .noAccess }
-            try await client.store.putWraps(try wraps(keys, for: members, in: state), in: tresor)
+            try await putBack(try wraps(keys, for: members, in: state), in: state)
+        }
+    }
+
+    /// Another device may put its own meanwhile, and a later act may take some away: then they are put again, or not needed.
+    private func putBack(_ wraps: [StoredWrap], in state: State) async throws(TresorError) {
+        for _ in 0..<3 {
+            try await client.store.putWraps(wraps, in: state.tresor)
+            if try await areKept(wraps, in: state.tresor, orOthers: false) { return }
+        }
+        guard try await client.state(of: state.tresor).head.sequence > state.head.sequence else {
+            throw .store(.notStored)
         }
     }
 }

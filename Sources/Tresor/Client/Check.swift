@@ -236,9 +236,9 @@ extension Client {
 
     /// Both heads, where a store shows another history.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
-        guard let divergence = try await divergence(of: tresor) else { return nil }
+        guard let divergence = try await divergence(of: tresor), !divergence.isOver else { return nil }
         return .forked(
-            seen: divergence.evidence.head, shown: divergence.shown, evidence: try divergence.name())
+            seen: divergence.evidence.head, shown: divergence.shown, evidence: try divergence.evidence.name())
     }
 }
 

@@ -25,29 +25,31 @@ extension Client {
         #endif
         let pinned = try heads()[tresor]
         let known = try verifiedState(of: tresor, at: pinned)
-        let (state, fresh) = try await fold(tresor, onto: known, pinned: pinned)
-        if let pinned, !state.contains(pinned) { throw try await fork(of: tresor) }
+        let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
+        if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
         if remembering == .yes, pinned != nil || isFromSomebodyKnown(state) {
             try await remember(state, fresh, known: known)
         }
         return state
     }
 
-    /// What the store shows, folded onto what is known.
+    /// What the store shows, folded onto what is known; `shown` is the entry in the place of the pinned head, or the last.
     private func fold(
         _ tresor: TresorID, onto known: State?, pinned: Head?
-    ) async throws(TresorError) -> (state: State, fresh: FreshEntries) {
+    ) async throws(TresorError) -> (state: State, fresh: FreshEntries, shown: [UInt8]) {
         var fold = known.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var fresh = FreshEntries(first: known?.entryCount ?? 0)
         let first = known?.head.sequence ?? 0
         var next = first
+        var shown: [UInt8] = []
         while true {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard Defence.pageCount.holds(page.count <= Self.pageCount) else { throw .store(.other) }
+            if let entry = pinned?.entry(of: page, from: next) { shown = entry }
             var new = page
             if next == first, let known, !page.isEmpty {
                 guard try BLAKE2b.hash(.entryHash, new.removeFirst()) == known.head.hash else {
-                    throw try await fork(of: tresor)
+                    throw try await fork(of: tresor, shown: shown)
                 }
             }
             try fold.apply(new)
@@ -55,9 +57,9 @@ extension Client {
             next += UInt64(page.count)
             if page.count < Self.pageCount { break }
         }
-        guard next > first || pinned == nil else { throw try await fork(of: tresor) }
+        guard next > first || pinned == nil else { throw try await fork(of: tresor, shown: shown) }
         guard let state = fold.state else { throw .notFound }
-        return (state, fresh)
+        return (state, fresh, shown)
     }
 
     private func isFromSomebodyKnown(_ state: State) -> Bool {
@@ -86,9 +88,12 @@ extension Client {
     }
 
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
-    private func fork(of tresor: TresorID) async throws(TresorError) -> TresorError {
+    ///
+    /// - Parameter shown: what it showed first, which counts if it now shows what was verified.
+    private func fork(of tresor: TresorID, shown: [UInt8]) async throws(TresorError) -> TresorError {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
-        try home.replace(.evidence(try divergence.name()), with: divergence.evidence.bytes)
+        let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
+        try home.replace(.evidence(try evidence.name()), with: evidence.bytes)
         return .forked
     }
 
@@ -104,15 +109,21 @@ extension Client {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             let entries = Array(page.prefix(Self.pageCount))
             try fold.apply(entries)
-            if let last = Int(exactly: pinned.sequence), UInt64(last) >= next, !entries.isEmpty {
-                shown = entries[min(last - Int(next), entries.count - 1)]
-            }
+            if let entry = pinned.entry(of: entries, from: next) { shown = entry }
             next += UInt64(entries.count)
             if page.count != Self.pageCount { break }
         }
         return Divergence(
-            shown: fold.state?.head,
+            shown: fold.state?.head, isOver: fold.state?.contains(pinned) ?? false,
             evidence: Evidence(
                 tresor: tresor, head: pinned, verified: try keptEntry(at: pinned, of: tresor) ?? [], shown: shown))
+    }
+}
+
+extension Head {
+    /// Of a page of entries that begins at `first`, the one in this head's place, or the last if that comes before it.
+    fileprivate func entry(of page: [[UInt8]], from first: UInt64) -> [UInt8]? {
+        guard sequence >= first, let index = Int(exactly: sequence - first) else { return nil }
+        return index < page.count ? page[index] : page.last
     }
 }

@@ -29,38 +29,38 @@ extension Client {
     /// Everybody this home has verified.
     public func pinnedPeople() throws(TresorError) -> [Pin] { try pins().pins }
 
-    /// The people a handle or a user id of at least 6 characters stands for. Pinned people come before those the store offers.
+    /// The people a handle or a user id of at least 6 characters stands for (SPEC §4.3). Where it names somebody this home knows, by either, nobody
+    /// whom only the store offers is among them: a handle that looks like a friend's id stands for the friend.
     ///
     /// - Throws: ``TresorError/altered`` when the store offers what is no card of that person; ``TresorError/forked`` when it offers an older or a
     ///   different card of a pinned person.
     public func people(named text: String) async throws(TresorError) -> [Person] {
         let pins = try pins()
-        if let handle = try? Name(typed: text) {
-            if let mine = try? identityFile().chain, mine.handle == handle { return [Person(chain: mine, trust: .me)] }
-            let offered = try await offeredChains(handle: handle)
-            if let pin = pins[handle: handle] {
-                let strangers = offered.filter { $0.user != pin.chain.user }
-                guard strangers.isEmpty else {
-                    return strangers.map { Person(chain: $0, trust: .changed(from: pin.chain)) }
-                }
-                return [try await person(pin.chain.user, pins: pins)]
+        let handle = try? Name(typed: text)
+        var known: [Person] = []
+        if let mine = try? identityFile().chain, mine.handle == handle {
+            known.append(Person(chain: mine, trust: .me))
+        } else if let handle, let pin = pins[handle: handle] {
+            let strangers = try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
+            guard strangers.isEmpty else {
+                return strangers.map { Person(chain: $0, trust: .changed(from: pin.chain)) }
             }
-            if !offered.isEmpty { return offered.map { Person(chain: $0, trust: .unverified) } }
+            known.append(try await person(pin.chain.user, pins: pins))
         }
-        return try await people(prefix: text, pins: pins)
+        for user in pins.pins.map(\.chain.user) where Base32.matches(text, user.digest.bytes) {
+            if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
+        }
+        return known.isEmpty ? try await offeredPeople(named: text, handle: handle, pins: pins) : known
     }
 
-    private func people(prefix: String, pins: Pins) async throws(TresorError) -> [Person] {
-        let pinned = pins.pins.filter { Base32.matches(prefix, $0.chain.user.digest.bytes) }
-        if !pinned.isEmpty {
-            var people: [Person] = []
-            for pin in pinned { people.append(try await person(pin.chain.user, pins: pins)) }
-            return people
-        }
-        guard let bytes = Base32.prefixBytes(prefix) else { return [] }
+    private func offeredPeople(named text: String, handle: Name?, pins: Pins) async throws(TresorError) -> [Person] {
         var people: [Person] = []
-        for user in try await store.users(prefix: bytes, limit: 64) where Base32.matches(prefix, user.digest.bytes) {
-            people.append(try await person(user, pins: pins))
+        if let handle {
+            people = try await offeredChains(handle: handle).map { Person(chain: $0, trust: .unverified) }
+        }
+        guard let bytes = Base32.prefixBytes(text) else { return people }
+        for user in try await store.users(prefix: bytes, limit: 64) where Base32.matches(text, user.digest.bytes) {
+            if !people.contains(where: { $0.chain.user == user }) { people.append(try await person(user, pins: pins)) }
         }
         return people
     }

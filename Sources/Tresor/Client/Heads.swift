@@ -89,16 +89,20 @@ struct Evidence: Hashable, Sendable {
         encoder.vector32(shown)
         return encoder.bytes
     }
+
+    /// Under what the home keeps it.
+    func name() throws(TresorError) -> Digest { try BLAKE2b.hash(.evidenceHash, bytes) }
+
+    func showing(_ shown: [UInt8]) -> Evidence {
+        Evidence(tresor: tresor, head: head, verified: verified, shown: shown)
+    }
 }
 
 /// A store that shows another history than this home has seen.
 struct Divergence: Hashable, Sendable {
     /// Where the store's log ends; `nil` when it shows none.
     let shown: Head?
+    /// Whether it shows by now what was verified.
+    let isOver: Bool
     let evidence: Evidence
-
-    /// Under what the home keeps the evidence.
-    func name() throws(TresorError) -> Digest {
-        try BLAKE2b.hash(.evidenceHash, evidence.bytes)
-    }
 }

@@ -90,7 +90,7 @@ extension Session {
     /// Whether the store hands out what was put, byte for byte.
     ///
     /// - Parameter orOthers: whether another device of the same person may have written the very entry, with wraps of its own.
-    private func areKept(
+    func areKept(
         _ wraps: [StoredWrap], in tresor: TresorID, orOthers: Bool
     ) async throws(TresorError) -> Bool {
         for (epoch, wraps) in Dictionary(grouping: wraps, by: \.epoch) {

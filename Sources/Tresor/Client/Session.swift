@@ -23,6 +23,7 @@ public actor Session {
     ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to.
     func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
+        if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = keys[state.tresor]?[epoch], known.opensHistory || member.history != .all,
             let statement = state.statement(of: epoch)
         {
@@ -30,8 +31,7 @@ public actor Session {
             return known
         }
         switch member.history {
-        case .from(let first):
-            guard epoch >= first else { throw .noAccess }
+        case .from:
             return try await unwrap(epoch, in: state, history: member.history)
         case .all:
             var reached = try await unwrap(state.epoch, in: state, history: .all)

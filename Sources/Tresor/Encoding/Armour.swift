@@ -80,6 +80,25 @@ public enum Armour: String, Sendable {
         return try layout.decode(text[layout.place(of: 0..<layout.lineCount)], lines: 0..<layout.lineCount)
     }
 
+    /// What stands in the whole lines of a text of which only the beginning has been read.
+    ///
+    /// - Throws: ``TresorError/altered`` where no armoured text begins so.
+    package func beginning(of text: [UInt8]) throws(TresorError) -> [UInt8] {
+        guard let first = text.prefix(Layout.startByteCount).firstIndex(of: 0x0a), first > 0 else { throw .altered }
+        let ending: [UInt8] = text[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
+        guard text.starts(with: begin + ending) else { throw .altered }
+        let line = Self.lineCharacterCount + ending.count
+        var bytes: [UInt8] = []
+        var cursor = begin.count + ending.count
+        // What is followed by more than the end is not the last line.
+        while text.count - cursor > line + end.count + ending.count {
+            try Self.decodeLine(text[cursor..<(cursor + Self.lineCharacterCount)], isLast: false, into: &bytes)
+            cursor += line
+            guard text[(cursor - ending.count)..<cursor].elementsEqual(ending) else { throw .altered }
+        }
+        return bytes
+    }
+
     /// Where the lines of an armoured text lie, which its size and its first line tell.
     struct Layout: Sendable {
         /// As much of the text's beginning as there is to see.

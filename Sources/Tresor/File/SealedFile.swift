@@ -22,6 +22,18 @@ public struct SealedFile: Hashable, Sendable {
         self.bytes = binary
     }
 
+    /// Looks at the beginning of a text or of bytes whose end has not been read, and may never come.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` where no sealed file begins so.
+    package static func checkBeginning(_ start: [UInt8]) throws(TresorError) {
+        let isArmoured = Armour.isArmoured(start)
+        let bytes = isArmoured ? try Armour.file.beginning(of: start) : start
+        guard isArmoured, bytes.count < FileHeader.byteCount else {
+            _ = try FileHeader(start: bytes)
+            return
+        }
+    }
+
     /// The armoured form.
     public var armoured: [UInt8] { Armour.file.armour(bytes) }
 

@@ -2,7 +2,7 @@
 
 /// The name and kind of a tresor, sealed under TK (SPEC §9.2): 588 bytes whatever they are, so that their lengths stay hidden.
 struct SealedName: Hashable, Sendable {
-    private static let plainByteCount = 2 * (2 + Name.maximumByteCount)
+    static let plainByteCount = 2 * (2 + Name.maximumByteCount)
     static let byteCount = TC1.sealedByteCount(plainByteCount)
 
     let bytes: [UInt8]

@@ -37,10 +37,11 @@ struct InspectCommand: InputsCommand {
     /// All of the input, but of what can only be a card no more than a card has.
     private func read(_ input: InputFile, after start: [UInt8]) throws -> [UInt8] {
         do throws(TresorError) {
-            if !Armour.isArmoured(start) { _ = try FileHeader(start: start) }
+            try SealedFile.checkBeginning(start)
         } catch {
+            // A card in its armoured form is a third longer.
             return try input.readAll(
-                after: start, limit: CardChain.maximumByteCount, tooLarge: Self.failure(error, input))
+                after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: Self.failure(error, input))
         }
         return try input.readAll(
             after: start, limit: FileOpener.limit,

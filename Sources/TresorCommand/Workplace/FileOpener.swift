@@ -8,6 +8,8 @@ struct FileOpener {
     static let limit = 2 * DecryptCommand.standardOutputLimit
     /// Up to here a file is opened in memory whatever it is.
     static let smallByteCount = 1 << 20
+    /// What is looked at before the rest is read.
+    private static let beginningByteCount = 1 << 12
 
     let workplace: Workplace
     let acceptUnverified: Bool
@@ -20,7 +22,7 @@ struct FileOpener {
     ///
     /// - Parameter start: its beginning, if that has been read.
     func sealedFile(_ input: InputFile, startingWith start: [UInt8] = []) throws -> SealedFile {
-        let start = start.isEmpty ? try input.start(FileHeader.byteCount) : start
+        let start = start.isEmpty ? try input.start(Self.beginningByteCount) : start
         try checkHeader(start, of: input)
         let bytes = try input.readAll(
             after: start, limit: Self.limit,
@@ -34,9 +36,8 @@ struct FileOpener {
 
     /// What is no sealed file from the start is not read to its end, which it may not have.
     private func checkHeader(_ start: [UInt8], of input: InputFile) throws {
-        guard !Armour.isArmoured(start) else { return }
         do {
-            _ = try FileHeader(start: start)
+            try SealedFile.checkBeginning(start)
         } catch {
             throw failure(error, input)
         }

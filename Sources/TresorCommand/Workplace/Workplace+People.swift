@@ -27,12 +27,13 @@ extension Workplace {
         }
         guard let first = people.first else { throw try nobody(text) }
         guard people.count == 1 else {
-            let list = try people.map { "\(Self.short($0.chain.user)) \(try $0.chain.number().grouped)" }
+            let ids = people.map { Self.short($0.chain.user.description, unlike: text) }
+            let list = try zip(ids, people).map { "\($0) \(try $1.chain.number().grouped)" }
             let isKnown = people.allSatisfy(\.trust.isVerified)
             throw CommandFailure(
                 isKnown ? .usage : .unverified,
                 "\(Shown.name(text)) can mean several people: \(list.joined(separator: "; "))",
-                hints: people.map { "tresor verify \(Self.short($0.chain.user))" })
+                hints: ids.map { isKnown ? Again.replacing(text, with: $0) : "tresor verify \($0)" })
         }
         return first
     }
@@ -78,6 +79,12 @@ extension Workplace {
 
     /// A user id as a person can type it.
     static func short(_ user: UserID) -> String { String(user.description.prefix(10)) }
+
+    /// An id as a person can type it where `text` means several: somebody's handle, or some tresor's name, can be the beginning of it.
+    static func short(_ id: String, unlike text: String) -> String {
+        let short = String(id.prefix(10))
+        return Array(short.utf8) == Array(text.utf8) ? id : short
+    }
 
     /// How a person's identity is proved on this occasion.
     struct Proof {

@@ -16,10 +16,10 @@ extension Workplace {
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
         guard found.count == 1 else {
-            let list = found.map { "\(title(of: $0)) \($0.tresor.description.prefix(10))" }
+            let list = found.map { "\(title(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
-                hints: found.map { Again.replacing(text, with: String($0.tresor.description.prefix(10))) })
+                hints: found.map { Again.replacing(text, with: Self.short($0.tresor.description, unlike: text)) })
         }
         if isReadable, first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
         return first
@@ -95,8 +95,9 @@ extension Workplace {
     func member(_ text: String, of state: State) throws -> UserID {
         let everybody = state.everybody
         let handle = try? Name(typed: text)
-        let named = everybody.filter { state.chain(of: $0)?.handle == handle }
-        let found = named.isEmpty ? everybody.filter { Base32.matches(text, $0.digest.bytes) } : named
+        let found = everybody.filter { user in
+            state.chain(of: user)?.handle == handle || Base32.matches(text, user.digest.bytes)
+        }
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
             let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
@@ -105,7 +106,7 @@ extension Workplace {
         guard found.count == 1 else {
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several people here",
-                hints: found.map { Again.replacing(text, with: Self.short($0)) })
+                hints: found.map { Again.replacing(text, with: Self.short($0.description, unlike: text)) })
         }
         return first
     }

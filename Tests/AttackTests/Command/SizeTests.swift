@@ -19,6 +19,36 @@ import Testing
         }
     }
 
+    /// A pipe without an end that begins like an armoured file: nothing is put aside of it, and the end is not waited for.
+    @Test func A22_endlessArmourIsRefusedAtItsBeginning() throws {
+        let stage = try Stage("anna")
+        try stage.share(of: "anna")
+        let endings = ["\\n", "\\r\\n"]
+        for (ending, rest) in endings.flatMap({ ending in ["cat /dev/zero", "yes ''", "yes AAAA"].map { (ending, $0) } }
+        ) {
+            let text = "{ printf -- '-----BEGIN TRESOR FILE-----\(ending)'; exec \(rest); } | \"$@\""
+            stage.wrapper = ["/bin/sh", "-c", "ulimit -f 20000; \(text)", "sh"]
+            for arguments in [["decrypt", "-o", "read.json"], ["decrypt"], ["inspect"], ["check", "-"]] {
+                let ending = try stage.run(as: "anna", arguments)
+                #expect(ending.code == 14, "\(arguments), \(rest): \(ending.errorText)")
+            }
+        }
+        #expect(stage["read.json"] == [])
+    }
+
+    @Test func A106_aFileThatMayNotGrowIsAFullDisk() throws {
+        let stage = try Stage("anna")
+        try stage.share(of: "anna")
+        try stage.expect(as: "anna", ["list"])
+        try stage.write(Stage.plan(100_000), to: "plan.json")
+        stage.wrapper = ["/bin/sh", "-c", "ulimit -f 100 && exec \"$@\"", "sh"]
+        let ending = try stage.run(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        #expect(ending.code == 1 && ending.errorText.contains("no space left"), "\(ending.code) \(ending.errorText)")
+        stage.wrapper = []
+        #expect(stage["plan.tresor"] == [])
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+    }
+
     @Test func A8_compressibleAndRandomContentsHaveOneSize() throws {
         let stage = try Stage("anna")
         try stage.share(of: "anna")

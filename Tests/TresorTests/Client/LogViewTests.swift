@@ -58,10 +58,19 @@ import TresorStore
         #expect(try await house.client.state(of: tresor).head.sequence == 2)
     }
 
+    /// The evidence of a lie that was told once is what was shown then.
     @Test func A59_onceOlderIsEnough() async throws {
         evil.older(1)
         #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
         #expect(try await house.client.state(of: tresor).head.sequence == 2)
+        let entries = try await log(tresor, in: evil.truth)
+        #expect(house.evidence.count == 1)
+        #expect(house.evidence.allSatisfy { contains($0, entries[2]) && $0.suffix(4) == [0, 0, 0, 0] })
+        evil.show(once: true) { log in Array(log.dropLast()) + [log[1]] }
+        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(house.evidence.contains { contains($0, entries[2]) && $0.suffix(entries[1].count) == entries[1] })
+        evil.older(2)
+        #expect(try await house.client.check().allSatisfy { if case .forked = $0.remark { false } else { true } })
     }
 
     @Test func A59_anEmptyStoreIsForked() async throws {

@@ -110,6 +110,24 @@ import TresorStore
         #expect(people.allSatisfy { $0.trust == .unverified })
     }
 
+    /// Whom this home knows comes before whomever the store offers, whether the text is their handle or the beginning of their id.
+    @Test func A53_aHandleThatIsAnIdHidesNobody() async throws {
+        let id = house.identity.user.description
+        for text in [String(id.prefix(6)), String(id.prefix(10)), id] {
+            let evil = try Identity.make(handle: Name(typed: text), time: 1)
+            self.evil.invent(evil.chain.bytes)
+            let offered = try await anna.client.people(named: text)
+            #expect(Set(offered.map(\.chain)) == [evil.chain, house.identity.chain])
+            #expect(offered.allSatisfy { $0.trust == .unverified })
+            try anna.client.pin(house.identity.chain)
+            let known = try await anna.client.people(named: text)
+            #expect(known.map(\.chain) == [house.identity.chain] && known.first?.trust == .verified)
+            try anna.client.pin(evil.chain)
+            #expect(Set(try await anna.client.people(named: text).map(\.chain)) == [evil.chain, house.identity.chain])
+            try anna.client.home.delete(.pins)
+        }
+    }
+
     @Test func A47_canonicallyEqualHandlesStayTwoPeople() async throws {
         let composed = try Name(Array("Zo\u{eb}".utf8))
         let decomposed = try Name(Array("Zoe\u{308}".utf8))

@@ -140,6 +140,18 @@ import TresorStore
         #expect(try await !opens(between, house))
     }
 
+    /// What a session opened before it went is no longer its to open when it is back, as little as for a new one.
+    @Test func A87_comingBackFromNowOpensNothingEarlierInTheSameSession() async throws {
+        try await anna.share(tresor, with: [house])
+        let before = try await anna.seal("before", in: tresor)
+        #expect(try await house.open(before).content == Array("before".utf8))
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.share(tresor, with: [house], fromNow: true)
+        for person in [house, world.session(of: house)] {
+            #expect(await failure { _ = try await person.open(before) } == .noAccess)
+        }
+    }
+
     @Test func A58_aGhostIsNeverWrappedTo() async throws {
         try await anna.share(tresor, with: [house])
         let ghost = third.identity

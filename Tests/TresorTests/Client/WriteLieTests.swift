@@ -47,6 +47,78 @@ import TresorStore
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
+    @Test func A66_leavingThatWasNotStoredIsTheStoresFault() async throws {
+        _ = try await house.client.state(of: tresor)
+        evil.lie(.storesNothing)
+        let home = house.home
+        #expect(await failure { try await house.perform(.leave, on: tresor) } == .store(.notStored))
+        #expect(house.home == home)
+        evil.lie(.saysConflict)
+        try await house.perform(.leave, on: tresor)
+        #expect(try await log(tresor, in: evil.truth).count == 3)
+    }
+
+    @Test func A66_aRenewalThatWasNotStoredIsUnfinished() async throws {
+        let kit: RecoveryKit? = try RecoveryKit()
+        let me = try await anna.renew(password: password("new"), cost: .floor, kit: kit)
+        evil.lie(.storesNothing)
+        let renewals = await (try? me.finishRenewal()) ?? []
+        #expect(renewals.allSatisfy { $0.error != nil })
+        #expect(try await me.renewalIsUnfinished())
+        #expect(try await log(tresor, in: evil.truth).count == 2)
+        evil.behave()
+        #expect(try await me.finishRenewal().allSatisfy { $0.error == nil })
+        #expect(try await !me.renewalIsUnfinished())
+        #expect(try await me.client.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
+    }
+
+    @Test func A66_A85_wrapsThatWereNotPutBackAreTheStoresFault() async throws {
+        let users = [anna.identity.user, house.identity.user]
+        let good = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
+        let spoiled = users.map { StoredWrap(user: $0, epoch: 1, bytes: [1]) }
+        try await evil.truth.putWraps([spoiled[1]], in: tresor)
+        evil.lie(.storesNothing)
+        #expect(await failure { try await anna.putBackWraps(tresor) } == .store(.notStored))
+        evil.behave()
+        try await anna.putBackWraps(tresor)
+        let put = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
+        #expect(zip(put, good).allSatisfy { $0 != [1] && $0?.count == $1?.count })
+    }
+
+    /// A store that fails before or behind a call, at each call of each act in turn: the act is done or not, and can be done again.
+    @Test(arguments: Deed.allCases, [false, true])
+    func A66_aStoreThatFailsHalfWayLosesNothing(deed: Deed, behind: Bool) async throws {
+        for call in 0..<40 {
+            let scene = try await WriteLieTests()
+            let act = try scene.act(deed)
+            scene.evil.fail(after: call, behind: behind)
+            let error = await failure { try await scene.anna.perform(act, on: scene.tresor) }
+            #expect(error == nil || error == .store(.inputOutput), "\(call)")
+            scene.evil.behave()
+            let count = try await log(scene.tresor, in: scene.evil.truth).count
+            #expect(count == 2 || count == 3, "\(call)")
+            #expect(error != nil || count == 3, "\(call)")
+            if count == 2 { try await scene.anna.perform(act, on: scene.tresor) }
+            let state = try await scene.anna.client.state(of: scene.tresor)
+            #expect(state.head.sequence == 2, "\(call)")
+            _ = try await scene.anna.keys(of: 1, in: state)
+            #expect(try await scene.anna.client.check().allSatisfy { $0.level != .bad }, "\(call)")
+            if error == nil { return }
+        }
+        Issue.record("the act is never done")
+    }
+
+    /// A slow store is waited for: nothing is judged before its answer, and what another does meanwhile is not undone.
+    @Test func A67_aSlowStoreIsWaitedFor() async throws {
+        evil.slow(.milliseconds(20))
+        let other = world.session(of: anna, seeing: evil.truth)
+        async let slow: Void = { try await anna.perform(.rename(Name(typed: "slow")), on: tresor) }()
+        try await other.perform(.rotate, on: tresor)
+        try await slow
+        #expect(try await log(tresor, in: evil.truth).count == 4)
+        #expect(try await anna.client.state(of: tresor).epoch == 2)
+    }
+
     @Test(arguments: Deed.allCases) func A106_whatTheHomeCannotRememberIsNotBegun(deed: Deed) async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         let before = anna.home

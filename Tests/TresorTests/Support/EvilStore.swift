@@ -26,6 +26,9 @@ final class EvilStore: Store {
         var lie: Lie?
         var keeps = false
         var interlude: (@Sendable () async -> Void)?
+        var callsUntilFailure: Int?
+        var failsBehind = false
+        var delay: Duration = .zero
         var writeCount = 0
         var kept: [StoredWrap] = []
         var keptHalves: [DeviceID: [UInt8]] = [:]
@@ -122,13 +125,39 @@ final class EvilStore: Store {
         }
     }
 
+    /// Fails at the call after so many: before it does what it is asked for, or behind that.
+    func fail(after count: Int, behind: Bool) {
+        script.withLock { ($0.callsUntilFailure, $0.failsBehind) = (count, behind) }
+    }
+
+    /// Answers each call so much later.
+    func slow(_ delay: Duration) { script.withLock { $0.delay = delay } }
+
+    /// Passes a call on, unless it is the one that fails.
+    private func passing<Answer>(
+        _ call: () async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        let (delay, fails, isBehind) = script.withLock { script in
+            let fails = script.callsUntilFailure == 0
+            script.callsUntilFailure = script.callsUntilFailure.flatMap { $0 > 0 ? $0 - 1 : nil }
+            return (script.delay, fails, script.failsBehind)
+        }
+        if delay > .zero { try? await Task.sleep(for: delay) }
+        if fails, !isBehind { throw .store(.inputOutput) }
+        let answer = try await call()
+        if fails { throw .store(.inputOutput) }
+        return answer
+    }
+
     /// Keeps wraps and halves that it is told to delete.
     func keep() { script.withLock { $0.keeps = true } }
 }
 
 extension EvilStore {
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> Log {
-        let log = try await honest.entries(of: tresor, from: 0, limit: .max)
+        let log = try await passing { () throws(TresorError) in
+            try await honest.entries(of: tresor, from: 0, limit: .max)
+        }
         let transform = script.withLock { script in
             defer { if script.isOnce { (script.log, script.isOnce) = ({ $0 }, false) } }
             return script.log
@@ -163,7 +192,8 @@ extension EvilStore {
                 tresor: change.tresor, sequence: change.sequence + 1, previous: change.entry, entry: change.entry)
             _ = try await honest.append(again)
             return outcome
-        case .storesEntryAlone, nil: return try await honest.append(change)
+        case .storesEntryAlone, nil:
+            return try await passing { () throws(TresorError) in try await honest.append(change) }
         }
     }
 
@@ -182,7 +212,7 @@ extension EvilStore {
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
         let scripted = script.withLock { $0.cardReads.isEmpty ? nil : Optional($0.cardReads.removeFirst()) }
         if let scripted { return scripted }
-        return try await honest.card(of: user)
+        return try await passing { () throws(TresorError) in try await honest.card(of: user) }
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> Log {
@@ -190,16 +220,18 @@ extension EvilStore {
             (script.cardReads.isEmpty ? nil : Optional(script.cardReads.removeFirst()), script.strangers)
         }
         if let scripted { return scripted.map { [$0] } ?? [] }
-        return try await honest.cards(handle: handle) + strangers
+        return try await passing { () throws(TresorError) in try await honest.cards(handle: handle) } + strangers
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await honest.users(prefix: prefix, limit: limit)
+        try await passing { () throws(TresorError) in try await honest.users(prefix: prefix, limit: limit) }
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> Log {
         let transform = script.withLock { $0.wraps }
-        return transform(try await honest.wraps(of: user, in: tresor, epoch: epoch), user, epoch)
+        return transform(
+            try await passing { () throws(TresorError) in try await honest.wraps(of: user, in: tresor, epoch: epoch) },
+            user, epoch)
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
@@ -211,7 +243,9 @@ extension EvilStore {
         if lie != .storesNothing { try await honest.putWraps(wraps, in: tresor) }
     }
 
-    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { try await honest.tresors(of: user) }
+    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        try await passing { () throws(TresorError) in try await honest.tresors(of: user) }
+    }
 
     func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         let lie = script.withLock { script in
@@ -225,7 +259,8 @@ extension EvilStore {
     func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         let (transform, kept) = script.withLock { ($0.half, $0.keeps ? $0.keptHalves[device] : nil) }
         if let kept { return transform(kept) }
-        return transform(try await honest.half(user: user, device: device))
+        return transform(
+            try await passing { () throws(TresorError) in try await honest.half(user: user, device: device) })
     }
 
     func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
@@ -243,7 +278,7 @@ extension EvilStore {
 
     func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
         let transform = script.withLock { $0.kitCopy }
-        return transform(try await honest.kitCopy(locator: locator))
+        return transform(try await passing { () throws(TresorError) in try await honest.kitCopy(locator: locator) })
     }
 
     func deleteKitCopy(locator: Digest) async throws(TresorError) {

@@ -58,8 +58,12 @@ extension Session {
     }
 
     /// How much evidence the home holds.
-    nonisolated var evidenceCount: Int {
-        ((client.home as? MemoryHome)?.contents ?? [:]).keys.count { if case .evidence = $0 { true } else { false } }
+    nonisolated var evidenceCount: Int { evidence.count }
+
+    nonisolated var evidence: [[UInt8]] {
+        ((client.home as? MemoryHome)?.contents ?? [:]).compactMap { object, bytes in
+            if case .evidence = object { bytes } else { nil }
+        }
     }
 
     func share(
