@@ -59,6 +59,11 @@ struct Samples: @unchecked Sendable {
         var kept = KeptWraps()
         kept[state.tresor] = wraps[0]
         keptWraps = kept.bytes
+        var note = Leftovers()
+        note.kits = [Leftovers.Kit(user: anna.user, locator: .zero)]
+        note.devices = [Leftovers.Device(user: anna.user, id: try .random())]
+        note.generations = [1]
+        leftovers = note.bytes
         self.contents = contents
         self.anna = anna
         self.house = house

@@ -39,7 +39,8 @@ enum Seeds {
             var state = ByteEncoder()
             samples.state.encode(into: &state)
             return [
-                CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps, samples.leftovers,
+                CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps,
+                samples.leftovers,
             ]
         case .fold:
             return (1...samples.entries.count).map { count in

@@ -87,8 +87,10 @@ public struct Name: Hashable, Comparable, Sendable {
             Defence.nameBytes.isLeftOut ? text._nfc.flatMap { bigEndianBytes($0.value) } : bytes
         }
 
+        /// Byte equality.
         public static func == (left: Name, right: Name) -> Bool { left.compared == right.compared }
 
+        /// Of the bytes.
         public func hash(into hasher: inout Hasher) { hasher.combine(compared) }
     }
 #endif

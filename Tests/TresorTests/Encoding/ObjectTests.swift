@@ -14,6 +14,16 @@ struct Specimen: Sendable, CustomTestStringConvertible {
     let lengths: [(offset: Int, width: Int)]
     let read: @Sendable ([UInt8]) throws -> [UInt8]
 
+    /// KEM keys that may be in it: inside them no length stands.
+    var kemKeys: [[UInt8]] = []
+
+    var kemKeyRanges: [Range<Int>] {
+        kemKeys.flatMap { key in
+            bytes.indices.filter { bytes[$0] == key[0] && bytes[$0...].starts(with: key) }
+                .map { $0..<($0 + key.count) }
+        }
+    }
+
     var testDescription: String { name }
 
     static func all() async throws -> [Specimen] {
@@ -30,13 +40,32 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let wrap = try #require(try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: 2).first)
         let identity = try #require(home[.identity])
         let chainCount = anna.identity.chain.bytes.count
+        let state = try await anna.client.state(of: tresor)
+        let keys = try await anna.keys(of: 2, in: state)
+        var kept = KeptWraps()
+        kept[tresor] = wrap
+        var note = Leftovers()
+        note.kits = [Leftovers.Kit(user: anna.identity.user, locator: .zero)]
+        note.devices = [Leftovers.Device(user: anna.identity.user, id: try .random())]
+        note.slots = [try .random()]
+        note.generations = [1, 2]
         var specimens = [
             Specimen(name: "card", bytes: card, magicCount: 1, lengths: [(10, 2)]) { try CardChain($0).bytes },
             Specimen(name: "identity file", bytes: identity, magicCount: 1, lengths: [(10, 4), (14 + chainCount, 2)]) {
                 try IdentityFile($0).bytes
             },
             Specimen(name: "wrap", bytes: wrap, magicCount: 1, lengths: [(wrap.count - 82, 2)]) { try Wrap($0).bytes },
-            Specimen(name: "sealed file", bytes: file.bytes, magicCount: 1, lengths: []) { try SealedFile($0).bytes },
+            Specimen(name: "sealed file", bytes: file.bytes, magicCount: 1, lengths: []) {
+                let file = try SealedFile($0)
+                _ = try file.open(with: keys, in: state)
+                return file.bytes
+            },
+            Specimen(name: "kept wraps", bytes: kept.bytes, magicCount: 1, lengths: [(42, 2)]) {
+                try KeptWraps($0).bytes
+            },
+            Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
+                try Leftovers($0).bytes
+            },
             Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(19, 4)]) {
                 try Pins($0).bytes
             },
@@ -57,10 +86,11 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let grant = try Chronicle.grant([bob.chain], .writer, notAfter: 99_999_999_999, fromNow: 2)
         try log.add(grant, by: log.founder)
         specimens.append(entry("grant", log.entries[1], lengths: [(128, 4), (132, 2), (135, 4)]))
+        let next = try log.founder.renewed(time: 5).identity.chain.newest
         let bodies: [(String, EntryBody, [(offset: Int, width: Int)])] = [
             ("remove", .remove(users: [bob.user], epoch: try log.nextEpoch()), [(128, 4), (132, 2)]),
             ("leave", .leave, [(128, 4)]),
-            ("renew", .renew(try log.founder.renewed(time: 5).identity.chain.newest), [(128, 4), (132, 4)]),
+            ("renew", .renew(next), [(128, 4), (132, 4)]),
             ("epoch", .epoch(try log.nextEpoch()), [(128, 4), (204, 4)]),
             ("role", .role(user: bob.user, role: .reader, notAfter: 5), [(128, 4)]),
             ("rename", .rename(try Chronicle.anyName()), [(128, 4)]),
@@ -68,6 +98,9 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         for (name, body, lengths) in bodies {
             specimens.append(entry(name, try log.entry(body, by: log.founder).bytes, lengths: lengths))
         }
+        let cards =
+            [anna.identity, house.identity, log.founder, bob].map(\.chain.newest) + (try CardChain(card).cards) + [next]
+        for index in specimens.indices { specimens[index].kemKeys = cards.map(\.kemKey.bytes) }
         return specimens
     }
 
@@ -99,11 +132,11 @@ struct Specimen: Sendable, CustomTestStringConvertible {
 
     /// Objects that are a sequence of parts: a prefix of whole parts is one too.
     private func isSequence(_ name: String) -> Bool {
-        ["card", "pins", "heads", "cached log", "sealed file"].contains(name)
+        ["card", "pins", "heads", "cached log", "kept wraps"].contains(name)
     }
 
     @Test func A20_trailingBytesAreRefused() async throws {
-        for specimen in try await Specimen.all() where specimen.name != "sealed file" {
+        for specimen in try await Specimen.all() {
             for tail in [[0], [1], [UInt8](repeating: 0, count: 64)] as [[UInt8]] {
                 #expect(error { _ = try specimen.read(specimen.bytes + tail) } == .altered, "\(specimen.name)")
             }
@@ -150,6 +183,27 @@ struct Specimen: Sendable, CustomTestStringConvertible {
                     let error = error { _ = try specimen.read(bytes) }
                     let isRefused = error == .altered || error == .unsupported
                     #expect(isRefused, "\(specimen.name) \(offset) \(value)")
+                }
+            }
+        }
+    }
+
+    /// Whatever stands anywhere is set to what a length could be, so that no length is forgotten: an object, or a refusal.
+    @Test(arguments: [2, 4]) func A19_everythingThatCouldBeALengthAtItsBounds(width: Int) async throws {
+        for specimen in try await Specimen.all() {
+            let greatest = (1 << (8 * width)) - 1
+            let ranges = specimen.kemKeyRanges
+            for offset in 0...(specimen.bytes.count - width)
+            where !ranges.contains(where: { $0.contains(offset) && $0.contains(offset + width) }) {
+                for value in [0, 1, greatest / 2 + 1, greatest] {
+                    var bytes = specimen.bytes
+                    for index in 0..<width {
+                        bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * (width - 1 - index)))
+                    }
+                    let error = error { try #require(try specimen.read(bytes) == bytes) }
+                    #expect(
+                        error == nil || error == .altered || error == .unsupported,
+                        "\(specimen.name) \(offset) \(value)")
                 }
             }
         }

@@ -31,8 +31,12 @@ import TresorStore
             for plan in ["one", "two"] {
                 places += try await objects(of: person, plan, "\(plan) of \(name)", in: world)
             }
+            places.append(
+                Place(name: "known names of \(name)", sealed: try #require(person.home[.names])) {
+                    _ = try KnownNames($0, of: person.identity)
+                })
         }
-        #expect(places.count == 28)
+        #expect(places.count == 30)
         for (index, one) in places.enumerated() {
             for (other, place) in places.enumerated() {
                 let error = await failure { try await place.open(one.sealed) }

@@ -92,6 +92,30 @@ import Testing
         }
     }
 
+    /// Each body under the code of every other, signed anew: it is never taken for what it is not.
+    @Test func A13_everyBodyUnderTheCodeOfEveryOther() throws {
+        let anna = try identity("anna")
+        let bob = try identity("bob")
+        let log = try Chronicle(founder: anna)
+        let next = try anna.renewed(time: 5).identity.chain.newest
+        let bodies: [EntryBody] = [
+            try Chronicle.grant([bob.chain], .reader), try Chronicle.grant([bob.chain], .writer, fromNow: 2),
+            .remove(users: [bob.user], epoch: try log.nextEpoch()), .leave, .renew(next), .epoch(try log.nextEpoch()),
+            .role(user: bob.user, role: .reader, notAfter: nil), .rename(try Chronicle.anyName()),
+        ]
+        let entries = try bodies.map { try log.entry($0, by: anna).signed } + [try Entry(log.entries[0]).signed]
+        let place = 126..<128
+        let codes = Set(entries.map { Array($0[place]) })
+        #expect(codes.count == 8)
+        for signed in entries {
+            for code in codes where signed[place] != code[...] {
+                let shown = signed[..<place.lowerBound] + code + signed[place.upperBound...]
+                let error = error { _ = try Entry(anna.entry(Array(shown))) }
+                #expect(error == .altered || error == .unsupported, "\(signed[place]) as \(code)")
+            }
+        }
+    }
+
     @Test func A71_timesDecideNothing() throws {
         let anna = try identity("anna")
         let bob = try identity("bob")
