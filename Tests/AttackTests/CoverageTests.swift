@@ -4,8 +4,8 @@ import Testing
 
 @testable import Tresor
 
-/// Each attack of the list is tried by a test that bears its id: a function `A34_…`, or a script of the command line with the id in a
-/// comment. A name may carry several: `A71_A86_…`.
+/// Each attack of the list is tried by a test that bears its id: a function `A34_…`. A name may carry several: `A71_A86_…`. Scripts of the command
+/// line name in a comment what they try beside it.
 @Suite struct CoverageTests {
     private static let folder = "Tests/AttackTests"
 
@@ -14,13 +14,12 @@ import Testing
     private static func covered() throws -> Set<String> {
         var found: Set<String> = []
         for file in try Repository.files(of: "Tests", ending: ".swift") where !file.path.contains("/Real/") {
-            for match in file.text.matches(of: /func ((?:A[0-9]+_)+)/) {
-                found.formUnion(match.1.split(separator: "_").map(String.init))
-            }
-        }
-        for script in try Repository.files(of: "Tests/CLITests/scripts", ending: ".txt") {
-            for line in script.text.split(separator: "\n") where line.hasPrefix("#") {
-                for match in line.matches(of: /\bA[0-9]+\b/) { found.insert(String(match.0)) }
+            // A test is the first function behind its mark.
+            for test in file.text.split(separator: "@Test").dropFirst() {
+                guard let name = test.firstMatch(of: /func (\w+)/)?.1,
+                    let ids = name.prefixMatch(of: /(?:A[0-9]+_)+/)?.0
+                else { continue }
+                found.formUnion(ids.split(separator: "_").map(String.init))
             }
         }
         return found

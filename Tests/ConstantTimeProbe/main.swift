@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CProbe
-import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCrypto
 
 /// Runs under valgrind, where a branch or an address that depends on bytes marked as secret is an error. Ends with 0 if there is none,
 /// and with 2 if valgrind would not have seen one.
@@ -76,11 +78,46 @@ func sealAndOpen() throws -> Int {
     }
 }
 
+/// The tags over an identity file and a kept state are compared.
+func compareTags() throws -> Int {
+    let tags = try (0..<2).map { _ in try randomBytes(32) }
+    let digests = tags.compactMap { Digest($0) }
+    var isSame = true
+    let count = errors("comparing tags") {
+        for tag in tags { tag.withUnsafeBufferPointer { probe_mark_secret($0.baseAddress, 32) } }
+        for digest in digests {
+            withUnsafeBytes(of: digest) { probe_mark_secret($0.baseAddress, $0.count) }
+            isSame = constantTimeEqual(digest, digests[0])
+        }
+    }
+    probe_mark_public(&isSame, 1)
+    for tag in tags { show(tag) }
+    return count
+}
+
+/// A payload is taken apart up to its signature: the content decides nothing.
+func decodePayload() throws -> Int {
+    let author = try Identity.make(handle: Name(typed: "anna"), time: 1)
+    let header = FileHeader(tresor: TresorID(.zero), epoch: 1, head: Head(sequence: 0, hash: .zero))
+    let content = try randomBytes(5000)
+    let payload = try FilePayload.encode(
+        Authorship(header: header, author: author.user, generation: 0, time: 1), type: Name(typed: "text/plain"),
+        record: Name(typed: "plan"), origin: nil, content: content, signedBy: author)
+    guard let start = payload.indices.first(where: { payload[$0...].starts(with: content) }) else { return -1 }
+    return try errors("decoding a payload") {
+        payload.withUnsafeBufferPointer { probe_mark_secret($0.baseAddress.map { $0 + start }, content.count) }
+        let opened = try FilePayload(payload, header: header)
+        show(payload)
+        guard opened.content.count == content.count else { throw TresorError.failed(.other) }
+        show(opened.content)
+    }
+}
+
 guard probe_is_watched() == 1, control() > 0 else { probe_exit(2) }
 do {
     try Sodium.start()
-    let counts = [try compare(), try derive(), try sealAndOpen()]
-    probe_exit(counts == [0, 0, 0] ? 0 : 1)
+    let counts = [try compare(), try compareTags(), try derive(), try sealAndOpen(), try decodePayload()]
+    probe_exit(counts == [0, 0, 0, 0, 0] ? 0 : 1)
 } catch {
     probe_exit(3)
 }

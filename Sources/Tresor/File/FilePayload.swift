@@ -176,7 +176,7 @@ struct FilePayload: Sendable {
         let tail = try FileTail(Array(bytes.suffix(FileTail.byteCount)), fields: start, payload: bytes.count)
         let end = start + tail.contentByteCount
         let padding = bytes[end..<(bytes.count - FileTail.byteCount)]
-        guard Defence.zeroPadding.holds(padding.allSatisfy { $0 == 0 }) else { throw .altered }
+        guard Defence.zeroPadding.holds(padding.reduce(0, |) == 0) else { throw .altered }
         content = Array(bytes[start..<end])
         fields.authorship.signature = tail.signature
         self.fields = fields

@@ -89,7 +89,7 @@
 
     /// Whether some of the plain bytes are zero.
     func areZero(_ range: Range<Int>) -> Bool {
-        unsafe UnsafeMutableBufferPointer(rebasing: plain[range]).allSatisfy { $0 == 0 }
+        unsafe UnsafeMutableBufferPointer(rebasing: plain[range]).reduce(0, |) == 0
     }
 
     /// Hashes the content.
