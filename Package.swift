@@ -90,7 +90,8 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
         .executableTarget(
-            name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCrypto"], path: "Tests/ConstantTimeProbe",
+            name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCrypto"],
+            path: "Tests/ConstantTimeProbe",
             swiftSettings: settings
         ),
         .testTarget(

@@ -24,7 +24,30 @@ extension VectorFile {
         file.addBackLinkLimits()
         file.addLargeEntries()
         file.addKeptStates()
+        file.group("fold")
+        file.addGrantedCards()
         return file
+    }
+
+    /// A card is judged where a log grants it, not only where it is read by itself.
+    private func addGrantedCards() {
+        let log = Cast.fullLog()
+        let later = Person("later", handle: [0xcd, 0xb8])
+        let base = accept(
+            "a handle of a code point that no Unicode assigns yet", ["EdgeCase"], log,
+            log.entry(Cast.anna, Body.grant([later.chain], role: 3)))
+        let gwen = Cast.gwen.newest
+        func refuse(_ comment: String, _ flag: String, at offset: Int, _ bytes: Bytes) {
+            let body = gwen.body.replacing(at: offset, with: bytes)
+            let chain = body + gwen.signing.sign("tresor/v1/card-signature", body)
+            self.refuse(comment, flag, 2, base: base, log, log.entry(Cast.anna, Body.grant([chain], role: 3)))
+        }
+        refuse(
+            "a granted key with a coefficient of 3329", "ModulusOverflow", at: 116,
+            [0x01, gwen.kemKey[1] & 0xf0 | 0x0d])
+        for point in VectorFile.lowOrder {
+            refuse("a granted key with an X25519 half of low order", "LowOrderPoint", at: 116 + 1184, point)
+        }
     }
 
     /// The state after an entry, as SPEC §9.4 names it.
