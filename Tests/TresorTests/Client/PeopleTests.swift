@@ -102,6 +102,27 @@ import TresorStore
         }
     }
 
+    /// The same where the person is known already: other keys are shown at each of the reads in turn.
+    @Test(arguments: 0..<4) func A45_aKnownPersonIsTheSameAtEveryRead(read: Int) async throws {
+        try anna.client.pin(house.identity.chain)
+        let good = house.identity.chain.bytes
+        let thief = try house.identity.renewed(time: 9).identity
+        for evil in [mallory.chain.bytes, thief.chain.bytes] {
+            var answers: [[UInt8]?] = [good, good, good, good]
+            answers[read] = evil
+            self.evil.late(answers[0], answers[1], answers[2], answers[3])
+            let people = (try? await anna.client.people(named: "house")) ?? []
+            for person in people where person.trust.isVerified {
+                #expect(person.chain == house.identity.chain)
+                _ = await share(person.chain)
+            }
+            self.evil.late()
+            let state = try await anna.client.state(of: tresor)
+            #expect(state.chain(of: house.identity.user) ?? house.identity.chain == house.identity.chain)
+            #expect(Set(self.evil.everyWrap.map(\.user)).isSubset(of: [anna.identity.user, house.identity.user]))
+        }
+    }
+
     @Test func A46_aHandleIsNotTakenTwice() async throws {
         #expect(await failure { _ = try await world.settle(mallory) } == .unverified)
         evil.invent(mallory.chain.bytes)

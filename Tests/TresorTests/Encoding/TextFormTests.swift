@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 
 @testable import Tresor
@@ -83,6 +84,22 @@ import Testing
         #expect(try Name(decomposed).bytes == decomposed)
         #expect(error { _ = try Name(typed: "\u{378}") } == .usage)
         #expect(try Name(typed: "e\u{301}").bytes == bytes("\u{e9}"))
+    }
+
+    /// Names as text are for showing: none is looked up or compared by it.
+    @Test func A47_noNameIsComparedAsText() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources")
+            .standardizedFileURL
+        for layer in ["Tresor", "TresorStore"] {
+            let folder = root.appending(path: layer)
+            let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))
+            for name in names where name.hasSuffix(".swift") {
+                let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+                for sign in ["[String:", "Set<String>", ".text ==", "== text", ".text !=", ".text <"] {
+                    #expect(!text.contains(sign), "\(layer)/\(name): \(sign)")
+                }
+            }
+        }
     }
 
     @Test func A49_whatForgesALineIsRefused() throws {

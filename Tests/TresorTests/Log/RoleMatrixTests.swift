@@ -85,7 +85,8 @@ import Testing
         let writer = try await world.quick("writer")
         let reader = try await world.quick("reader")
         let outsider = try await world.quick("outsider")
-        try world.introduce(anna, writer, reader, outsider)
+        let former = try await world.quick("former")
+        try world.introduce(anna, writer, reader, outsider, former)
         let tresor = try await anna.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
@@ -93,8 +94,12 @@ import Testing
         let acts: [Act] = [
             .share(with: [stranger], role: .reader, fromNow: false, notAfter: nil), .revoke([reader.identity.user]),
             .rotate, .rename(try Name(typed: "mine")),
+            .share(with: [stranger], role: .reader, fromNow: true, notAfter: nil),
+            .share(with: [reader.identity.chain], role: .owner, fromNow: false, notAfter: nil),
         ]
-        for person in [writer, reader, outsider] {
+        try await anna.share(tresor, with: [former], as: .owner)
+        try await anna.perform(.revoke([former.identity.user]), on: tresor)
+        for person in [writer, reader, outsider, former] {
             _ = await failure { _ = try await person.client.state(of: tresor) }
             let (home, writes) = (person.home, evil.writeCount)
             for act in acts {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCrypto
+
+/// What can become `Any` and holds secrets, in everything that shows an `Any`.
+@Suite struct ReflectionTests {
+    /// The bytes themselves, in hexadecimal, and as a list of numbers: eight in a row are no chance.
+    private static func needles(of secret: [UInt8]) -> [[UInt8]] {
+        stride(from: 0, through: secret.count - 8, by: 8).flatMap { start in
+            let window = Array(secret[start..<(start + 8)])
+            let hexadecimal = window.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+            let list = window.map(String.init).joined(separator: ", ")
+            let lines = window.map { "- \($0)" }.joined(separator: "\n")
+            return [window, Array(hexadecimal.utf8), Array(hexadecimal.uppercased().utf8)]
+                + [list, lines].map { Array($0.utf8) }
+        }
+    }
+
+    private static func shown(_ value: Any) -> [UInt8] {
+        var text = ""
+        dump(value, to: &text)
+        text += "\(value)" + String(reflecting: value) + String(describing: value)
+        return Array(text.utf8)
+    }
+
+    @Test func A41_nothingThatHoldsASecretShowsIt() async throws {
+        let world = World(store: MemoryStore())
+        let anna = try await world.quick("anna")
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let state = try await anna.client.state(of: tresor)
+        let keys = try await anna.keys(of: 1, in: state)
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let half = try #require(anna.home[.deviceHalf])
+        let device = try DeviceHalf(SecretBytes(copying: half.span))
+        let kit = try await anna.makeKit()
+        let words = try kit.words()
+        let secret = try keys.secret()
+        let content = secret.span.publicBytes
+        let phrase = words.span.publicBytes
+        let secrets = [content, Array(half.suffix(32)), phrase]
+        let values: [Any] = [
+            anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFile(),
+            TresorError.altered, try StateKeeper(anna.identity),
+        ]
+        for value in values {
+            let shown = Self.shown(value)
+            #expect(!shown.isEmpty)
+            for needle in secrets.flatMap(Self.needles) { #expect(!shown.holds(needle), "\(type(of: value))") }
+        }
+    }
+
+    @Test func A41_theSearchFindsWhatIsShown() {
+        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        let shown = Self.shown(["a key": secret])
+        #expect(Self.needles(of: secret).contains { shown.holds($0) })
+    }
+}
