@@ -49,15 +49,22 @@ extension Client {
     /// Gives a store back the entries it lost, where its log is a true beginning of the log verified here (cli: `check --put-back`). The wraps of
     /// whoever those entries put out are deleted again; missing ones are put back by ``Session/putBackWraps(_:)``.
     ///
-    /// - Returns: how many entries were given back.
-    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know.
+    /// - Returns: how many entries were given back; 0 where the store's log goes on from the one verified here.
+    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor that this home does not know; the
+    ///   error of the rule when what goes on is not valid.
     public func putBack(_ tresor: TresorID) async throws(TresorError) -> Int {
         guard let known = try verifiedState(of: tresor) else { throw .notFound }
         var count: UInt64 = 0
         var previous: [UInt8]?
         while true {
             let page = try await store.entries(of: tresor, from: count, limit: Self.pageCount)
-            guard try known.hasEntries(page, from: count) else { throw .forked }
+            let common = Array(page.prefix(Int(clamping: known.entryCount - count)))
+            guard try known.hasEntries(common, from: count) else { throw .forked }
+            guard common.count == page.count else {
+                // Nothing is lost where the log goes on; what follows is judged as always.
+                _ = try await state(of: tresor)
+                return 0
+            }
             count += UInt64(page.count)
             previous = page.last ?? previous
             if page.isEmpty { break }
