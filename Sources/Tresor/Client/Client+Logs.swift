@@ -93,7 +93,8 @@ extension Client {
     private func fork(of tresor: TresorID, shown: [UInt8]) async throws(TresorError) -> TresorError {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
         let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
-        try home.replace(.evidence(try evidence.name()), with: evidence.bytes)
+        let name = try evidence.name()
+        try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
         return .forked
     }
 
