@@ -32,6 +32,8 @@ struct ScriptTests {
             "! tresor --json lisst\njson code 65": "the value is 64",
             "exists a": "is missing",
             "cmp a b\n-- a --\nx\n-- b --\ny": "differ",
+            "whole a b\n-- a --\nx\n-- b --\ny": "none of them",
+            "again": "there is no verb",
             "kill x": "takes a number",
             "kill 3": "has no run",
             "write a 'b": "not closed",

@@ -28,6 +28,14 @@ extension ScriptRunner {
         case "cmp" where !isNegated:
             guard operands.count == 2 else { throw ScriptFailure("cmp takes two files") }
             guard try content(operands[0]) == content(operands[1]) else { throw ScriptFailure("the files differ") }
+        case "whole" where !isNegated:
+            // A file that is there is one of those that follow, to the last byte.
+            guard operands.count > 1 else { throw ScriptFailure("whole takes a file and what it may be") }
+            guard FileManager.default.fileExists(atPath: file(operands[0]).path) else { break }
+            let bytes = try content(operands[0])
+            guard try operands.dropFirst().contains(where: { try content($0) == bytes }) else {
+                throw ScriptFailure("the file is none of them")
+            }
         case "exists":
             for operand in operands {
                 var status = stat()

@@ -4,9 +4,10 @@ import Foundation
 
 /// `kill every` and `interrupt every`: the command after it is stopped at each of its operations on files in turn.
 ///
-/// After each stop `check` passes, or says what it said before the command; then the command, run again, completes, `check` passes, and whatever the script says
-/// behind the command holds. Lines between the verb and the command belong to each of its runs. `kill every CODE` lets the repeated command end with that
-/// code: for what was done already and cannot be done twice.
+/// After each stop `check` passes, or says what it said before the command; then the command, run again, completes and leaves no temporaries, `check` passes,
+/// and whatever the script says behind the command holds. Lines between the verb and the command belong to each of its runs; lines between the
+/// command and `again` hold of what a stop leaves, looked at before anything else and then put back. `kill every CODE` lets the repeated command end with that
+/// code: for what was done already and cannot be done twice. A second such verb begins where the first did.
 ///
 /// That is: before and after every operation that gives, changes or takes a name, and behind all that is written before a sync. Of the other states, which are
 /// half written temporaries and transactions, every sixth. Of a long command's, 60 are taken, evenly, and 6 under a sanitizer, which
@@ -18,31 +19,63 @@ extension ScriptRunner {
     private static let most = given != nil ? Int.max : isSanitized ? 6 : 60
 
     func stopEverywhere(_ commands: ArraySlice<Script.Command>) throws {
-        guard let verb = commands.first, let place = commands.firstIndex(where: { $0.text.hasPrefix("tresor ") }) else {
-            throw ScriptFailure("there is no command to stop")
-        }
-        let command = commands[commands.index(after: commands.startIndex)...place]
-        let rest = commands[commands.index(after: place)...]
-        let signal = verb.text.hasPrefix("kill") ? SIGKILL : SIGINT
-        let allowed = verb.text.split(separator: " ").dropFirst(2).compactMap { Int32($0) }
-        let saved = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-before-\(UUID())")
+        let saved = work.appendingPathExtension("saved")
         try FileManager.default.copyItem(at: work, to: saved)
         defer { try? FileManager.default.removeItem(at: saved) }
-        let before = try runTresor(["check"]).code
+        var rest = commands
+        while let verb = rest.first {
+            rest.removeFirst()
+            let next = rest.firstIndex(where: \.isStop) ?? rest.endIndex
+            try stop(rest[..<next], by: verb, from: saved)
+            rest = rest[next...]
+        }
+    }
+
+    private func stop(_ commands: ArraySlice<Script.Command>, by verb: Script.Command, from saved: URL) throws {
+        guard let place = commands.firstIndex(where: \.isRun) else {
+            throw ScriptFailure("there is no command to stop")
+        }
+        let command = commands[...place]
+        let behind = commands[commands.index(after: place)...]
+        let again = behind.firstIndex { $0.text == "again" }
+        let rest = again.map { behind[behind.index(after: $0)...] } ?? behind
+        let signal = verb.text.hasPrefix("kill") ? SIGKILL : SIGINT
+        let allowed = verb.text.split(separator: " ").dropFirst(2).compactMap { Int32($0) }
         let start = log
+        try putBack(saved)
+        try run(command.dropLast())
+        let before = try runTresor(["check"]).code
+        try putBack(saved)
         for operation in try operations(of: command) {
-            try FileManager.default.removeItem(at: work)
-            try FileManager.default.copyItem(at: saved, to: work)
+            try putBack(saved)
             log = start + "[stopped at operation \(operation)]\n"
             intruder.stop = (operation, signal)
             try run(command, allowing: signal == SIGKILL ? [Intruder.killed] : [130])
             if signal != SIGKILL { try expectNoTemporaries() }
+            if let again { try look(behind[..<again]) }
             try expectCheck(in: [0, before])
             try run(command, allowing: allowed)
+            if last?.code == 0 { try expectNoTemporaries() }
             try expectCheck(in: [0])
             try run(rest)
         }
         log = ""
+    }
+
+    /// What holds of a copy of what a stop left; the next run finds the original, hard links and all.
+    private func look(_ lines: ArraySlice<Script.Command>) throws {
+        let stopped = work.appendingPathExtension("stopped")
+        try FileManager.default.moveItem(at: work, to: stopped)
+        defer { try? FileManager.default.removeItem(at: stopped) }
+        try FileManager.default.copyItem(at: stopped, to: work)
+        try run(lines)
+        try FileManager.default.removeItem(at: work)
+        try FileManager.default.moveItem(at: stopped, to: work)
+    }
+
+    private func putBack(_ copy: URL) throws {
+        try FileManager.default.removeItem(at: work)
+        try FileManager.default.copyItem(at: copy, to: work)
     }
 
     /// The numbers of the operations at which to stop a command.
@@ -87,4 +120,11 @@ extension ScriptRunner {
             throw ScriptFailure("\(name) was left behind\n\(log)")
         }
     }
+}
+
+extension Script.Command {
+    fileprivate var isRun: Bool { text.hasPrefix("tresor ") || text.hasPrefix("! tresor ") }
+
+    /// Whether what follows is stopped at each of its operations.
+    var isStop: Bool { text.hasPrefix("kill every") || text.hasPrefix("interrupt every") }
 }

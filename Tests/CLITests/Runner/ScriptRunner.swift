@@ -38,9 +38,7 @@ final class ScriptRunner {
 
     func run() throws {
         for file in script.files { try write(Data(file.content.utf8), to: file.name) }
-        if let place = script.commands.firstIndex(where: {
-            $0.text.hasPrefix("kill every") || $0.text.hasPrefix("interrupt every")
-        }) {
+        if let place = script.commands.firstIndex(where: \.isStop) {
             try run(script.commands[..<place])
             try stopEverywhere(script.commands[place...])
         } else {
