@@ -12,6 +12,11 @@ final class Scratch: Sendable {
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
+    init(copyOf other: Scratch) throws {
+        path = other.path + "-\(UUID().uuidString)"
+        try FileManager.default.copyItem(atPath: other.path, toPath: path)
+    }
+
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     subscript(_ name: String) -> String { path + "/" + name }
@@ -28,8 +33,10 @@ final class Stage {
     var isKept: (String) -> Bool = { _ in true }
     var store: String { scratch["store.db"] }
 
-    init(_ people: String...) throws {
-        scratch = try Scratch()
+    init(scratch: Scratch) { self.scratch = scratch }
+
+    convenience init(_ people: String...) throws {
+        self.init(scratch: try Scratch())
         for person in people { try add(person) }
     }
 
