@@ -1,94 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The log once more, as simply as possible: people are numbers, 0 is the founder, and everything is computed from plain lists.
+/// The log once more, as simply as possible: people are numbers, and everything is computed from plain lists.
 struct NaiveLog {
-    enum Deed {
-        case grant([Int], String, end: Int?, fromNow: Bool)
-        case remove([Int])
+    enum Deed: Equatable {
+        /// With the number of the epoch that begins, for those who read from now on.
+        case grant([Int], String, end: Int?, epoch: Int?)
+        case remove([Int], epoch: Int)
         case leave
-        case renew
-        case epoch(ahead: Int)
+        /// To the card of that generation.
+        case renew(Int)
+        case epoch(Int)
         case role(Int, String, end: Int?)
         case rename
 
-        var isLeave: Bool { if case .leave = self { true } else { false } }
+        var name: String { String("\(self)".prefix { $0 != "(" }) }
+    }
+
+    /// An entry, but for its place.
+    struct Line: Equatable {
+        let author: Int
+        /// What the author signs with.
+        let generation: Int
+        let time: Int
+        /// The newest generation that each granted person shows.
+        let cards: [Int: Int]
+        let deed: Deed
     }
 
     struct Person: Equatable {
         var role: String
-        var full: Bool
+        /// The first epoch they may read, if it is not all.
+        var from: Int?
         var end: Int?
+        /// The number of the entry in the log that let them in, and who wrote it.
+        var since: Int
+        var by: Int
     }
 
-    var people = [0: Person(role: "owner", full: true, end: nil)]
+    /// A line that was done.
+    struct Written: Equatable {
+        /// No other entry's.
+        let name: Int
+        let author: Int
+        let time: Int
+    }
+
+    let founder: Int
+    private(set) var people: [Int: Person]
     /// Who ever was in, and the newest generation the log knows of them.
-    var generations = [0: 0]
-    var epoch = 1
-    var mustRotate = false
+    private(set) var generations: [Int: Int]
+    private(set) var epoch = 1
+    private(set) var mustRotate = false
+    /// The entry that carries the newest name, and the epoch under which that is sealed.
+    private(set) var named = (entry: 0, epoch: 1)
+    private(set) var written: [Written]
+
+    init(founder: Int, generation: Int, time: Int, name: Int) {
+        self.founder = founder
+        people = [founder: Person(role: "owner", from: nil, end: nil, since: 0, by: founder)]
+        generations = [founder: generation]
+        written = [Written(name: name, author: founder, time: time)]
+    }
+
+    /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the name of the error.
+    mutating func apply(_ line: Line, name: Int, after previous: Int) -> String? {
+        guard written.last?.name == previous else { return "altered" }
+        guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line.deed, me) else {
+            return "no_access"
+        }
+        if let end = me.end, line.time > end, line.deed != .leave { return "no_access" }
+        guard isSound(line) else { return "altered" }
+        enact(line, as: written.count)
+        written.append(Written(name: name, author: line.author, time: line.time))
+        return nil
+    }
+
+    private func isAllowed(_ deed: Deed, _ me: Person) -> Bool {
+        switch deed {
+        case .leave, .renew: true
+        case .epoch: me.role == "owner" || (me.role == "writer" && mustRotate && me.from == nil)
+        default: me.role == "owner"
+        }
+    }
 
     /// Whether somebody else owns it for good.
-    private func staysOwned(without user: Int) -> Bool {
-        people.contains { $0.key != user && $0.value.role == "owner" && $0.value.end == nil }
+    private func staysOwned(without users: [Int]) -> Bool {
+        people.contains { !users.contains($0.key) && $0.value.role == "owner" && $0.value.end == nil }
     }
 
-    /// What becomes of a deed: `nil` when it is done, else the name of the error.
-    ///
-    /// - Parameters:
-    ///   - generation: what the author signs with.
-    ///   - cards: the newest generation that each granted person shows.
-    mutating func apply(_ deed: Deed, by author: Int, generation: Int, time: Int, cards: [Int: Int]) -> String? {
-        guard let known = generations[author], generation <= known, let me = people[author], generation == known,
-            isAllowed(deed, me)
-        else { return "no_access" }
-        if let end = me.end, time > end, !deed.isLeave { return "no_access" }
-        switch deed {
-        case .grant(let users, let role, let end, let fromNow):
-            if users.isEmpty || users != users.sorted() || Set(users).count != users.count { return "altered" }
-            if users.contains(where: { people[$0] != nil }) { return "altered" }
-            if users.contains(where: { (generations[$0] ?? 0) > (cards[$0] ?? 0) }) { return "altered" }
-            if role == "owner" && fromNow { return "altered" }
-            if users.contains(0) && (role != "owner" || end != nil) { return "altered" }
+    private func isList(_ users: [Int]) -> Bool { !users.isEmpty && users == Set(users).sorted() }
+
+    private func isSound(_ line: Line) -> Bool {
+        switch line.deed {
+        case .grant(let users, let role, let end, let next):
+            let areStrangers = users.allSatisfy { people[$0] == nil && generations[$0] ?? 0 <= line.cards[$0] ?? 0 }
+            let mayBeFounder = role == "owner" && end == nil
+            return isList(users) && areStrangers && (role != "owner" || next == nil)
+                && (mayBeFounder || !users.contains(founder)) && (next ?? epoch + 1) == epoch + 1
+        case .remove(let users, let next):
+            let mayGo = users.allSatisfy { people[$0] != nil && $0 != founder && $0 != line.author }
+            return isList(users) && mayGo && next == epoch + 1 && staysOwned(without: users)
+        case .leave: return people[line.author]?.role != "owner" || staysOwned(without: [line.author])
+        case .renew(let generation): return generation == line.generation + 1
+        case .epoch(let next): return next == epoch + 1
+        case .role(let user, let role, let end):
+            guard let present = people[user], user != founder else { return false }
+            let isOther = present.role != role || present.end != end
+            let lasts = role == "owner" && end == nil
+            return isOther && (role != "owner" || present.from == nil) && (lasts || staysOwned(without: [user]))
+        case .rename: return true
+        }
+    }
+
+    private mutating func enact(_ line: Line, as number: Int) {
+        switch line.deed {
+        case .grant(let users, let role, let end, let next):
             for user in users {
-                people[user] = Person(role: role, full: !fromNow, end: end)
-                generations[user] = cards[user]
+                people[user] = Person(role: role, from: next, end: end, since: number, by: line.author)
+                generations[user] = line.cards[user]
             }
-            if fromNow { turn() }
-        case .remove(let users):
-            if users.isEmpty || users != users.sorted() || Set(users).count != users.count { return "altered" }
-            if users.contains(where: { people[$0] == nil || $0 == 0 || $0 == author }) { return "altered" }
+            if next != nil {
+                turn()
+                named = (number, epoch)
+            }
+        case .remove(let users, _):
             for user in users { people[user] = nil }
             turn()
         case .leave:
-            if me.role == "owner" && !staysOwned(without: author) { return "altered" }
-            people[author] = nil
+            people[line.author] = nil
             mustRotate = true
-        case .renew:
-            generations[author] = known + 1
+        case .renew(let generation):
+            generations[line.author] = generation
             mustRotate = true
-        case .epoch(let ahead):
-            if ahead != 1 { return "altered" }
-            turn()
+        case .epoch: turn()
         case .role(let user, let role, let end):
-            guard let present = people[user], user != 0 else { return "altered" }
-            if present.role == role && present.end == end { return "altered" }
-            if role == "owner" && !present.full { return "altered" }
-            if (role != "owner" || end != nil) && !staysOwned(without: user) { return "altered" }
-            people[user] = Person(role: role, full: present.full, end: end)
-        case .rename: break
+            people[user]?.role = role
+            people[user]?.end = end
+        case .rename: named = (number, epoch)
         }
-        return nil
     }
 
     private mutating func turn() {
         epoch += 1
         mustRotate = false
-    }
-
-    private func isAllowed(_ deed: Deed, _ me: Person) -> Bool {
-        switch deed {
-        case .leave, .renew: return true
-        case .epoch: return me.role == "owner" || (me.role == "writer" && mustRotate && me.full)
-        default: return me.role == "owner"
-        }
     }
 }

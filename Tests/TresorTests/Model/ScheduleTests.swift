@@ -20,6 +20,8 @@ import TresorStore
         let cards: [CardChain]
         let entries: [[UInt8]]
         let wraps: [StoredWrap]
+        /// Who has seen it so far.
+        let onlooker: Onlooker
 
         init() async throws {
             let world = World(store: MemoryStore())
@@ -41,6 +43,9 @@ import TresorStore
                 }
             }
             self.wraps = wraps
+            var onlooker = try Onlooker(genesis: entries[0], people: cards.map(\.user).sorted())
+            try onlooker.look(at: entries, changes: [], wraps: wraps, as: people.map(\.identity))
+            self.onlooker = onlooker
         }
 
         func store() async throws -> MemoryStore {
@@ -74,9 +79,8 @@ import TresorStore
 
     @Test(arguments: 0..<batchCount) func A67_inEveryScheduleEachActIsDoneOnceOrNotAtAll(batch: Int) async throws {
         let start = try await Start()
-        let count = repetitions("TRESOR_SCHEDULES", else: 120)
-        for seed in stride(from: batch, to: count, by: Self.batchCount) {
-            try await race(UInt64(seed), from: start)
+        for seed in seeds("TRESOR_SCHEDULES", else: 120, batch: batch, of: Self.batchCount) {
+            try await race(seed, from: start)
         }
     }
 
@@ -123,16 +127,16 @@ import TresorStore
         }
     }
 
-    /// The log is valid. Whoever succeeded wrote the act once, if there was anything to do, and whoever failed did not; and what was written meant what
+    /// The log is valid, and nobody's keys go further than they should. Whoever succeeded wrote the act once, if there was anything to do, and whoever failed did not; and what was written meant what
     /// it meant when its author first looked: nobody who was put out meanwhile is back.
     private func judge(_ deeds: [Deed], in store: MemoryStore, _ start: Start, _ seed: Comment) async throws {
         let entries = try await log(start.tresor, in: store)
-        var fold = Fold(tresor: start.tresor)
-        var states: [State] = []
-        for entry in entries {
-            try fold.apply(entry)
-            states.append(try #require(fold.state))
-        }
+        let people = [start.anna, start.other, start.house, start.guest]
+        var onlooker = start.onlooker
+        try onlooker.look(
+            at: entries, changes: deeds.flatMap(\.notes.asked), wraps: [], as: people.map(\.identity))
+        #expect(onlooker.disputes.isEmpty, seed)
+        let states = onlooker.told.states
         var writtenCount = start.entries.count
         for deed in deeds {
             writtenCount += deed.notes.written.count
@@ -157,7 +161,7 @@ import TresorStore
         }
         #expect(entries.count == writtenCount, seed)
         let state = try #require(states.last)
-        for person in [start.anna, start.other, start.house, start.guest] {
+        for person in people {
             let session = World(store: store).session(of: person, seeing: store)
             let refused = await failure { _ = try await session.keys(of: state.epoch, in: state) }
             #expect(refused == (state.members[person.identity.user] == nil ? .noAccess : nil), seed)

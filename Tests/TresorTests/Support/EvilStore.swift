@@ -31,6 +31,7 @@ final class EvilStore: Store {
         var delay: Duration = .zero
         var writeCount = 0
         var kept: [StoredWrap] = []
+        var asked: [LogChange] = []
         var keptHalves: [DeviceID: [UInt8]] = [:]
     }
 
@@ -46,12 +47,16 @@ final class EvilStore: Store {
     /// Every wrap it was ever given.
     var everyWrap: [StoredWrap] { script.withLock { $0.kept } }
 
+    /// Every change of a log it was ever asked for, made or not.
+    var everyChange: [LogChange] { script.withLock { $0.asked } }
+
     /// Honest again, though it remembers.
     func behave() {
         script.withLock {
-            let (count, kept, halves) = ($0.writeCount, $0.kept, $0.keptHalves)
+            let before = $0
             $0 = Script()
-            ($0.writeCount, $0.kept, $0.keptHalves) = (count, kept, halves)
+            ($0.writeCount, $0.kept, $0.keptHalves) = (before.writeCount, before.kept, before.keptHalves)
+            $0.asked = before.asked
         }
     }
 
@@ -175,6 +180,7 @@ extension EvilStore {
         let (lie, keeps) = script.withLock { script in
             script.writeCount += 1
             script.kept += change.putting
+            script.asked.append(change)
             return (script.lie, script.keeps)
         }
         let change = LogChange(

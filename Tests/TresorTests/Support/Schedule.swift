@@ -56,6 +56,8 @@ final class ScheduledStore: Store {
         var firstLength: Int?
         /// The sequence numbers that were written.
         var written: [UInt64] = []
+        /// What the store was asked to write, though somebody else may have been faster.
+        var asked: [LogChange] = []
         /// How many entries were fetched.
         var fetchedCount = 0
     }
@@ -94,7 +96,10 @@ extension ScheduledStore {
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         await schedule.turn(of: person)
         let outcome = try await honest.append(change)
-        if outcome == .done { notes.withLock { $0.written.append(change.sequence) } }
+        notes.withLock { notes in
+            notes.asked.append(change)
+            if outcome == .done { notes.written.append(change.sequence) }
+        }
         return outcome
     }
 

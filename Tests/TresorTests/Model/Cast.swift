@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import Tresor
+
+/// People of whom logs are made up, by rising user id, each in every generation they have keys of.
+struct Cast {
+    let people: [[Identity]]
+
+    var users: [UserID] { people.map { $0[0].user } }
+
+    init(_ people: [[Identity]]) { self.people = people.sorted { $0[0].user < $1[0].user } }
+
+    /// Anything that somebody might sign; mostly what the model would allow.
+    func line(in model: NaiveLog, using dice: inout Dice) -> NaiveLog.Line {
+        func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
+        let owners = model.people.filter { $0.value.role == "owner" }.keys.sorted()
+        let some = Int.random(in: people.indices, using: &dice)
+        let author = isRare(2) ? some : owners.randomElement(using: &dice) ?? some
+        let known = model.generations[author] ?? 0
+        let generation = isRare(12) ? Int.random(in: people[author].indices, using: &dice) : known
+        let deed = deed(in: model, known, using: &dice)
+        var cards: [Int: Int] = [:]
+        if case .grant(let users, _, _, _) = deed {
+            for user in users {
+                let newer = isRare(9) ? 1 : 0
+                cards[user] = isRare(20) ? 0 : min(people[user].count - 1, max(model.generations[user] ?? 0, newer))
+            }
+        }
+        return NaiveLog.Line(
+            author: author, generation: generation, time: Int.random(in: 0..<1000, using: &dice), cards: cards,
+            deed: deed)
+    }
+
+    private func deed(in model: NaiveLog, _ generation: Int, using dice: inout Dice) -> NaiveLog.Deed {
+        func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
+        func some() -> [Int] {
+            let users = (0..<Int.random(in: 1...2, using: &dice)).map { _ in
+                Int.random(in: people.indices, using: &dice)
+            }
+            return isRare(8) ? users : Set(users).sorted()
+        }
+        let role = ["owner", "writer", "reader"].randomElement(using: &dice) ?? "reader"
+        let end = isRare(3) ? Int.random(in: 1..<1000, using: &dice) : nil
+        let next = model.epoch + (isRare(12) ? Int.random(in: 0...2, using: &dice) : 1)
+        switch Int.random(in: 0..<14, using: &dice) {
+        case 0..<5: return .grant(some(), role, end: end, epoch: isRare(2) ? next : nil)
+        case 5..<7: return .remove(some(), epoch: next)
+        case 7: return .leave
+        case 8: return .renew(isRare(6) ? Int.random(in: 0...2, using: &dice) : generation + 1)
+        case 9, 10: return .epoch(next)
+        case 11, 12: return .role(Int.random(in: people.indices, using: &dice), role, end: end)
+        default: return .rename
+        }
+    }
+
+    /// The line as an entry after the last of a log; `nil` for keys that nobody has.
+    func entry(_ line: NaiveLog.Line, after state: State) throws -> Entry? {
+        guard let body = try body(line), let author = people[line.author].last else { return nil }
+        return try Entry(
+            tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
+            generation: UInt32(line.generation), time: UInt64(line.time), body: body)
+    }
+
+    private func body(_ line: NaiveLog.Line) throws -> EntryBody? {
+        func role(_ name: String) -> Role { Role.allCases.first { $0.description == name } ?? .reader }
+        func epoch(_ number: Int) throws -> Epoch { try Chronicle.epoch(UInt64(number), links: 1) }
+        switch line.deed {
+        case .grant(let users, let name, let end, let next):
+            let fromNow = try next.map {
+                Grant.FromNow(epoch: try epoch($0), sealedName: try Chronicle.anyName())
+            }
+            return .grant(
+                Grant(
+                    people: users.map { people[$0][line.cards[$0] ?? 0].chain }, role: role(name),
+                    notAfter: end.map { UInt64($0) }, fromNow: fromNow))
+        case .remove(let users, let next): return .remove(users: users.map { self.users[$0] }, epoch: try epoch(next))
+        case .leave: return .leave
+        case .renew(let generation):
+            guard people[line.author].indices.contains(generation) else { return nil }
+            return .renew(people[line.author][generation].chain.newest)
+        case .epoch(let next): return .epoch(try epoch(next))
+        case .role(let user, let name, let end):
+            return .role(user: users[user], role: role(name), notAfter: end.map { UInt64($0) })
+        case .rename: return .rename(try Chronicle.anyName())
+        }
+    }
+}

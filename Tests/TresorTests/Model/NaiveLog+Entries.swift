@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import Tresor
+
+/// How the naive model reads what is real. A person's number is their place among `people`, who stand by rising user id.
+extension NaiveLog {
+    /// A model whose log has one entry.
+    init(genesis: Entry, people: [UserID]) throws {
+        self.init(
+            founder: try Self.number(of: genesis.author, people), generation: Int(genesis.generation),
+            time: Int(genesis.time), name: Self.name(of: try genesis.hash()))
+    }
+
+    mutating func apply(_ line: Line, as entry: Entry) throws -> String? {
+        apply(line, name: Self.name(of: try entry.hash()), after: Self.name(of: entry.previous))
+    }
+
+    private static func number(of user: UserID, _ people: [UserID]) throws -> Int {
+        guard let number = people.firstIndex(of: user) else { throw TresorError.notFound }
+        return number
+    }
+
+    private static func name(of hash: Digest) -> Int { hash.bytes.prefix(7).reduce(0) { $0 << 8 | Int($1) } }
+
+    /// What an entry says in numbers.
+    static func line(_ entry: Entry, people: [UserID]) throws -> Line {
+        var cards: [Int: Int] = [:]
+        let deed: Deed
+        switch entry.body {
+        case .genesis: throw TresorError.usage
+        case .grant(let grant):
+            let users = try grant.people.map { try number(of: $0.user, people) }
+            for (user, chain) in zip(users, grant.people) { cards[user] = Int(chain.newest.generation) }
+            deed = .grant(
+                users, grant.role.description, end: grant.notAfter.map { Int($0) },
+                epoch: grant.fromNow.map { Int($0.epoch.number) })
+        case .remove(let users, let epoch):
+            deed = .remove(try users.map { try number(of: $0, people) }, epoch: Int(epoch.number))
+        case .leave: deed = .leave
+        case .renew(let card): deed = .renew(Int(card.generation))
+        case .epoch(let epoch): deed = .epoch(Int(epoch.number))
+        case .role(let user, let role, let end):
+            deed = .role(try number(of: user, people), role.description, end: end.map { Int($0) })
+        case .rename: deed = .rename
+        }
+        return Line(
+            author: try number(of: entry.author, people), generation: Int(entry.generation), time: Int(entry.time),
+            cards: cards, deed: deed)
+    }
+
+    /// In what a state differs from the model; `nil` where they are the same.
+    func difference(from state: State, people names: [UserID]) -> String? {
+        let lastTimes = Dictionary(grouping: written, by: \.author).mapValues { $0.map(\.time).max() ?? 0 }
+        let facts: [(String, Bool)] = [
+            ("epoch", state.epoch == UInt64(epoch)),
+            ("rotate first", state.rotateFirst == mustRotate),
+            ("head", Self.name(of: state.head.hash) == written.last?.name),
+            ("length", state.head.sequence == UInt64(written.count - 1)),
+            ("hashes", state.hashes.map(Self.name) == written.map(\.name)),
+            ("head time", state.headTime == UInt64(written.last?.time ?? 0)),
+            ("last times", state.lastTimes == Self.named(lastTimes, names) { UInt64($0) }),
+            ("name", state.name.sequence == UInt64(named.entry) && state.name.epoch == UInt64(named.epoch)),
+            (
+                "generations",
+                state.chains.mapValues { Int($0.newest.generation) } == Self.named(generations, names) { $0 }
+            ),
+            ("members", state.members.mapValues(\.role.description) == Self.named(people, names) { $0.role }),
+            ("history", state.members.mapValues(\.history) == Self.named(people, names) { $0.history }),
+            ("end", state.members.mapValues(\.notAfter) == Self.named(people, names) { $0.end.map { UInt64($0) } }),
+            ("since", state.members.mapValues { Int($0.since) } == Self.named(people, names) { $0.since }),
+            ("admitted by", state.members.mapValues(\.admittedBy) == Self.named(people, names) { names[$0.by] }),
+        ]
+        return facts.first { !$0.1 }?.0
+    }
+
+    /// In what a later state's memory of this one differs from the model.
+    func difference(fromPastOf state: State, people names: [UserID]) -> String? {
+        let sequence = UInt64(written.count - 1)
+        let facts: [(String, Bool)] = [
+            ("epoch", state.epoch(at: sequence) == UInt64(epoch)),
+            ("rotate first", state.rotateFirst(at: sequence) == mustRotate),
+            ("people", state.people(at: sequence) == people.keys.sorted().map { names[$0] }),
+        ]
+        let difference = names.indices.first { number in
+            let (user, person) = (names[number], people[number])
+            let admission = state.admission(of: user, at: sequence)
+            return state.role(of: user, at: sequence)?.description != person?.role
+                || state.generation(of: user, at: sequence) != generations[number].map { UInt32($0) }
+                || admission?.sequence != person.map { UInt64($0.since) }
+                || admission?.by != person.map { names[$0.by] }
+                || admission?.notAfter != person?.end.map { UInt64($0) }
+        }
+        return facts.first { !$0.1 }?.0 ?? difference.map { "person \($0)" }
+    }
+
+    private static func named<Fact, Other>(
+        _ facts: [Int: Fact], _ names: [UserID], _ transform: (Fact) -> Other
+    ) -> [UserID: Other] {
+        Dictionary(uniqueKeysWithValues: facts.map { (names[$0.key], transform($0.value)) })
+    }
+}
+
+extension NaiveLog.Person {
+    fileprivate var history: History { from.map { .from(epoch: UInt64($0)) } ?? .all }
+}
