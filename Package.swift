@@ -73,7 +73,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TresorCryptoTests",
-            dependencies: ["CProbe", "TresorCrypto", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["CProbe", "Tresor", "TresorCrypto", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),

@@ -37,13 +37,24 @@ import Testing
         for third in thirds { #expect(Set(third).count == count) }
     }
 
+    /// Whoever opens a slot passes on the salt that the file names; nobody else gives one.
     @Test func A7_publicInterfaceTakesNoNonceOrSalt() throws {
-        let declarations = try SourceCode.publicDeclarations(of: "Sources/TresorCrypto")
-        #expect(declarations.count > 40)
-        let taking = declarations.filter { declaration in
-            ["nonce", "salt:", "seedForVectors", "generator"].contains { declaration.contains($0) }
+        for (module, count, passesOn) in [("TresorCrypto", 40, 1), ("Tresor", 100, 0), ("TresorStore", 20, 0)] {
+            let declarations = try SourceCode.publicDeclarations(of: "Sources/\(module)")
+            #expect(declarations.count > count, "\(module)")
+            let taking = declarations.filter { declaration in
+                ["nonce", "salt:", "seedForVectors", "generator"].contains { declaration.contains($0) }
+            }
+            #expect(taking.count == passesOn, "\(module): \(taking)")
+            #expect(taking.allSatisfy { $0.contains("password: borrowing SecretBytes, salt: [UInt8]") })
         }
-        #expect(taking.count == 1)
-        #expect(taking.allSatisfy { $0.contains("password: borrowing SecretBytes, salt: [UInt8]") })
+    }
+
+    /// A seed that a caller chooses would be a generator of its own.
+    @Test func A7_publicInterfaceOfIdentitiesTakesNoSeed() throws {
+        for module in ["Tresor", "TresorStore"] {
+            let taking = try SourceCode.publicDeclarations(of: "Sources/\(module)").filter { $0.contains("seed:") }
+            #expect(taking == [], "\(module)")
+        }
     }
 }

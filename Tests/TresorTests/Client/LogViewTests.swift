@@ -108,6 +108,61 @@ import TresorStore
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
     }
 
+    /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it goes on.
+    private func beginning(of tresor: TresorID, length: Int) async throws -> [[UInt8]] {
+        let first = try Entry(try #require(try await log(tresor, in: evil.truth).first))
+        guard case .genesis(let root, let founder, let approvers, let name, _) = first.body else {
+            throw TresorError.failed(.other)
+        }
+        let genesis = EntryBody.genesis(
+            root: root, founder: founder, approvers: approvers, sealedName: name, epoch: try Chronicle.epoch(1))
+        var shown = [
+            try Entry(
+                tresor: tresor, sequence: 0, previous: .zero, author: anna.identity, time: first.time, body: genesis
+            ).bytes
+        ]
+        while shown.count < length {
+            let state = try Fold.state(of: shown, tresor: tresor)
+            let entry = try Entry(
+                tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
+                time: first.time, body: .epoch(Chronicle.epoch(state.epoch + 1)))
+            shown.append(entry.bytes)
+        }
+        // By itself it is valid: only who has seen the other knows.
+        _ = try Fold.state(of: shown, tresor: tresor)
+        return shown
+    }
+
+    /// Leaves of a tresor the pinned head alone.
+    private func forget(_ tresor: TresorID, in person: Session) throws {
+        let home = try #require(person.client.home as? MemoryHome)
+        for object in [HomeObject.log(tresor), .state(tresor)] { home.delete(object) }
+    }
+
+    @Test(arguments: [1, 3, 5], [true, false])
+    func A55_anotherGenesisOfTheSameRootIsForked(length: Int, isCached: Bool) async throws {
+        evil.fork(0, try await beginning(of: tresor, length: length))
+        if !isCached { try forget(tresor, in: house) }
+        try await expectAll(.forked, by: house)
+        if isCached { try await expectAll(.forked, by: anna) }
+        evil.behave()
+        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+    }
+
+    /// Where nothing but the genesis was seen, no later entry gives the other one away.
+    @Test(arguments: [true, false]) func A55_anotherGenesisAloneIsForked(isCached: Bool) async throws {
+        let other = try await anna.create(Name(typed: "other")).tresor
+        let head = try await anna.client.state(of: other).head
+        evil.fork(0, try await beginning(of: other, length: 1))
+        if !isCached { try forget(other, in: anna) }
+        let home = anna.home
+        #expect(await failure { _ = try await anna.client.state(of: other) } == .forked)
+        #expect(await failure { try await anna.perform(.rotate, on: other) } == .forked)
+        #expect(anna.home == home)
+        evil.behave()
+        #expect(try await anna.client.state(of: other).head == head)
+    }
+
     private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
         bytes.indices.contains { bytes[$0...].starts(with: part) }
     }

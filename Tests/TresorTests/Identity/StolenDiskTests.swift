@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// A device that is remembered, without the half that the store has for it.
+@Suite struct StolenDiskTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let until: UInt64
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        until = world.clock.now + 1000
+    }
+
+    /// Every 32 bytes that lie one behind another in an object, and the object's hash.
+    private func guesses(_ objects: [HomeObject: [UInt8]]) throws -> Set<[UInt8]> {
+        var found: Set<[UInt8]> = []
+        for object in objects.values {
+            var hash = try BLAKE2b(outputCount: 32)
+            try hash.update(object.span)
+            found.insert(try hash.finalize())
+            for start in 0..<max(0, object.count - 31) { found.insert(Array(object[start..<(start + 32)])) }
+        }
+        return found
+    }
+
+    /// Which slots open, with which ways to use a guess: as the slot's key, as the store's half, and as the device's.
+    private func openings(_ guesses: Set<[UInt8]>, file: IdentityFile, half: DeviceHalf) throws -> Set<String> {
+        var opened: Set<String> = []
+        func attempt(_ slot: Slot, with key: borrowing SecretKey<SlotUse>, as name: String) {
+            let refused = error { _ = try slot.open(with: key, user: file.chain.user, generation: 0) }
+            if refused == nil { opened.insert("\(name) of \(slot.id)") }
+        }
+        for guess in guesses {
+            let key = try SecretKey<SlotUse>(SecretBytes(copying: guess.span))
+            let derived = try half.slotKey(storeHalf: key.bytes)
+            for slot in file.slots {
+                attempt(slot, with: key, as: "key")
+                attempt(slot, with: derived, as: "store's half")
+            }
+        }
+        return opened
+    }
+
+    @Test func A32_nothingOnTheDiskOpensASlot() async throws {
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        _ = try await anna.client.state(of: tresor)
+        let device = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let slot = try Slot.password(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
+        let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
+        try anna.client.home.replace(.identity, with: file.bytes)
+        let half = try #require(try anna.client.deviceHalf())
+        var objects = try #require(anna.client.home as? MemoryHome).contents
+        #expect(objects.count >= 6)
+        #expect(file.slots.count == 3)
+        #expect(try openings(try guesses(objects), file: file, half: half) == [])
+        // The search finds the half of the store, wherever it lay.
+        let storeHalf = try #require(try await evil.half(user: anna.identity.user, device: device.id))
+        objects = [.heads: [1, 2, 3] + storeHalf + [4]]
+        #expect(try openings(try guesses(objects), file: file, half: half) == ["store's half of \(device.id)"])
+        let key = try half.slotKey(storeHalf: SecretBytes(copying: storeHalf.span))
+        objects = [.heads: [1, 2, 3] + key.span.publicBytes + [4]]
+        #expect(try openings(try guesses(objects), file: file, half: half) == ["key of \(device.id)"])
+    }
+
+    @Test func A34_theHalfOfAnotherDeviceOrOfBeforeIsAltered() async throws {
+        let user = anna.identity.user
+        let first = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let earlier = try #require(try await evil.half(user: user, device: first.id))
+        let away = try #require(anna.client.home as? MemoryHome).copy()
+        // Another device of the same person: the same file, another half.
+        let ward = Session(client: world.client(away), identity: anna.identity)
+        away.delete(.deviceHalf)
+        let second = try await ward.rememberDevice(name: Name(typed: "ward"), until: until)
+        let others = try #require(try await evil.half(user: user, device: second.id))
+        let again = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let right = try #require(try await evil.half(user: user, device: again.id))
+        #expect(Set([earlier, others, right]).count == 3)
+        let home = anna.home
+        for half in [earlier, others] {
+            evil.showHalf { _ in half }
+            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+        }
+        #expect(anna.home == home)
+        evil.behave()
+        #expect(try await anna.client.unlockWithDevice().identity.user == user)
+        #expect(try await ward.client.unlockWithDevice().identity.user == user)
+    }
+}
