@@ -94,7 +94,12 @@ extension Client {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
         let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
         let name = try evidence.name()
-        try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
+        do throws(TresorError) {
+            try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
+        } catch {
+            // Whoever comes next keeps it. That there is a fork is said at once.
+            guard error == .busy else { throw error }
+        }
         return .forked
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import TresorStore
 
@@ -71,6 +72,23 @@ import TresorStore
         #expect(house.evidence.contains { contains($0, entries[2]) && $0.suffix(entries[1].count) == entries[1] })
         evil.older(2)
         #expect(try await house.client.check().allSatisfy { if case .forked = $0.remark { false } else { true } })
+    }
+
+    /// Somebody else has the home's lock and does not let go: the fork is said all the same.
+    @Test func A60_aForkIsSaidThoughNothingCanBeKeptOfIt() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.path(percentEncoded: false)
+        func home() -> DirectoryHome { DirectoryHome(data: path + "/data", state: path + "/state") }
+        for (object, bytes) in house.home { try home().replace(object, with: bytes) }
+        let reader = world.session(of: house, home: home(), seeing: evil)
+        evil.frozen(1)
+        let error = try home().exclusively { () throws(TresorError) -> Task<TresorError?, Never> in
+            let attempt = Task { await failure { _ = try await reader.client.state(of: tresor) } }
+            Thread.sleep(forTimeInterval: 7)
+            return attempt
+        }
+        #expect(await error.value == .forked)
     }
 
     @Test func A59_anEmptyStoreIsForked() async throws {
