@@ -37,6 +37,7 @@ import TresorStore
             { _ = try await person.open(file) },
             { try await person.perform(.rotate, on: tresor) },
             { try await person.perform(.rename(Name(typed: "evil")), on: tresor) },
+            { _ = try await person.reseal(file) },
         ]
         for use in uses { #expect(await failure(use) == expected) }
         #expect(person.home == home)
@@ -114,14 +115,18 @@ import TresorStore
     }
 
     @Test(arguments: [1, 2, 4]) func A60_anotherContinuationIsForkedWithBothSidesKept(length: Int) async throws {
-        evil.fork(2, try await branch(from: 2, entries: length))
+        let branch = try await branch(from: 2, entries: length)
+        evil.fork(2, branch)
         try await expectAll(.forked, by: anna)
         let head = try #require(try anna.client.heads()[tresor])
         let verified = try #require(try anna.client.keptEntry(at: head, of: tresor))
         let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
             if case .evidence = $0.key { true } else { false }
         }
-        #expect(evidence?.values.contains { contains($0, verified) } == true)
+        #expect(evidence?.isEmpty == false)
+        for bytes in evidence?.values.map(\.self) ?? [] {
+            #expect(contains(bytes, verified) && contains(bytes, branch[0]))
+        }
         evil.behave()
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
     }
@@ -209,6 +214,26 @@ import TresorStore
             #expect(await failure { _ = try await fresh.client.state(of: tresor) } == .altered)
         }
         #expect(fresh.home == home)
+    }
+
+    /// An owner's, in the right place and rightly signed, that says what only a later release knows.
+    @Test(arguments: [0, 3, 4, 11, 65535] as [UInt16])
+    func A70_anEntryOfALaterReleaseBehindAKnownHeadStopsEverything(code: UInt16) async throws {
+        let head = try await house.client.state(of: tresor).head
+        let leave = try Entry(
+            tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: anna.identity, time: 5,
+            body: .leave)
+        let body = [UInt8](repeating: 1, count: 40)
+        let signed = leave.signed.dropLast(6) + bigEndianBytes(code) + bigEndianBytes(UInt32(body.count)) + body
+        let entry = try anna.identity.entry(Array(signed))
+        evil.append(entry)
+        try await expectAll(.unsupported, by: house, evidence: false)
+        try await expectAll(.unsupported, by: anna, evidence: false)
+        #expect(try await house.tresors().map(\.error) == [.unsupported])
+        evil.show { log in log + [entry, leave.bytes] }
+        try await expectAll(.unsupported, by: house, evidence: false)
+        evil.behave()
+        #expect(try await house.client.state(of: tresor).head == head)
     }
 
     @Test func A73_aPageLongerThanAskedForIsTheStoresFault() async throws {

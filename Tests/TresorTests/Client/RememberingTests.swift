@@ -51,6 +51,61 @@ import TresorStore
         #expect(await failure { _ = try await house.open(file) } == .forked)
     }
 
+    /// The state that some entries come to, with the entries as somebody would hold who has just read them.
+    private func read(_ entries: [[UInt8]]) throws -> (state: State, fresh: FreshEntries) {
+        var fresh = FreshEntries(first: 0)
+        fresh.add(entries)
+        return (try Fold.state(of: entries, tresor: tresor), fresh)
+    }
+
+    /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has read less.
+    @Test func A68_A107_whoHasReadLessNeverLowersAHead() async throws {
+        try house.client.pin(anna.identity.chain)
+        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        let entries = try await log(tresor, in: evil.truth)
+        let (one, other) = (world.session(of: house).client, world.session(of: house).client)
+        for known in [nil, 1, 2] as [Int?] {
+            try house.client.home.delete(.heads)
+            let before = try known.map { try read(Array(entries.prefix($0))) }
+            if let before { try await one.remember(before.state, before.fresh, known: nil) }
+            let whole = try read(entries)
+            try await one.remember(whole.state, whole.fresh, known: before?.state)
+            #expect(try house.client.heads()[tresor] == whole.state.head)
+            let home = house.home
+            let less = try read(Array(entries.prefix(3)))
+            try await other.remember(less.state, less.fresh, known: before?.state)
+            #expect(try house.client.heads()[tresor] == whole.state.head)
+            #expect(house.home == home)
+        }
+    }
+
+    /// The same with another history, shorter than, as long as and longer than what is remembered.
+    @Test(arguments: 1...3) func A68_A107_whoHasReadAnotherHistoryChangesNothing(length: Int) async throws {
+        try house.client.pin(anna.identity.chain)
+        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        let entries = try await log(tresor, in: evil.truth)
+        let (one, other) = (world.session(of: house).client, world.session(of: house).client)
+        let common = try read(Array(entries.prefix(2)))
+        try await one.remember(common.state, common.fresh, known: nil)
+        let whole = try read(entries)
+        try await one.remember(whole.state, whole.fresh, known: common.state)
+        var branch = Array(entries.prefix(2))
+        for _ in 0..<length {
+            let state = try Fold.state(of: branch, tresor: tresor)
+            let entry = try Entry(
+                tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
+                time: 5,
+                body: .rename(Chronicle.anyName()))
+            branch.append(entry.bytes)
+        }
+        let home = house.home
+        let another = try read(branch)
+        #expect(
+            await failure { try await other.remember(another.state, another.fresh, known: common.state) } == .forked)
+        #expect(house.home == home)
+        #expect(try house.client.heads()[tresor] == whole.state.head)
+    }
+
     @Test func A74_aLogIsNotVerifiedTwice() async throws {
         var state = try await anna.client.state(of: tresor)
         state.headTime = 77

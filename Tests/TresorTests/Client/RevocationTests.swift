@@ -152,6 +152,30 @@ import TresorStore
         }
     }
 
+    /// The keys of before are lost with the session: neither the log nor a store that kept the old wrap gives them back.
+    @Test func A87_comingBackFromNowBringsNothingOfBeforeBack() async throws {
+        try await anna.share(tresor, with: [house])
+        let before = try await anna.seal("before", in: tresor)
+        #expect(try await house.open(before).content == Array("before".utf8))
+        let wraps = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1)
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.share(tresor, with: [house], fromNow: true)
+        let after = try await anna.seal("after", in: tresor)
+        let empty = MemoryHome()
+        try world.session(of: house, home: empty).client.pin(anna.identity.chain)
+        for home in [house.client.home, empty] {
+            let fresh = { world.session(of: house, home: home) }
+            #expect(try await fresh().open(after).content == Array("after".utf8))
+            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
+            evil.showWraps { honest, _, epoch in epoch == 3 ? honest : wraps + honest }
+            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
+            evil.showWraps { _, _, _ in wraps }
+            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
+            #expect(await failure { _ = try await fresh().open(after) } == .altered)
+            evil.behave()
+        }
+    }
+
     @Test func A58_aGhostIsNeverWrappedTo() async throws {
         try await anna.share(tresor, with: [house])
         let ghost = third.identity
@@ -223,5 +247,49 @@ import TresorStore
         try await anna.share(tresor, with: [house], notAfter: again)
         world.clock.now = again + 1
         #expect(try await anna.seal("after", in: tresor).header.epoch == 3)
+    }
+
+    /// What an owner has signed is a clock that cannot be set back; what another owner has signed is not this one's.
+    @Test func A71_aClockSetBackLengthensNothing() async throws {
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [third], as: .owner)
+        try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
+        let effect = try await anna.effect(of: .rename(Name(typed: "new")), in: anna.client.state(of: tresor))
+        world.clock.now = end + 1
+        try await anna.perform(.rename(Name(typed: "new")), on: tresor, expecting: effect)
+        world.clock.now = end - 40
+        #expect(try await anna.client.state(of: tresor).members[house.identity.user] != nil)
+        #expect(try await third.seal("another clock", in: tresor).header.epoch == 1)
+        let after = try await anna.seal("after", in: tresor)
+        #expect(after.header.epoch == 2)
+        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
+        #expect(await failure { _ = try await house.open(after) } == .noAccess)
+        #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
+    }
+
+    /// What is bounded and no more: until an owner acts, somebody may go on and date back what they write.
+    @Test func A71_whoDatesBackIsBelievedUntilTheyAreRemoved() async throws {
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
+        let state = try await house.client.state(of: tresor)
+        let keys = try await house.keys(of: 1, in: state)
+        world.clock.now = end + 100
+        #expect(await failure { _ = try await house.seal("x", in: tresor) } == .noAccess)
+        let writer = house.identity
+        func file(at state: State, time: UInt64) throws -> SealedFile {
+            try SealedFile.seal(
+                [1], type: .empty, record: .empty, keys: keys, state: state, author: writer, time: time)
+        }
+        let dated = try file(at: state, time: end)
+        #expect(try await anna.open(dated).author.standing == .current)
+        #expect(await failure { _ = try await anna.open(file(at: state, time: end + 1)) } == .noAccess)
+        try await anna.perform(.rename(Name(typed: "new")), on: tresor)
+        let after = try await anna.client.state(of: tresor)
+        #expect(after.members[writer.user] == nil)
+        #expect(await failure { _ = try await anna.open(file(at: after, time: end)) } == .noAccess)
+        #expect(try await anna.open(dated).author.standing != .current)
+        var expecting = Expectations()
+        expecting.currentAuthor = true
+        #expect(await failure { _ = try await anna.open(dated, expecting: expecting) } == .noAccess)
     }
 }

@@ -46,6 +46,21 @@ import Testing
             try log.verdict(.remove(users: [bob.user], epoch: Chronicle.epoch(2, links: 0)), by: anna) == .broken(.r23))
     }
 
+    /// A removal without the key that belongs to it: the body ends where the epoch begins, or somewhere in it.
+    @Test func A77_aRemovalWithoutAnEpochIsNoRemoval() throws {
+        let whole = try log.entry(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna).signed
+        let head = Array(try log.entry(.leave, by: anna).signed.dropLast(4))
+        let code = head.count - 2
+        let body = Array(whole.dropFirst(head.count + 4))
+        let users = 2 + 1 + 32
+        for count in [users, users + 1, users + 8, users + 72, body.count - 1] {
+            var signed = head + bigEndianBytes(UInt32(count)) + body.prefix(count)
+            signed[code...code + 1] = whole[code...code + 1]
+            #expect(try log.verdict(anna.entry(signed)) == .broken(.r2), "\(count)")
+        }
+        #expect(try log.verdict(anna.entry(whole)) == .valid)
+    }
+
     @Test func A69_R24_aStrangerIsNotRemoved() throws {
         #expect(try log.verdict(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna) == .broken(.r24))
         let both = [bob.user, eve.user].sorted()
