@@ -8,9 +8,16 @@
 #endif
 
 int variadic_sqlite3_defend(void *database) {
-  int is_on = 0;
-  int code = sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, &is_on);
-  return code == SQLITE_OK && !is_on ? SQLITE_ERROR : code;
+  static const struct {
+    int setting, value;
+  } defences[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1}, {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
+  for (unsigned i = 0; i < sizeof defences / sizeof *defences; i++) {
+    int is = -1;
+    int code = sqlite3_db_config(database, defences[i].setting, defences[i].value, &is);
+    if (code != SQLITE_OK) return code;
+    if (is != defences[i].value) return SQLITE_ERROR;
+  }
+  return SQLITE_OK;
 }
 
 int variadic_forbid_dumps(void) {

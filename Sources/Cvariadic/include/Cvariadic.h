@@ -3,7 +3,8 @@
 #ifndef CVARIADIC_H
 #define CVARIADIC_H
 
-/// Puts a database connection (`sqlite3 *`) into defensive mode: no statement may damage the file or change its schema behind SQLite's back.
+/// Puts a database connection (`sqlite3 *`) into defensive mode: no statement may damage the file or change its schema behind SQLite's back,
+/// and no trigger or view runs that somebody has put into it since it was opened.
 /// Returns SQLite's result code.
 int variadic_sqlite3_defend(void *database);
 

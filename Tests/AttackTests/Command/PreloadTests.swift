@@ -75,6 +75,65 @@
             try stage.expect(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
             #expect(stage["read.json"] == Stage.plan())
         }
+
+        /// Every write takes half of what it was given, and counts how often it did so.
+        private static let halves = """
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <sys/types.h>
+            #include <unistd.h>
+            static long count;
+            static size_t half(size_t size) {
+              if (size > 1) __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
+              return size > 1 ? size / 2 : size;
+            }
+            ssize_t write(int file, const void *bytes, size_t size) {
+              ssize_t (*next)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
+              return next(file, bytes, half(size));
+            }
+            ssize_t pwrite(int file, const void *bytes, size_t size, off_t place) {
+              ssize_t (*next)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, "pwrite");
+              return next(file, bytes, half(size), place);
+            }
+            ssize_t pwrite64(int file, const void *bytes, size_t size, off64_t place) {
+              ssize_t (*next)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+              return next(file, bytes, half(size), place);
+            }
+            __attribute__((destructor)) static void tell(void) {
+              FILE *file = fopen(getenv("HALVES"), "w");
+              fprintf(file, "%ld", count);
+              fclose(file);
+            }
+            """
+
+        @Test func A106_aShortWriteIsGoneOnWith() throws {
+            try stage.write(Stage.plan(300_000), to: "long.json")
+            try stage.write(Array("PASSWORD-0815-new\n".utf8), to: "new.password", mode: 0o600)
+            let halves = [
+                "LD_PRELOAD": try Compiler.library(Self.halves, in: stage.scratch), "HALVES": stage.scratch["count"],
+            ]
+            let acts = [
+                ["encrypt", "-t", "plans", "long.json", "-o", "long.tresor"],
+                ["encrypt", "-t", "plans", "--armour", "long.json", "-o", "armoured.txt"],
+                ["decrypt", "long.tresor", "-o", "read.json"], ["decrypt", "armoured.txt"],
+                ["create", "other"], ["passwd", "--new-password-file", "new.password"],
+            ]
+            for act in acts {
+                stage.environment = halves
+                let ending = try stage.run(as: "anna", act)
+                #expect(ending.code == 0, "\(act): \(ending.errorText)")
+                let count = Int(String(decoding: stage["count"], as: UTF8.self)) ?? 0
+                #expect(count > 1, "\(act)")
+                if act == ["decrypt", "armoured.txt"] { #expect(ending.output == Stage.plan(300_000)) }
+            }
+            stage.environment = [:]
+            try stage.write(stage["new.password"], to: "anna.password", mode: 0o600)
+            #expect(stage["read.json"] == Stage.plan(300_000))
+            #expect(
+                try stage.expect(as: "anna", ["decrypt", "long.tresor"])
+                    == String(decoding: Stage.plan(300_000), as: UTF8.self))
+            try stage.expect(as: "anna", ["check", "--deep", "long.tresor", "armoured.txt"])
+        }
     }
 
     /// The system's C compiler.

@@ -3,6 +3,8 @@
 import Foundation
 import Testing
 
+@testable import Tresor
+
 /// What comes out of the program when it refuses: nothing of the content, nothing of the input.
 @Suite struct ReleaseTests {
     private let stage: Stage
@@ -98,14 +100,15 @@ import Testing
             ]
         }
         runs += [["recover", "--kit", "secret.txt"], ["list", "--password-file", "secret.txt"]]
+        let windows = Windows(of: plan)
         for arguments in runs {
-            for json in [[], ["--json", "-o", "out"]] {
-                let words =
-                    json.isEmpty || arguments[0] != "decrypt" || arguments.count > 2 ? arguments : arguments + json
-                try expectNothing(of: try stage.run(as: "anna", words), words)
-                guard ["decrypt", "inspect"].contains(words[0]), words.count == 2 else { continue }
-                try expectNothing(of: try stage.run(as: "anna", [words[0]], input: stage.scratch["plan.json"]), words)
+            let output = arguments[0] == "decrypt" && arguments.count == 2 ? ["-o", "out"] : []
+            for words in [arguments, ["--json"] + arguments + output] {
+                try expectNothing(of: try stage.run(as: "anna", words), words, windows)
             }
+            guard ["decrypt", "inspect"].contains(arguments[0]), arguments.count == 2 else { continue }
+            let ending = try stage.run(as: "anna", [arguments[0]], input: stage.scratch["plan.json"])
+            try expectNothing(of: ending, arguments, windows)
         }
     }
 
@@ -113,18 +116,32 @@ import Testing
         try stage.write(Stage.plan(700), to: "plan.json")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
         let sealed = stage["plan.tresor"]
+        let windows = Windows(of: sealed)
+        // A check names the tresors that it knows already.
+        let windowsBehindTresor = Windows(of: Array(sealed.dropFirst(42)))
         for count in [0, 1, 7, 8, 9, 10, 42, 50, 89, 90, 91, 113, 146, 147, 600, sealed.count - 1] {
             try stage.write(Array(sealed.prefix(count)), to: "cut.tresor")
-            for command in ["inspect", "decrypt"] {
-                let ending = try stage.run(as: "house", [command, "cut.tresor"])
+            for arguments in [["inspect"], ["decrypt"]] {
+                let words = arguments + ["cut.tresor"]
+                let ending = try stage.run(as: "anna", words)
                 // A header and a body of a possible size can be looked at; what it claims is not proved.
-                if command == "inspect", ending.code == 0 {
+                if words[0] == "inspect", ending.code == 0 {
                     stage.expectSilence(ending.outputText + ending.errorText)
                     continue
                 }
-                #expect([14, 19].contains(ending.code), "\(command) of \(count)")
+                #expect([14, 19].contains(ending.code), "\(words) of \(count)")
                 #expect(ending.output == [])
-                try expectNothing(of: ending, [command])
+                try expectNothing(of: ending, words, windows)
+            }
+            guard [50, 600].contains(count) else { continue }
+            for arguments in [
+                ["decrypt", "cut.tresor", "-o", "out"], ["reseal", "cut.tresor"], ["check", "cut.tresor"],
+                ["check", "--deep", "cut.tresor"], ["share", "-t", "plans", "house", "--card", "cut.tresor"],
+                ["verify", "house", "--card", "cut.tresor"],
+            ] {
+                let ending = try stage.run(as: "anna", ["--json"] + arguments)
+                #expect([14, 19].contains(ending.code), "\(arguments) of \(count): \(ending.code)")
+                try expectNothing(of: ending, arguments, arguments[0] == "check" ? windowsBehindTresor : windows)
             }
         }
     }
@@ -136,12 +153,51 @@ import Testing
         try stage.write(Stage.plan(2000), to: "plan.json")
         let ending = try program.run(["plan.json"])
         #expect(ending.code == 1 && Stage.secrets(in: ending.errorText) == ["MARKED", "4711"])
+        let sealed = (0..<200).map { UInt8($0) }
+        let part = Array(sealed[50..<70])
+        let texts = [
+            "hex " + part.map { String($0, radix: 16) }.joined(),
+            "HEX " + part.map { String(format: "%02X", $0) }.joined(),
+            "base64 " + Data(part).base64EncodedString(), "base32 " + Base32.text(part),
+        ]
+        for text in texts.map({ Array($0.utf8) }) + [part] { #expect(Windows(of: sealed).areIn(text)) }
+        #expect(!Windows(of: sealed).areIn(Array(String(describing: texts).utf8.prefix(12)) + part.prefix(7)))
     }
 
-    private func expectNothing(of ending: Program.Ending, _ arguments: [String]) throws {
+    private func expectNothing(of ending: Program.Ending, _ arguments: [String], _ windows: Windows) throws {
         #expect(ending.code > 0, "\(arguments)")
-        for text in [ending.outputText, ending.errorText] {
+        for bytes in [ending.output, ending.error] {
+            let text = String(decoding: bytes, as: UTF8.self)
             #expect(Stage.secrets(in: text) == [], "\(arguments): \(text)")
+            let isGivenBack = windows.areIn(bytes)
+            #expect(!isGivenBack, "\(arguments): \(text)")
+        }
+    }
+}
+
+/// Every eight bytes that follow one another, as they are and as anybody would print them.
+private struct Windows {
+    /// By how long the text is that eight bytes have in each form, whatever follows them.
+    private var forms: [Int: Set<[UInt8]>] = [:]
+
+    init(of bytes: [UInt8]) {
+        for start in 0...max(0, bytes.count - 8) {
+            let window = Array(bytes[start..<min(start + 8, bytes.count)])
+            let hex = window.map { String(format: "%02x", $0) }.joined()
+            forms[8, default: []].insert(window)
+            forms[16, default: []].insert(Array(hex.utf8))
+            forms[10, default: []].insert(Array(Data(window).base64EncodedString().utf8.prefix(10)))
+            forms[12, default: []].insert(Array(Base32.text(window).utf8.prefix(12)))
+        }
+    }
+
+    func areIn(_ output: [UInt8]) -> Bool {
+        let lower = Array(String(decoding: output, as: UTF8.self).lowercased().utf8)
+        return forms.contains { size, windows in
+            [output, lower].contains { text in
+                text.count >= size
+                    && (0...(text.count - size)).contains { windows.contains(Array(text[$0..<($0 + size)])) }
+            }
         }
     }
 }

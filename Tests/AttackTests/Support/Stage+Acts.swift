@@ -8,7 +8,7 @@ extension Stage {
     static let acts: [[String]] = [
         ["create", "other"], ["share", "-t", "plans", "third"], ["revoke", "-t", "plans", "house", "--yes"],
         ["rotate", "-t", "plans", "--yes"], ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"],
-        ["decrypt", "plan.tresor", "-o", "plan.json"], ["reseal", "plan.tresor"],
+        ["decrypt", "plan.tresor", "-o", "read.json"], ["reseal", "plan.tresor"],
         ["passwd", "--new-password-file", "anna.password"], ["remember", "--name", "desk"], ["forget"],
         ["device", "revoke", "DEVICE", "--yes"], ["recover", "--new-kit", "--kit", "kit.txt"],
         ["recover", "--kit", "old-kit.txt", "--new-password-file", "anna.password", "--argon2id", "64,3"],
@@ -32,6 +32,7 @@ extension Stage {
         try stage.expect(as: "fourth", ["card", "-o", "fourth.card"])
         try stage.write(plan(100_000), to: "plan.json")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        try stage.write(Array("old".utf8), to: "read.json", mode: 0o600)
         try stage.write(stage["store.db"], to: "old.db")
         try stage.expect(as: "anna", ["rotate", "-t", "plans", "--yes"])
         try stage.expect(as: "house", ["members", "-t", "plans"])
@@ -55,6 +56,12 @@ extension Stage {
         case ("create", _): return try expect(as: "anna", ["list"]).contains("other")
         case ("share", _): return try members().contains("third")
         case ("revoke", _): return try !members().contains("house")
+        case ("rotate", "-t"): return try expect(as: "anna", ["list"]).contains(#/plans +anna +owner +2 +3 /#)
+        case ("encrypt", _):
+            let isNew = try expect(as: "anna", ["inspect", "plan.tresor", "--json"]).contains("\"key\":2")
+            return try isNew && run(as: "anna", ["decrypt", "plan.tresor"]).output == Stage.plan(100_000)
+        case ("decrypt", _): return self["read.json"] == Stage.plan(100_000)
+        case ("card", "-o"): return try run(as: "anna", ["inspect", "card.txt"]).code == 0
         case ("reseal", _): return try expect(as: "anna", ["inspect", "plan.tresor", "--json"]).contains("\"key\":2")
         case ("forget", _): return self["homes/anna/state/device-half"].isEmpty
         case ("device", _): return try !expect(as: "anna", ["device", "list"]).contains(device)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+import Tresor
+
+@testable import TresorCommand
+
+/// Somebody who changes what lies at an output while it is written, to have a file of somebody else's written to.
+@Suite struct OutputIntrusionTests {
+    private let scratch: Scratch
+    private var victim: String { scratch.path("victim") }
+    private var target: String { scratch.path("out") }
+
+    init() throws {
+        scratch = try Scratch()
+        try scratch.write("theirs", "victim", mode: 0o640)
+    }
+
+    enum Trap: CaseIterable, Sendable {
+        case link, linkToNothing, pipe, directory, hardLink, file
+    }
+
+    /// Puts something at the target in a directory, in the place of whatever lies there.
+    private static func set(_ trap: Trap, in directory: String) {
+        let (place, target, victim) = ("\(directory)/trap", "\(directory)/out", "\(directory)/victim")
+        for path in [place, target] where unlink(path) != 0 { rmdir(path) }
+        switch trap {
+        case .link: symlink(victim, place)
+        case .linkToNothing: symlink("\(directory)/nothing", place)
+        case .pipe: mkfifo(place, 0o600)
+        case .directory: mkdir(place, 0o700)
+        case .hardLink: link(victim, place)
+        case .file: close(open(place, O_WRONLY | O_CREAT, 0o600))
+        }
+        rename(place, target)
+    }
+
+    private func expectVictim(_ comment: Comment) throws {
+        #expect(try scratch.text("victim") == "theirs", comment)
+        #expect(scratch.mode("victim") == 0o640, comment)
+        #expect(!scratch.names.contains("nothing"), comment)
+    }
+
+    @Test(arguments: Trap.allCases, [true, false])
+    func A103_whatAppearsAtTheOutputMeanwhileIsNotWrittenTo(trap: Trap, replaces: Bool) throws {
+        let file = OutputFile(path: target, access: .everybody, replaces: replaces)
+        try file.write(Array("secret".utf8).span)
+        Self.set(trap, in: scratch.url.path)
+        let expected: TresorError? = trap.isFile ? (replaces ? nil : .usage) : .failed(.other)
+        #expect(failure { try file.commit() } == expected)
+        try expectVictim("\(trap)")
+        #expect(scratch.names == ["out", "victim"])
+        if trap.isFile {
+            #expect(try scratch.text("out") == (replaces ? "secret" : trap == .file ? "" : "theirs"))
+        }
+    }
+
+    /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets decides.
+    @Test(arguments: [true, false]) func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
+        let isDone = Mutex(false)
+        let rounds = Mutex(0)
+        let directory = scratch.url.path
+        let exchanger = Thread {
+            while !isDone.withLock({ $0 }) {
+                for trap in [Trap.file, .link, .hardLink, .linkToNothing, .pipe] { Self.set(trap, in: directory) }
+                rounds.withLock { $0 += 1 }
+            }
+            isDone.withLock { $0 = false }
+        }
+        exchanger.start()
+        var written = 0
+        var refused = 0
+        for round in 0..<400 {
+            let replaces = !round.isMultiple(of: 4)
+            if unnamed {
+                let error = failure {
+                    let file = OutputFile(path: target, access: .everybody, replaces: replaces)
+                    try file.write(Array("secret".utf8).span)
+                    try file.commit()
+                }
+                #expect([nil, .usage, .failed(.other)].contains(error), "\(String(describing: error))")
+                if error == nil { written += 1 } else { refused += 1 }
+            } else {
+                let draft = try Draft.open(for: target, unnamed: false).get()
+                #expect(write(draft.descriptor, "secret", 6) == 6)
+                let code = draft.commit(replacing: replaces)
+                #expect([0, EEXIST].contains(code))
+                if code == 0 { written += 1 } else { refused += 1 }
+            }
+        }
+        isDone.withLock { $0 = true }
+        while isDone.withLock({ $0 }) { usleep(1000) }
+        #expect(written > 0 && refused > 0 && rounds.withLock { $0 } > 0, "\(written) \(refused)")
+        try expectVictim("after \(written) of \(written + refused)")
+        #expect(!scratch.names.contains { $0.hasPrefix(".tresor-") }, "\(scratch.names)")
+    }
+
+    /// What was put under names like those of temporary files before: no link is followed, neither by what writes nor by what sweeps.
+    @Test(arguments: [true, false]) func A103_temporariesThatWereMadeBeforeAreNotFollowed(unnamed: Bool) throws {
+        #expect(symlink(victim, scratch.path(".tresor-link.tmp")) == 0)
+        #expect(symlink(scratch.path("nothing"), scratch.path(".tresor-nothing.tmp")) == 0)
+        #expect(link(victim, scratch.path(".tresor-hard.tmp")) == 0)
+        #expect(mkfifo(scratch.path(".tresor-pipe.tmp"), 0o600) == 0)
+        #expect(mkdir(scratch.path(".tresor-directory.tmp"), 0o700) == 0)
+        for _ in 0..<20 {
+            let draft = try Draft.open(for: target, unnamed: unnamed).get()
+            #expect(write(draft.descriptor, "secret", 6) == 6)
+            #expect(draft.commit(replacing: true) == 0)
+        }
+        try expectVictim("left alone")
+        #expect(try scratch.text("out") == "secret")
+        let left = scratch.names.filter { $0.hasPrefix(".tresor-") }
+        #expect(left == [".tresor-directory.tmp", ".tresor-link.tmp", ".tresor-nothing.tmp"])
+    }
+
+    private func failure(_ body: () throws -> Void) -> TresorError? {
+        do { try body() } catch { return (error as? CommandFailure)?.error }
+        return nil
+    }
+}
+
+extension OutputIntrusionTests.Trap {
+    fileprivate var isFile: Bool { self == .hardLink || self == .file }
+}
