@@ -136,7 +136,7 @@ import Testing
             #expect([-9, 0, 128 + 9].contains(ending.code), "\(ending.code) at \(call)")
             let isMember = try stage.expect(as: "anna", ["members", "-t", "plans"]).contains("house")
             try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "after.tresor"])
-            let opens = try stage.run(as: "house", ["decrypt", "after.tresor", "-o", "read.json"])
+            let opens = try stage.run(as: "house", ["decrypt", "after.tresor", "-o", "seen.json"])
             #expect(opens.code == (isMember ? 0 : 13), "\(act): \(opens.errorText) after \(call)")
             try expectOrder(act, after: call)
             try putBack()
