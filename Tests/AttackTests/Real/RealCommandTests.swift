@@ -53,12 +53,9 @@
                 let (anna, house) = (try await world.quick("anna"), try await world.quick("house"))
                 try world.introduce(anna, house)
                 let tresor = try await anna.create(Name(typed: "plans")).tresor
-                _ = try tool(
-                    "/usr/bin/sqlite3",
-                    [
-                        scratch["store.db"],
-                        "CREATE TRIGGER halt BEFORE INSERT ON wraps BEGIN SELECT RAISE(ABORT, 'half-way'); END",
-                    ])
+                // Another wrap of this tresor cannot be put beside the owner's.
+                let index = "CREATE UNIQUE INDEX halt ON wraps (tresor)"
+                _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], index])
                 await RealAttackTests.expectReal(nil, without: .oneTransaction, isLate: true) {
                     let error = await failure { try await anna.share(tresor, with: [house]) }
                     #expect(error != nil)
