@@ -58,7 +58,12 @@ import Tresor
     }
 
     /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets decides.
-    @Test(arguments: [true, false]) func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
+    @Test(
+        .disabled(
+            if: ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] == "thread",
+            "the sanitizer does not see a Mutex handed on by who waited for it, and here threads wait all the time"),
+        arguments: [true, false])
+    func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
         let isDone = Mutex(false)
         let rounds = Mutex(0)
         let directory = scratch.url.path
