@@ -8,7 +8,11 @@ import Tresor
 @testable import TresorCommand
 
 /// Somebody who changes what lies at an output while it is written, to have a file of somebody else's written to.
-@Suite struct OutputIntrusionTests {
+@Suite(
+    .disabled(
+        if: ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] == "thread",
+        "the sanitizer does not see a Mutex handed on to who waited for it, and here threads wait all the time"))
+struct OutputIntrusionTests {
     private let scratch: Scratch
     private var victim: String { scratch.path("victim") }
     private var target: String { scratch.path("out") }
@@ -58,12 +62,7 @@ import Tresor
     }
 
     /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets decides.
-    @Test(
-        .disabled(
-            if: ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] == "thread",
-            "the sanitizer does not see a Mutex handed on by who waited for it, and here threads wait all the time"),
-        arguments: [true, false])
-    func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
+    @Test(arguments: [true, false]) func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
         let isDone = Mutex(false)
         let rounds = Mutex(0)
         let directory = scratch.url.path
