@@ -38,9 +38,11 @@ extension Client {
         let pins = try pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
-        if let mine = try? identityFile().chain, mine.handle == handle {
+        let mine = try? identityFile().chain
+        if let mine, mine.handle == handle || Base32.matches(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
-        } else if let handle, let pin = pins[handle: handle] {
+        }
+        if let handle, mine?.handle != handle, let pin = pins[handle: handle] {
             let strangers = try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
             guard strangers.isEmpty else {
                 return strangers.map { Person(chain: $0, trust: .changed(from: pin.chain)) }

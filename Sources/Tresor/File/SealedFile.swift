@@ -28,10 +28,9 @@ public struct SealedFile: Hashable, Sendable {
     package static func checkBeginning(_ start: [UInt8]) throws(TresorError) {
         let isArmoured = Armour.isArmoured(start)
         let bytes = isArmoured ? try Armour.file.beginning(of: start) : start
-        guard isArmoured, bytes.count < FileHeader.byteCount else {
-            _ = try FileHeader(start: bytes)
-            return
-        }
+        // Of a text the whole lines alone are read, which may be fewer than the header takes.
+        if isArmoured, bytes.count < FileHeader.byteCount { return }
+        _ = try FileHeader(start: bytes)
     }
 
     /// The armoured form.

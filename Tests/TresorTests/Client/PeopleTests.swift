@@ -149,6 +149,19 @@ import TresorStore
         }
     }
 
+    @Test func A53_aHandleThatIsMyOwnIdHidesNotMe() async throws {
+        let id = anna.identity.user.description
+        for text in [String(id.prefix(6)), id] {
+            let other = try Identity.make(handle: Name(typed: text), time: 1)
+            evil.invent(other.chain.bytes)
+            #expect(try await anna.client.people(named: text).map(\.trust) == [.me])
+            try anna.client.pin(other.chain)
+            let both = try await anna.client.people(named: text)
+            #expect(Set(both.map(\.chain)) == [anna.identity.chain, other.chain])
+            try anna.client.home.delete(.pins)
+        }
+    }
+
     @Test func A47_canonicallyEqualHandlesStayTwoPeople() async throws {
         let composed = try Name(Array("Zo\u{eb}".utf8))
         let decomposed = try Name(Array("Zoe\u{308}".utf8))
