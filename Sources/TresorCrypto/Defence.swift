@@ -37,11 +37,19 @@ package enum Defence: String, CaseIterable, Sendable {
     case fixedCodePoints
     /// That random bytes are drawn anew.
     case freshRandomness
+    /// The tag of a wrap.
+    case wrapTag
+    /// That secrets are compared in constant time.
+    case constantTime
+    /// That the memory of a secret is wiped and given back.
+    case releasedSecrets
 
     // Identity.
 
     /// The floor and ceiling of Argon2id.
     case cost
+    /// That a password's slot key takes an Argon2id.
+    case passwordHash
     /// The code points of a password.
     case passwordCharacters
     /// The checksum of a recovery kit.
@@ -109,6 +117,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case departedWraps
     /// That a store changes an entry and its wraps at once.
     case oneTransaction
+    /// The wraps that a member must have.
+    case neededWraps
 
     // Files.
 
@@ -134,11 +144,17 @@ package enum Defence: String, CaseIterable, Sendable {
     case expectation
     /// That the author may still write, where the caller asks for it.
     case currentAuthor
+    /// What is said of a file that was sealed at an older state.
+    case olderState
 
     // Home, store and command.
 
     /// Who else may read or change a file of the home.
     case ownerOnly
+    /// How much of an input is read.
+    case inputLimit
+    /// That no password stands in the environment.
+    case passwordVariable
     /// The layout of a store file.
     case storeSchema
     /// The emptying of the write-ahead log after a deletion.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
+
 #if canImport(Darwin)
     import Darwin
 #else
@@ -30,7 +32,7 @@ struct Environment: Sendable {
 
     /// A password in the environment is a password in every child and every crash report.
     static func refusePassword() throws(CommandFailure) {
-        guard getenv("TRESOR_PASSWORD") == nil else {
+        guard Defence.passwordVariable.holds(getenv("TRESOR_PASSWORD") == nil) else {
             throw .usage(
                 "TRESOR_PASSWORD is set, and an environment does not keep a secret",
                 hints: ["unset TRESOR_PASSWORD", "tresor help environment"])

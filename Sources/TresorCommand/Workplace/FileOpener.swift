@@ -226,7 +226,9 @@ struct FileOpener {
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
         if case .former(let former) = author.standing { text += " (\(Self.words(former)))" }
-        if let state, opened.sealer.head.sequence < state.head.sequence { text += ", an older state" }
+        if let state, !Defence.olderState.holds(opened.sealer.head.sequence >= state.head.sequence) {
+            text += ", an older state"
+        }
         if opened.origin != nil { text += ", resealed by \(Shown.name(opened.sealer.handle.bytes))" }
         return .line(text)
     }

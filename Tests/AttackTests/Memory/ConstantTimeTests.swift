@@ -3,17 +3,24 @@
 #if os(Linux) && arch(x86_64)
     import Foundation
     import Testing
+    import TresorCrypto
 
     /// Under valgrind, a branch or an address that depends on bytes marked as secret is an error.
     @Suite struct ConstantTimeTests {
-        private static let isPossible = has("valgrind") && has("strip")
+        static let isPossible = has("valgrind") && has("strip")
 
         @Test(
             .enabled(if: isPossible, "valgrind or strip is not present"),
             .disabled(if: isSanitized, "valgrind does not run what a sanitizer built"))
         func A18_noBranchDependsOnASecret() throws {
+            let run = try Self.probe()
+            #expect(run.code == 0, "\(run.log.prefix(6000))")
+        }
+
+        /// Runs the probe under valgrind; in the build of `scripts/attacks`, with a check left out.
+        static func probe(leavingOut check: Defence? = nil) throws -> (code: Int32, output: String, log: String) {
             let scratch = try Scratch()
-            try Data(Self.declassified.utf8).write(to: URL(fileURLWithPath: scratch["suppressions"]))
+            try Data(declassified.utf8).write(to: URL(fileURLWithPath: scratch["suppressions"]))
             let built = URL(fileURLWithPath: Program.path).deletingLastPathComponent().appending(
                 path: "ConstantTimeProbe")
             // valgrind need not understand this compiler's debugging information.
@@ -24,10 +31,16 @@
                 "--quiet", "--suppressions=\(scratch["suppressions"])", "--log-file=\(scratch["log"])",
                 scratch["probe"],
             ]
+            process.arguments? += check.map { [$0.rawValue] } ?? []
+            let pipe = Pipe()
+            process.standardOutput = pipe
             try process.run()
+            let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
             process.waitUntilExit()
-            let log = String(decoding: bytes(at: scratch["log"]), as: UTF8.self)
-            #expect(process.terminationStatus == 0, "\(log.prefix(6000))")
+            return (
+                process.terminationStatus, String(decoding: output, as: UTF8.self),
+                String(decoding: bytes(at: scratch["log"]), as: UTF8.self)
+            )
         }
 
         /// Where a secret becomes a public yes or no: the comparison of the commitment, that of the tag in the library, and its result.

@@ -24,6 +24,35 @@
                 }
             #endif
 
+            @Test func A19_anInputIsReadWithoutEnd() async throws {
+                let scratch = try Scratch()
+                try Data(count: 8 << 20).write(to: URL(fileURLWithPath: scratch["card"]))
+                await RealAttackTests.expectReal(.altered, without: .inputLimit) {
+                    let input = try InputFile(scratch["card"], standardInput: StandardInput())
+                    return try input.readAll(limit: 1 << 20, tooLarge: CommandFailure(.altered, "")).count == 8 << 20
+                }
+            }
+
+            @Test func A41_aPasswordStandsInTheEnvironment() throws {
+                let stage = try Stage("anna")
+                stage.environment["TRESOR_PASSWORD"] = "PASSWORD-0815-anna"
+                try stage.expectReal(64, without: .passwordVariable, as: "anna", ["list"])
+            }
+
+            @Test func A97_lastMonthsFileLooksLikeTheNewest() throws {
+                let stage = try Stage("anna")
+                try stage.settle()
+                try stage.write(Stage.plan(), to: "plan.json")
+                try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+                try stage.expect(as: "anna", ["rotate", "-t", "plans", "--yes"])
+                for defence in [nil, .olderState] as [Defence?] {
+                    stage.leaveOut(defence)
+                    let ending = try stage.run(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
+                    #expect(ending.code == 0 && ending.errorText.contains("from anna"))
+                    #expect(ending.errorText.contains("an older state") == (defence == nil), "\(ending.errorText)")
+                }
+            }
+
             @Test func A33_bothHalvesLieOnOneDisk() throws {
                 let stage = try Stage("anna")
                 let home = stage.scratch["homes/anna"]

@@ -9,6 +9,37 @@
     extension RealAttackTests {
         /// Epochs, wraps, revocation.
         @Suite struct Epochs {
+            @Test func A15_halvesOfTwoWrapsMakeKeys() async throws {
+                let scene = try await Scene()
+                let state = try await scene.state
+                let right = try await scene.keys(1)
+                let user = scene.house.identity.user
+                let one = try #require(try await scene.store.truth.wraps(of: user, in: scene.tresor, epoch: 1).first)
+                let other = try Wrap(
+                    right, of: scene.tresor, for: scene.house.identity.chain.newest, user: user, history: .all
+                ).bytes
+                // The ML-KEM ciphertext of the one, and from the point of X25519 on the other.
+                let split = one.count - 82 - 32
+                let mixed = one[..<split] + other[split...]
+                scene.store.showWraps { _, _, _ in [Array(mixed)] }
+                await RealAttackTests.expectReal(
+                    .altered, without: .wrapTag, .epochCommitment, against: [scene.house]
+                ) {
+                    let keys = try await scene.fresh(scene.house).keys(of: 1, in: state)
+                    return !keys.content.matches(right.content)
+                }
+            }
+
+            @Test func A85_nobodyNoticesAWithheldWrap() async throws {
+                let scene = try await Scene()
+                let user = scene.house.identity.user
+                scene.store.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
+                let state = try await scene.state
+                await RealAttackTests.expectReal(nil, without: .neededWraps, against: [scene.anna]) {
+                    try await scene.anna.client.checkWraps(in: state).isEmpty
+                }
+            }
+
             @Test func A76_whoWasRemovedReadsOn() async throws {
                 await RealAttackTests.expectReal(nil, without: .stayingMembers, isLate: true) {
                     let scene = try await Scene()

@@ -65,6 +65,23 @@
                 }
             }
 
+            @Test func A28_aPasswordIsGuessedQuickly() async throws {
+                let anna = try identity("anna")
+                await RealAttackTests.expectReal(nil, without: .passwordHash) {
+                    let slot = try Slot.password(of: anna, password: password("0042"), cost: .floor, time: 1)
+                    guard case .password(_, let salt) = slot.kind else { return false }
+                    for number in 0..<100 {
+                        let guess = try password("00" + (number < 10 ? "0" : "") + String(number))
+                        let hash = try BLAKE2b.hash(.derive, salt, secret: guess.bytes.span).bytes
+                        let key = try SecretKey<SlotUse>(SecretBytes(copying: hash.span))
+                        if let seed = try? slot.open(with: key, user: anna.user, generation: 0) {
+                            return seed.span.count == 32 && number == 42
+                        }
+                    }
+                    return false
+                }
+            }
+
             @Test func A29_aPasswordNobodyCanTypeAgainIsSet() async throws {
                 for text in ["pass\u{7}word", "pass\u{200d}word", "pass\u{e000}word"] {
                     func isTaken() throws -> Bool {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if TRESOR_TESTING
+    import Foundation
     import Testing
 
     @testable import Tresor
@@ -21,6 +22,35 @@
                     return sealed[0] == sealed[1]
                 }
             }
+
+            #if os(Linux) && arch(x86_64)
+                @Test(
+                    .enabled(if: ConstantTimeTests.isPossible, "valgrind or strip is not present"),
+                    .disabled(if: isSanitized, "valgrind does not run what a sanitizer built"))
+                func A18_aComparisonTellsHowMuchIsRight() throws {
+                    #expect(try ConstantTimeTests.probe().code == 0)
+                    let weak = try ConstantTimeTests.probe(leavingOut: .constantTime)
+                    #expect(weak.code == 1, "\(weak.log.prefix(2000))")
+                    #expect(!weak.output.contains("comparing keys: 0"))
+                }
+            #endif
+
+            #if os(Linux)
+                @Test func A39_aSecretStaysInMemory() async throws {
+                    await RealAttackTests.expectReal(nil, without: .releasedSecrets) {
+                        var (address, bytes): (UInt, [UInt8]) = (0, [])
+                        do {
+                            let secret = try SecretBytes(randomCount: 32)
+                            bytes = secret.span.publicBytes
+                            address = secret.span.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+                        }
+                        let memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/mem"))
+                        try memory.seek(toOffset: UInt64(address))
+                        // What is not mapped any more cannot be read.
+                        return (try? memory.read(upToCount: 32)).map { Array($0) } == bytes
+                    }
+                }
+            #endif
 
             @Test func A1_aChangedCiphertextIsTaken() async throws {
                 let key = try SecretKey<SlotUse>()
