@@ -180,15 +180,22 @@ import Tresor
     @Test func A105_temporariesOfTheDeadAreSweptAndThoseOfTheLivingAreNot() throws {
         try home.replace(.deviceHalf, with: [1])
         try home.replace(.log(tresor(1)), with: [1])
-        let stale = ["deep/data/.tresor-1.tmp", "deep/data/logs/.tresor-2.tmp", "state/.tresor-3.tmp"]
+        let stale = [
+            "deep/data/.tresor-0123456789abcdef.tmp", "deep/data/logs/.tresor-0000000000000002.tmp",
+            "state/.tresor-ffffffffffffffff.tmp",
+        ]
         for name in stale { try write([1], to: scratch[name]) }
-        try write([1], to: scratch["deep/data/.tresor-other"])
+        let others = [
+            ".tresor-other", ".tresor-notes.tmp", ".tresor-2.tmp", ".tresor-0123456789ABCDEF.tmp",
+            ".tresor-0123456789abcdefa.tmp", ".tresor-0123456789abcdef.tmp.tmp",
+        ].map { "deep/data/\($0)" }
+        for name in others { try write([1], to: scratch[name]) }
         do {
             let living = try AtomicFile(at: scratch["deep/data/pins"], mode: 0o600)
             try living.write([5].span)
             try home.exclusively { () throws(TresorError) in }
             for name in stale { #expect(!FileManager.default.fileExists(atPath: scratch[name])) }
-            #expect(FileManager.default.fileExists(atPath: scratch["deep/data/.tresor-other"]))
+            for name in others { #expect(FileManager.default.fileExists(atPath: scratch[name]), "\(name)") }
             #expect(try living.commit(replacing: true))
         }
         #expect(try home.read(.pins) == [5])

@@ -132,14 +132,28 @@ import Tresor
     /// Killed before the store had its name, or before the temporary lost its own.
     @Test func A105_whatAKilledMakerLeftIsSweptUp() async throws {
         for suffix in ["", "-wal", "-journal"] {
-            #expect(FileManager.default.createFile(atPath: "\(path).4711.new\(suffix)", contents: Data([1])))
+            #expect(FileManager.default.createFile(atPath: "\(path).0123456789abcdef.new\(suffix)", contents: Data([1])))
         }
+        let others = ["other", "restored", "2024"].map { "store.db.\($0).new" }
+        for name in others { #expect(FileManager.default.createFile(atPath: scratch[name], contents: Data([1]))) }
         do { _ = try await SQLiteStore.open(at: path, creating: true) }
-        #expect(try scratch.names.allSatisfy { !$0.contains(".new") })
-        try FileManager.default.linkItem(atPath: path, toPath: "\(path).0815.new")
-        #expect(FileManager.default.createFile(atPath: "\(path).other.new", contents: Data([1])))
+        #expect(try scratch.names.filter { $0.contains(".new") } == others.sorted())
+        try FileManager.default.linkItem(atPath: path, toPath: "\(path).fedcba9876543210.new")
         do { _ = try await SQLiteStore.open(at: path, creating: false) }
-        #expect(try scratch.names.filter { $0.contains(".new") } == ["store.db.other.new"])
+        #expect(try scratch.names.filter { $0.contains(".new") } == others.sorted())
+    }
+
+    /// What SQLite would take for a URI, or for a database in memory.
+    @Test(arguments: ["file:a.db", ":memory:", "file:m.db?mode=memory", "a%20b.db?x=1"])
+    func everyPathIsTheNameOfAFile(_ name: String) async throws {
+        await #expect(processExitsWith: .success) { [name = name as String] in
+            let scratch = try Scratch()
+            #expect(FileManager.default.changeCurrentDirectoryPath(scratch.path))
+            do { try await SQLiteStore.open(at: name, creating: true).putHalf([1], user: user(1), device: device(1)) }
+            #expect(try scratch.names == [name])
+            let store = try await SQLiteStore.open(at: scratch[name], creating: false)
+            #expect(try await store.half(user: user(1), device: device(1)) == [1])
+        }
     }
 
     @Test func A107_processesLoseNoEntry() async throws {

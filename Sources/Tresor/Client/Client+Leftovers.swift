@@ -26,30 +26,85 @@ extension Client {
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; what is to be done stays noted.
     public func settleWaysIn() async throws(TresorError) {
+        try destroyOrphanedHalf()
         let noted = try leftovers()
         guard !noted.isEmpty else { return }
-        let file = try? identityFile()
-        let slots = Set((file?.devices ?? []).map(\.id))
-        var half = try? deviceHalf()?.id
-        if file != nil, let orphan = half, !slots.contains(orphan) {
-            try home.delete(.deviceHalf)
-            half = nil
-        }
-        var settled = noted
-        settled.generations = []
-        settled.kits = noted.kits.filter { $0.user == file?.chain.user }
-        for kit in settled.kits where kit.locator != file?.kitLocator {
+        var deleted = Leftovers()
+        // Others may put in place meanwhile what was noted; each is looked at again just before it goes.
+        for kit in noted.kits {
+            let present = presentWaysIn()
+            guard present.user == kit.user, present.kit != kit.locator else { continue }
             try await store.deleteKitCopy(locator: kit.locator)
+            deleted.kits.insert(kit)
         }
-        var dead = noted.slots.subtracting([half].compactMap(\.self))
-        for device in noted.devices where device.id != half {
+        for device in noted.devices where try readableHalf() != device.id {
             try await store.deleteHalves(user: device.user, devices: [device.id])
-            dead.insert(device.id)
+            deleted.devices.insert(device)
         }
-        dead.formIntersection(slots)
-        settled.slots = noted.slots.subtracting(dead)
-        try note(slots: dead)
-        try unnote(settled)
+        try strikeOut(deleted, of: noted)
+    }
+
+    /// Takes from the note what was deleted, and what the home uses now. Slots that nothing opens any more stay noted for as long as the file has them.
+    private func strikeOut(_ deleted: Leftovers, of noted: Leftovers) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            let half = try readableHalf()
+            let present = presentWaysIn()
+            var struck = deleted
+            struck.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
+            struck.devices.formUnion(noted.devices.filter { $0.id == half })
+            struck.slots = noted.slots.filter { $0 == half || !(present.slots?.contains($0) ?? true) }
+            var rest = try leftovers()
+            rest.slots.formUnion(deleted.devices.map(\.id).filter { present.slots?.contains($0) ?? true })
+            rest.subtract(struck)
+            try replaceLeftovers(with: rest)
+        }
+    }
+
+    /// What the identity file has.
+    private struct WaysIn {
+        var user: UserID?
+        var kit: Digest?
+        /// `nil` for those of a file that does not read.
+        var slots: Set<DeviceID>? = []
+    }
+
+    private func presentWaysIn() -> WaysIn {
+        do throws(TresorError) {
+            guard let bytes = try home.read(.identity) else { return WaysIn() }
+            let file = try IdentityFile(bytes)
+            return WaysIn(user: file.chain.user, kit: file.kitLocator, slots: Set(file.devices.map(\.id)))
+        } catch {
+            return WaysIn(slots: nil)
+        }
+    }
+
+    /// The device whose half lies here; none for one that opens nothing.
+    private func readableHalf() throws(TresorError) -> DeviceID? {
+        do throws(TresorError) {
+            return try deviceHalf()?.id
+        } catch {
+            guard error == .altered || error == .unsupported else { throw error }
+            return nil
+        }
+    }
+
+    /// Destroys the half here if it belongs to no slot of the identity file.
+    private func destroyOrphanedHalf() throws(TresorError) {
+        func orphan() throws(TresorError) -> DeviceID? {
+            // The slot comes before the half, so the half is looked at first.
+            guard let half = try? readableHalf(), let slots = presentWaysIn().slots else { return nil }
+            return try home.read(.identity) == nil || slots.contains(half) ? nil : half
+        }
+        guard let half = try orphan() else { return }
+        try destroyDeviceHalf(of: half)
+    }
+
+    /// Destroys the half here if it is that of `device`; another one was put there since.
+    func destroyDeviceHalf(of device: DeviceID) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            guard try readableHalf() == device else { return }
+            try home.delete(.deviceHalf)
+        }
     }
 
     func leftovers() throws(TresorError) -> Leftovers {
@@ -62,26 +117,41 @@ extension Client {
         kits: Set<Leftovers.Kit> = [], devices: Set<Leftovers.Device> = [], slots: Set<DeviceID> = [],
         generations: Set<UInt32> = []
     ) throws(TresorError) {
+        var left = Leftovers()
+        (left.kits, left.devices, left.slots, left.generations) = (kits, devices, slots, generations)
+        try home.exclusively { () throws(TresorError) in try add(left) }
+    }
+
+    private func add(_ left: Leftovers) throws(TresorError) {
+        var noted = try leftovers()
+        noted.formUnion(left)
+        try replaceLeftovers(with: noted)
+    }
+
+    /// Notes this device's half and slot, and destroys the half, in one step: whoever settles sees both or none.
+    func noteAndDestroyDeviceHalf() throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            let present = try leftovers()
-            var noted = present
-            noted.kits.formUnion(kits)
-            noted.devices.formUnion(devices)
-            noted.slots.formUnion(slots)
-            noted.generations.formUnion(generations)
-            guard noted != present else { return }
-            try home.replace(.leftovers, with: noted.bytes)
+            if let half = try? deviceHalf() {
+                var left = Leftovers()
+                left.devices = [Leftovers.Device(user: half.user, id: half.id)]
+                left.slots = [half.id]
+                try add(left)
+            }
+            try home.delete(.deviceHalf)
         }
     }
 
     func unnote(_ settled: Leftovers) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            let present = try leftovers()
-            var rest = present
+            var rest = try leftovers()
             rest.subtract(settled)
-            guard rest != present else { return }
-            if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
+            try replaceLeftovers(with: rest)
         }
+    }
+
+    private func replaceLeftovers(with rest: Leftovers) throws(TresorError) {
+        guard try rest != leftovers() else { return }
+        if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
     }
 
     func unnoteIntroduction(of generation: UInt32) throws(TresorError) {

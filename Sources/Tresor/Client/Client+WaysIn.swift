@@ -17,10 +17,11 @@ extension Client {
     /// - Throws: ``TresorError/notFound`` when the device is not remembered, or was being ended when that was interrupted; ``TresorError/noAccess`` when the
     ///   store has no half, or the slot is gone or expired; ``TresorError/altered`` when the halves do not belong together.
     public func unlockWithDevice() async throws(TresorError) -> Session {
-        let file = try identityFile()
+        // A slot comes before its half, so the half is looked at first.
         guard let half = try deviceHalf() else { throw .notFound }
+        let file = try identityFile()
         if !file.devices.contains(where: { $0.id == half.id }), try endingDevices().contains(half.id) {
-            try home.delete(.deviceHalf)
+            try destroyDeviceHalf(of: half.id)
             throw .notFound
         }
         guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
@@ -43,10 +44,7 @@ extension Client {
 
     /// Destroys this device's half alone, and notes that the store's has to follow: for when the store cannot be reached.
     public func destroyDeviceHalf() throws(TresorError) {
-        if let half = try? deviceHalf() {
-            try note(devices: [Leftovers.Device(user: half.user, id: half.id)], slots: [half.id])
-        }
-        try home.delete(.deviceHalf)
+        try noteAndDestroyDeviceHalf()
     }
 
     func deviceHalf() throws(TresorError) -> DeviceHalf? {

@@ -40,7 +40,7 @@ extension Session {
         try rewrite { (file) throws(TresorError) in
             try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
         }
-        try await dropDeadHalf()
+        try await client.settleWaysIn()
     }
 
     /// Gives this identity a new kit. The copy is stored before the identity file names it, and the old copy is deleted after.
@@ -115,7 +115,9 @@ extension Session {
         try await put(storeHalf, of: id)
         try addSlot()
         let encoded = try device.encoded()
-        try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
+        try client.home.exclusively { () throws(TresorError) in
+            try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
+        }
         // Whoever settled between the steps took this device for one that was interrupted.
         try await put(storeHalf, of: id)
         try addSlot()
@@ -146,19 +148,12 @@ extension Session {
         try note(ending: devices)
         try await client.store.deleteHalves(user: identity.user, devices: devices)
         try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
-        try await dropDeadHalf()
+        try await client.settleWaysIn()
     }
 
     private nonisolated func note(ending devices: [DeviceID]) throws(TresorError) {
         let user = identity.user
         try client.note(devices: Set(devices.map { Leftovers.Device(user: user, id: $0) }))
-    }
-
-    /// Destroys the half here if its slot is gone, and settles what is noted.
-    private func dropDeadHalf() async throws(TresorError) {
-        let slots = try client.identityFile().devices.map(\.id)
-        if let half = try client.deviceHalf(), !slots.contains(half.id) { try client.home.delete(.deviceHalf) }
-        try await client.settleWaysIn()
     }
 }
 
@@ -248,8 +243,17 @@ extension Session {
                 renewals.append(Renewal(tresor: summary.tresor, isRotated: false, error: error))
             }
         }
-        if try await !isBehind() { try client.unnoteIntroduction(of: identity.generation) }
+        let isDone = renewals.allSatisfy { $0.error.map(Self.holdsUpNothing) ?? true }
+        if isDone, try await !isBehind() { try client.unnoteIntroduction(of: identity.generation) }
         return renewals
+    }
+
+    /// Whether an error of a tresor's log will not pass: that tresor must not keep somebody from making new keys once more.
+    private static func holdsUpNothing(_ error: TresorError) -> Bool {
+        switch error {
+        case .forked, .altered, .unsupported, .noAccess: true
+        default: false
+        }
     }
 
     /// The copy that the kit opens, as the identity file has it: a store may have lost it since.

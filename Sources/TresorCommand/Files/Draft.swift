@@ -109,7 +109,7 @@ final class Draft: Sendable {
     /// A link cannot replace a file, so an unnamed one gets a temporary name first.
     private func nameTemporary() -> Bool {
         guard name.withLock({ $0 == nil }) else { return true }
-        let temporary = Self.temporaryName()
+        let temporary = AtomicFile.temporaryName()
         guard link(to: temporary) else { return false }
         name.withLock { $0 = temporary }
         return true
@@ -146,7 +146,7 @@ final class Draft: Sendable {
     /// A file of a temporary name, locked: once more if it was swept up between the two, as if a process that is no more had left it.
     private static func named(in directory: Int32) -> (descriptor: Int32, name: String)? {
         for _ in 0..<16 {
-            let name = temporaryName()
+            let name = AtomicFile.temporaryName()
             let descriptor = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { return nil }
             flock(descriptor, LOCK_EX)
@@ -156,11 +156,6 @@ final class Draft: Sendable {
         }
         errno = EIO
         return nil
-    }
-
-    private static func temporaryName() -> String {
-        let number = UInt64.random(in: 0 ... .max)
-        return ".tresor-" + String(number, radix: 36) + ".tmp"
     }
 
     static func split(_ path: String) -> (directory: String, name: String) {

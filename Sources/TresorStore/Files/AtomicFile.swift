@@ -103,13 +103,16 @@ extension AtomicFile {
 
     /// Removes the temporaries of processes that are no more.
     package static func sweep(_ directory: borrowing FileDescriptor) throws(SystemError) {
-        for name in try directory.names() where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
+        for name in try directory.names() where TemporaryMark.stands(in: name, between: prefix, and: suffix) {
             guard let file = try? FileDescriptor(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
                 flock(file.number, LOCK_EX | LOCK_NB) == 0
             else { continue }
             unlinkat(directory.number, name, 0)
         }
     }
+
+    /// A name that ``sweep(_:)`` takes for a temporary's.
+    package static func temporaryName() -> String { prefix + TemporaryMark.random() + suffix }
 
     private struct Temporary: ~Copyable {
         let file: FileDescriptor
@@ -126,7 +129,7 @@ extension AtomicFile {
             }
         #endif
         for _ in 0..<16 {
-            let name = prefix + String(UInt64.random(in: .min ... .max), radix: 16) + suffix
+            let name = temporaryName()
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
             let file = try FileDescriptor(name, in: directory.number, flags, mode: mode)
             _ = try SystemError.retrying { flock(file.number, LOCK_EX) }

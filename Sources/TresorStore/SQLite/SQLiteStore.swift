@@ -38,6 +38,8 @@ public final class SQLiteStore: Store {
     }
 
     static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
+        // What begins with "file:" or is ":memory:" is the name of a file here, too.
+        let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
         if try !StoreFile.exists(at: path) {
             guard creating else { throw TresorError.notFound }
             try StoreFile.create(at: path) { temporary in

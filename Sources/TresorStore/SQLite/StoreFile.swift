@@ -65,7 +65,7 @@ enum StoreFile {
     private static func makeTemporary(_ path: String) throws(TresorError) -> Temporary {
         do throws(SystemError) {
             for _ in 0..<16 {
-                let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16))\(suffix)"
+                let temporary = "\(path).\(TemporaryMark.random())\(suffix)"
                 let file = try FileDescriptor(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
                 _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
                 // Somebody sweeping may have been between the two calls.
@@ -90,7 +90,9 @@ enum StoreFile {
     private static func temporaries(of path: String) -> [String] {
         let (directory, name) = AtomicFile.split(path)
         let names = (try? FileDescriptor(directory, O_RDONLY | O_DIRECTORY).names()) ?? []
-        return names.filter { $0.hasPrefix("\(name).") && $0.hasSuffix(suffix) }.map { "\(directory)/\($0)" }
+        return names.filter { TemporaryMark.stands(in: $0, between: "\(name).", and: suffix) }.map {
+            "\(directory)/\($0)"
+        }
     }
 
     private static func remove(_ temporary: String) {

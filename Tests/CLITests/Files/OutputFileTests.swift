@@ -140,13 +140,13 @@ struct OutputFileTests {
 
     @Test("What a dead process left under a temporary name is swept away, what a living one writes is not")
     func sweeps() throws {
-        try scratch.write("content of somebody killed", ".tresor-dead.tmp")
-        try scratch.write("content of somebody at work", ".tresor-live.tmp")
-        let alive = open(scratch.path(".tresor-live.tmp"), O_RDONLY)
+        try scratch.write("content of somebody killed", ".tresor-00000000000dead0.tmp")
+        try scratch.write("content of somebody at work", ".tresor-00000000000a11fe.tmp")
+        let alive = open(scratch.path(".tresor-00000000000a11fe.tmp"), O_RDONLY)
         defer { close(alive) }
         #expect(flock(alive, LOCK_EX) == 0)
         try write("new", to: "file")
-        #expect(scratch.names == [".tresor-live.tmp", "file"])
+        #expect(scratch.names == [".tresor-00000000000a11fe.tmp", "file"])
     }
 
     @Test("What somebody sweeps away before it is locked is made once more")

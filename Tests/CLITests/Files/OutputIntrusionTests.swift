@@ -107,11 +107,11 @@ struct OutputIntrusionTests {
 
     /// What was put under names like those of temporary files before: no link is followed, neither by what writes nor by what sweeps.
     @Test(arguments: [true, false]) func A103_temporariesThatWereMadeBeforeAreNotFollowed(unnamed: Bool) throws {
-        #expect(symlink(victim, scratch.path(".tresor-link.tmp")) == 0)
-        #expect(symlink(scratch.path("nothing"), scratch.path(".tresor-nothing.tmp")) == 0)
-        #expect(link(victim, scratch.path(".tresor-hard.tmp")) == 0)
-        #expect(mkfifo(scratch.path(".tresor-pipe.tmp"), 0o600) == 0)
-        #expect(mkdir(scratch.path(".tresor-directory.tmp"), 0o700) == 0)
+        #expect(symlink(victim, scratch.path(".tresor-0000000000000001.tmp")) == 0)
+        #expect(symlink(scratch.path("nothing"), scratch.path(".tresor-0000000000000002.tmp")) == 0)
+        #expect(link(victim, scratch.path(".tresor-0000000000000003.tmp")) == 0)
+        #expect(mkfifo(scratch.path(".tresor-0000000000000004.tmp"), 0o600) == 0)
+        #expect(mkdir(scratch.path(".tresor-0000000000000005.tmp"), 0o700) == 0)
         for _ in 0..<20 {
             let draft = try Draft.open(for: target, unnamed: unnamed).get()
             #expect(write(draft.descriptor, "secret", 6) == 6)
@@ -120,7 +120,7 @@ struct OutputIntrusionTests {
         try expectVictim("left alone")
         #expect(try scratch.text("out") == "secret")
         let left = scratch.names.filter { $0.hasPrefix(".tresor-") }
-        #expect(left == [".tresor-directory.tmp", ".tresor-link.tmp", ".tresor-nothing.tmp"])
+        #expect(left == [1, 2, 5].map { ".tresor-000000000000000\($0).tmp" })
     }
 
     private func failure(_ body: () throws -> Void) -> TresorError? {

@@ -26,6 +26,7 @@ final class EvilStore: Store {
         var lie: Lie?
         var keeps = false
         var interlude: (@Sendable () async -> Void)?
+        var deletionInterlude: (@Sendable () async -> Void)?
         var callsUntilFailure: Int?
         var failsBehind = false
         var delay: Duration = .zero
@@ -119,6 +120,20 @@ final class EvilStore: Store {
     /// Lets somebody else do something just before the next entry arrives.
     func beforeNextAppend(_ interlude: @escaping @Sendable () async -> Void) {
         script.withLock { $0.interlude = interlude }
+    }
+
+    /// Lets somebody else do something just before the next half or kit copy is deleted.
+    func beforeNextDeletion(_ interlude: @escaping @Sendable () async -> Void) {
+        script.withLock { $0.deletionInterlude = interlude }
+    }
+
+    private func deleting() async {
+        let interlude = script.withLock { script in
+            defer { script.deletionInterlude = nil }
+            script.writeCount += 1
+            return script.deletionInterlude
+        }
+        await interlude?()
     }
 
     func lie(_ lie: Lie?) { script.withLock { $0.lie = lie } }
@@ -270,7 +285,7 @@ extension EvilStore {
     }
 
     func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        script.withLock { $0.writeCount += 1 }
+        await deleting()
         try await honest.deleteHalves(user: user, devices: devices)
     }
 
@@ -288,7 +303,7 @@ extension EvilStore {
     }
 
     func deleteKitCopy(locator: Digest) async throws(TresorError) {
-        script.withLock { $0.writeCount += 1 }
+        await deleting()
         try await honest.deleteKitCopy(locator: locator)
     }
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Somebody changes the ways in while somebody else settles what an interrupted change left.
+@Suite struct SettlingTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+    }
+
+    @Test func A27_anOldKitDiesThoughSomebodySettlesMeanwhile() async throws {
+        let old = try await anna.makeKit()
+        let oldLocator = try old.locator()
+        let user = anna.identity.user
+        let new = try RecoveryKit()
+        let newLocator = try new.locator()
+        let kits = [oldLocator, newLocator].map { Leftovers.Kit(user: user, locator: $0) }
+        try anna.client.note(kits: Set(kits))
+        let file = try anna.client.identityFile()
+        let slot = try Slot.kit(of: anna.identity, kit: new, time: 0)
+        let copy = try file.copy(for: slot, identity: anna.identity).bytes
+        try await evil.putKitCopy(copy, locator: newLocator)
+        let changed = try file.settingKit(slot, identity: anna.identity)
+        evil.beforeNextDeletion { [anna] in
+            // The other one's next steps: the file, and the note of what it replaced.
+            try? anna.client.replaceIdentity(file.bytes, with: changed)
+            try? anna.client.note(kits: [kits[0]])
+        }
+        try await anna.client.settleWaysIn()
+        #expect(try anna.client.identityFile().kitLocator == newLocator)
+        try await anna.client.settleWaysIn()
+        #expect(try await evil.truth.kitCopy(locator: oldLocator) == nil)
+    }
+
+    @Test func A32_whatIsNotedMeanwhileStaysNoted() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let user = anna.identity.user
+        let other = Leftovers.Device(user: user, id: try DeviceID.random())
+        try anna.client.note(devices: [other])
+        evil.beforeNextDeletion { [anna] in try? anna.client.destroyDeviceHalf() }
+        try await anna.client.settleWaysIn()
+        #expect(try anna.client.endingDevices() == [device.id])
+        try await anna.client.settleWaysIn()
+        #expect(try await evil.truth.half(user: user, device: device.id) == nil)
+    }
+
+    @Test func aDeviceThatIsJustBeingRememberedIsNoOrphan() async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let before = try #require(home.read(.identity))
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let after = try #require(home.read(.identity))
+        let half = try #require(home.read(.deviceHalf))
+        for end in [{ (client: Client) in try await client.settleWaysIn() }, { try await Self.unlock($0) }] {
+            try home.replace(.identity, with: before)
+            home.delete(.deviceHalf)
+            let meddled = MeddledHome(home, afterReading: .identity) {
+                try? $0.replace(.identity, with: after)
+                try? $0.replace(.deviceHalf, with: half)
+            }
+            let client = world.client(meddled)
+            try client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)], slots: [device.id])
+            try await end(client)
+            #expect(home.read(.deviceHalf) == (meddled.hasMeddled ? half : nil))
+        }
+    }
+
+    private static func unlock(_ client: Client) async throws {
+        do { _ = try await client.unlockWithDevice() } catch TresorError.notFound {}
+    }
+
+    @Test func A32_theHalfThatCameInTheMeantimeIsNotDestroyed() async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let first = try #require(home.read(.deviceHalf))
+        let ended = try DeviceHalf(SecretBytes(copying: first.span)).id
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let second = try #require(home.read(.deviceHalf))
+        try home.replace(.deviceHalf, with: first)
+        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: ended)])
+        let meddled = MeddledHome(home, afterReading: .deviceHalf) { try? $0.replace(.deviceHalf, with: second) }
+        await #expect(throws: TresorError.notFound) { _ = try await world.client(meddled).unlockWithDevice() }
+        #expect(home.read(.deviceHalf) == second)
+    }
+
+    @Test func slotsStayNotedWhileTheIdentityFileDoesNotRead() async throws {
+        let id = try DeviceID.random()
+        let user = anna.identity.user
+        let identity = try #require(anna.home[.identity])
+        try anna.client.note(devices: [Leftovers.Device(user: user, id: id)], slots: [id])
+        try anna.client.home.replace(.identity, with: [1])
+        try await anna.client.settleWaysIn()
+        #expect(try anna.client.leftovers().slots == [id])
+        #expect(try anna.client.leftovers().devices.isEmpty)
+        try anna.client.home.replace(.identity, with: identity)
+        try await anna.client.settleWaysIn()
+        #expect(try anna.client.leftovers().isEmpty)
+    }
+
+    @Test func anOrphanedHalfIsDestroyedThoughNothingIsNoted() async throws {
+        let before = try #require(anna.home[.identity])
+        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try anna.client.home.replace(.identity, with: before)
+        #expect(try anna.client.leftovers().isEmpty)
+        try await anna.client.settleWaysIn()
+        #expect(anna.home[.deviceHalf] == nil)
+    }
+
+    @Test func A37_aRenewalThatATresorWasNotToldOfIsNotDone() async throws {
+        _ = try await anna.create(Name(typed: "plans"))
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        evil.show { _ in [] }
+        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.forked])
+        #expect(try await !renewed.renewalIsUnfinished(), "a log that is no more must not forbid new keys")
+        evil.behave()
+        #expect(try await renewed.renewalIsUnfinished())
+        #expect(try await renewed.finishRenewal().compactMap(\.error) == [])
+        #expect(try await !renewed.renewalIsUnfinished())
+    }
+
+    @Test func A37_aRenewalThatTheStoreInterruptsIsGoneOnWith() async throws {
+        _ = try await anna.create(Name(typed: "plans"))
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        var failures = 0
+        for call in 0... {
+            evil.fail(after: call, behind: false)
+            let renewals = try? await renewed.finishRenewal()
+            evil.behave()
+            let isDone = renewals?.allSatisfy { $0.error == nil } ?? false
+            #expect(try renewed.client.isIntroducing() != isDone, "\(call)")
+            if isDone { break }
+            failures += 1
+        }
+        #expect(failures >= 4)
+    }
+}
+
+/// A home in which somebody else does something behind the first reading of an object.
+private final class MeddledHome: Home {
+    private let home: MemoryHome
+    private let object: HomeObject
+    private let meddle: Mutex<(@Sendable (MemoryHome) -> Void)?>
+
+    init(_ home: MemoryHome, afterReading object: HomeObject, _ meddle: @escaping @Sendable (MemoryHome) -> Void) {
+        self.home = home
+        self.object = object
+        self.meddle = Mutex(meddle)
+    }
+
+    var hasMeddled: Bool { meddle.withLock { $0 == nil } }
+
+    func read(_ object: HomeObject) -> [UInt8]? {
+        let bytes = home.read(object)
+        guard object == self.object else { return bytes }
+        let meddle = self.meddle.withLock { meddle in
+            defer { meddle = nil }
+            return meddle
+        }
+        meddle?(home)
+        return bytes
+    }
+
+    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        try home.replace(object, with: bytes)
+    }
+
+    func delete(_ object: HomeObject) { home.delete(object) }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+}
