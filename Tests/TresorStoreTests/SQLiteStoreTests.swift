@@ -132,7 +132,8 @@ import Tresor
     /// Killed before the store had its name, or before the temporary lost its own.
     @Test func A105_whatAKilledMakerLeftIsSweptUp() async throws {
         for suffix in ["", "-wal", "-journal"] {
-            #expect(FileManager.default.createFile(atPath: "\(path).0123456789abcdef.new\(suffix)", contents: Data([1])))
+            #expect(
+                FileManager.default.createFile(atPath: "\(path).0123456789abcdef.new\(suffix)", contents: Data([1])))
         }
         let others = ["other", "restored", "2024"].map { "store.db.\($0).new" }
         for name in others { #expect(FileManager.default.createFile(atPath: scratch[name], contents: Data([1]))) }
