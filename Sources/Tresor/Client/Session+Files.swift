@@ -10,7 +10,8 @@ public struct Expectations: Sendable {
     public var author: UserID?
     /// Whether its author must still be owner or writer, with the same generation; else ``TresorError/noAccess``.
     public var currentAuthor = false
-    /// Whether to read although the store shows another history than before, judged by the log this home has verified. Nothing is remembered then.
+    /// Whether to judge by the log that this home has verified, whatever the store shows now; ``TresorError/forked`` where there is none. Nothing is
+    /// remembered then.
     public var acceptingForked = false
     /// Whether to read although nobody compared the owner's number. Nothing is remembered then.
     public var acceptingUnverified = false
@@ -118,15 +119,15 @@ extension Session {
     }
 
     private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> State {
+        if expecting.acceptingForked {
+            // Whatever the store shows of the log now is not looked at.
+            guard let known = try client.verifiedState(of: header.tresor) else { throw .forked }
+            return known
+        }
         do throws(TresorError) {
             return try await client.state(
                 of: header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
         } catch {
-            if error == .forked, expecting.acceptingForked,
-                let known = try client.verifiedState(of: header.tresor)
-            {
-                return known
-            }
             throw error == .notFound ? .noAccess : error
         }
     }

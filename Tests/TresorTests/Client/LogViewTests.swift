@@ -261,6 +261,19 @@ import TresorStore
         #expect(await failure { _ = try await anna.reseal(file, expecting: expecting) } == .forked)
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
+        // Neither does a log that is no log stand in the way, nor is one that only goes on looked at.
+        evil.behave()
+        evil.append([1])
+        #expect(await failure { _ = try await world.session(of: anna, seeing: evil).open(file) } == .altered)
+        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
+        evil.behave()
+        _ = try await house.perform(.leave, on: tresor)
+        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
+        #expect(anna.home == home)
+        let kept = try #require(anna.client.home as? MemoryHome)
+        for object in [.log(tresor), .state(tresor)] as [HomeObject] { kept.delete(object) }
+        let forgetful = world.session(of: anna)
+        #expect(await failure { _ = try await forgetful.open(file, expecting: expecting) } == .forked)
     }
 
     @Test func A62_aFileFromTheOtherBranchIsForked() async throws {
