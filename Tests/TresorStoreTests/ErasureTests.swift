@@ -131,4 +131,40 @@ import TresorStore
         try await store.deleteHalves(user: user(1), devices: nil)
         #expect(try found([wrap.bytes]).isEmpty)
     }
+
+    /// The file may not grow, its write-ahead log may: whatever keeps the log from being emptied, the entry is there.
+    @Test func A35_aRemovalWhoseLogFindsNoSpaceIsDoneAllTheSame() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            let tests = try ErasureTests()
+            let store = try await SQLiteStore.open(at: tests.path, creating: true)
+            let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
+            let first = LogChange(
+                tresor: tresor(1), sequence: 0, previous: nil, entry: random(300_000), putting: [wrap])
+            #expect(try await store.append(first) == .done)
+            try await store.deleteHalves(user: user(1), devices: nil)
+            var limit = rlimit()
+            getrlimit(fileSize, &limit)
+            let unlimited = limit.rlim_cur
+            limit.rlim_cur = rlim_t(try bytes(at: tests.path).count)
+            #expect(setrlimit(fileSize, &limit) == 0)
+            let second = LogChange(
+                tresor: tresor(1), sequence: 1, previous: first.entry, entry: random(100_000),
+                removingWrapsOf: [user(1)])
+            #expect(try await store.append(second) == .done)
+            let deletion = await errorOf { try await store.deleteHalves(user: user(1), devices: nil) }
+            #expect(deletion == .store(.full) || deletion == .store(.inputOutput))
+            limit.rlim_cur = unlimited
+            #expect(setrlimit(fileSize, &limit) == 0)
+            #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == [first.entry, second.entry])
+            try await store.deleteHalves(user: user(1), devices: nil)
+            #expect(try tests.found([wrap.bytes]).isEmpty)
+        }
+    }
 }
+
+#if canImport(Glibc)
+    private let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+#else
+    private let fileSize = RLIMIT_FSIZE
+#endif

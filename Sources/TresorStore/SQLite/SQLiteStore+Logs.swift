@@ -18,7 +18,7 @@ extension SQLiteStore {
 
     /// Appends one entry and changes its wraps, if the log still ends where `change` says.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        try await write(leaving: change.removingWrapsOf.isEmpty ? .all : .readersOnly) { database in
+        try await write(leaving: change.removingWrapsOf.isEmpty ? .all : .nothingIfPossible) { database in
             guard try Self.ends(change, database) else { return .conflict }
             let tresor = change.tresor.digest.data
             try database.execute(

@@ -12,9 +12,9 @@ public import Tresor
 /// the letter, and whatever else is wrong with it is ``TresorError/store(_:)``. Writes are durable when a call returns. A call that waits 5
 /// seconds for somebody else's write throws ``TresorError/busy``.
 ///
-/// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, the log cannot be
-/// emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, done but for that, and is to be repeated;
-/// deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
+/// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, or without space, the log cannot
+/// be emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, or ``TresorError/store(_:)``, done but for
+/// that, and is to be repeated; deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
 public final class SQLiteStore: Store {
     private let queue: DatabaseQueue
 
@@ -106,16 +106,16 @@ public final class SQLiteStore: Store {
     enum Remainder {
         /// What was written before may stay.
         case all
-        /// Nothing, unless somebody else is reading; then the next write that erases empties it.
-        case readersOnly
+        /// Nothing, if it can be emptied; else the next write that erases empties it.
+        case nothingIfPossible
         /// Nothing.
         case nothing
     }
 
     /// Runs writes that happen together or not at all.
     ///
-    /// - Parameter leaving: whether the write-ahead log is then emptied, so that nothing deleted stays readable. One that cannot be emptied is
-    ///   an error although the write is done: calls that delete secrets are repeatable.
+    /// - Parameter leaving: whether the write-ahead log is then emptied, so that nothing deleted stays readable. Where nothing may stay, one that
+    ///   cannot be emptied is an error although the write is done: calls that delete secrets are repeatable.
     func write<Value: Sendable>(
         leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
@@ -142,8 +142,9 @@ public final class SQLiteStore: Store {
         #endif
         do {
             _ = try database.checkpoint(.truncate)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && remainder == .readersOnly {
-            return
+        } catch {
+            // The write is done, and an error would say that it is not.
+            guard remainder == .nothingIfPossible else { throw error }
         }
     }
 }
