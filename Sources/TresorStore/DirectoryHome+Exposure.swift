@@ -34,6 +34,7 @@ extension DirectoryHome {
     ///
     /// - Throws: ``TresorError/failed(_:)`` when a directory cannot be read.
     public func exposures() throws(TresorError) -> [Exposure] {
+        let secrets = HomeObject.secrets.map(path(of:))
         var found: [Exposure] = []
         for directory in [data, state, data + "/logs", data + "/evidence"] {
             guard let status = try Self.status(of: directory) else { continue }
@@ -42,9 +43,7 @@ extension DirectoryHome {
             for name in try Self.names(in: directory) {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
-                let isSecret =
-                    (directory == data && name == "identity") || (directory == state && name == "device-half")
-                found += Self.exposure(of: path, status, isDirectory: false, isSecret: isSecret)
+                found += Self.exposure(of: path, status, isDirectory: false, isSecret: secrets.contains(path))
             }
         }
         return found

@@ -14,7 +14,7 @@ public import Tresor
 ///
 /// Directories are made when first needed, with mode 0700; files have mode 0600. Ids and hashes in names are lower-case hexadecimal.
 /// A directory that others can write to, and a file that is not this user's own, are refused with ``TresorError/failed(_:)`` and
-/// `permissions`; so are the identity and the device half when others can read them.
+/// `permissions`; so are the identity, the names and the device half when others can read them.
 public final class DirectoryHome: Home {
     private static let largest = 1 << 30
     private static let patience = Duration.seconds(5)
@@ -148,7 +148,10 @@ extension DirectoryHome {
 }
 
 extension HomeObject {
-    fileprivate var isSecret: Bool { self == .identity || self == .deviceHalf }
+    /// What others may not even read.
+    static let secrets: [HomeObject] = [.identity, .names, .deviceHalf]
+
+    fileprivate var isSecret: Bool { Self.secrets.contains(self) }
 
     fileprivate var isPermanent: Bool {
         if case .evidence = self { return true }

@@ -81,13 +81,21 @@ import Tresor
         }
     }
 
-    @Test(arguments: [HomeObject.identity, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
+    @Test(arguments: [HomeObject.identity, .names, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
     func A42_secretsOpenToOthersAreRefused(_ object: HomeObject, _ mode: Int) throws {
         try home.replace(object, with: [1])
         try setMode(mode, of: scratch[Self.path(object)])
         #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
         try setMode(0o600, of: scratch[Self.path(object)])
         #expect(try home.read(object) == [1])
+    }
+
+    @Test(arguments: objects) func A42_whatOthersCanReadIsReported(_ object: HomeObject) throws {
+        try home.replace(object, with: [1])
+        #expect(try home.exposures() == [])
+        try setMode(0o644, of: scratch[Self.path(object)])
+        let isSecret = [.identity, .names, .deviceHalf].contains(object)
+        #expect(try home.exposures().map(\.flaw) == [isSecret ? .open : .readable])
     }
 
     @Test(arguments: objects) func A42_objectsOthersCanWriteAreRefused(_ object: HomeObject) throws {

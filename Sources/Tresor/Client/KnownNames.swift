@@ -47,6 +47,8 @@ extension Session {
     nonisolated func remember(_ name: Name, of tresor: TresorID) {
         guard knownNames()[tresor] != name else { return }
         _ = try? client.home.exclusively { () throws(TresorError) in
+            // Names that others can read are neither believed nor written over: their owner can still close the file.
+            _ = try client.home.read(.names)
             var names = knownNames()
             names[tresor] = name
             try client.home.replace(.names, with: try names.sealed(for: identity))
