@@ -159,13 +159,14 @@ extension Session {
         if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
-            // Whoever left still has the key under which the name would be sealed.
-            if case .rename = act, try await client.state(of: tresor).rotateFirst {
-                try await perform(.rotate, on: tresor)
-            }
             let state =
                 expected == nil && act != .leave && act != .renew
                 ? try await settle(tresor) : try await client.state(of: tresor)
+            // Whoever left still has the key under which the name would be sealed.
+            if case .rename = act, state.rotateFirst {
+                try await perform(.rotate, on: tresor)
+                continue
+            }
             let effect = try effect(of: act, in: state)
             guard Defence.meaning.holds(expected?.means(effect) ?? true) else { throw .busy }
             expected = effect

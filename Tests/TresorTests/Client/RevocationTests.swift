@@ -129,6 +129,17 @@ import TresorStore
         #expect(await failure { _ = try await house.open(file) } == .noAccess)
     }
 
+    /// The store tells of the leaving at the second question only.
+    @Test func A86_aNameIsNotSealedUnderTheKeyOfWhoLeft() async throws {
+        try await anna.share(tresor, with: [house])
+        try await house.perform(.leave, on: tresor)
+        evil.older(2)
+        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.name.epoch == 2 && !state.rotateFirst)
+        #expect(try await anna.name(in: state) == Name(typed: "care"))
+    }
+
     @Test func A87_comingBackFromNowOpensNothingBetween() async throws {
         try await anna.share(tresor, with: [house])
         try await anna.perform(.revoke([house.identity.user]), on: tresor)
