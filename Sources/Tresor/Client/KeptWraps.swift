@@ -37,11 +37,12 @@ struct KeptWraps: Hashable, Sendable {
 }
 
 extension Session {
-    /// A convenience, as the names are: what cannot be read or written is no error.
+    /// A convenience, as the names are: what cannot be read or written is no error. Another process may have kept one of a later epoch.
     nonisolated func remember(ownWrap wrap: [UInt8], of tresor: TresorID) {
-        guard client.keptWraps()[tresor] != wrap else { return }
+        guard client.keptWraps()[tresor] != wrap, let epoch = try? Wrap(wrap).epoch else { return }
         _ = try? client.home.exclusively { () throws(TresorError) in
             var wraps = client.keptWraps()
+            if let kept = wraps[tresor].flatMap({ try? Wrap($0) }), kept.tresor == tresor, kept.epoch > epoch { return }
             wraps[tresor] = wrap
             try client.home.replace(.wraps, with: wraps.bytes)
         }

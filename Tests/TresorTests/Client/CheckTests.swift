@@ -154,6 +154,26 @@ import TresorStore
         #expect(error { _ = try KeptWraps(head + rest.suffix(37) + rest.prefix(37)) } == .altered)
     }
 
+    /// Another process of the same person, whose log ends before the newest key.
+    @Test func A85_anOlderWrapIsNotKeptInThePlaceOfANewerOne() async throws {
+        let older = world.session(of: anna)
+        let state = try await older.client.state(of: tresor)
+        _ = try await older.name(in: state)
+        try await anna.perform(.rotate, on: tresor)
+        _ = try await older.name(in: state)
+        let kept = try #require(anna.client.keptWraps()[tresor])
+        #expect(try Wrap(kept).epoch == 4)
+    }
+
+    @Test func headsThatDoNotReadAreNoErrorOfADeepCheck() async throws {
+        try anna.client.home.replace(.heads, with: [1])
+        #expect(try await anna.checkDeep([tresor]).map(\.level) == [.bad])
+        #expect(try await anna.checkDeep() == [])
+        let findings = try await anna.client.check()
+        let isNamed = findings.contains { $0.subject == .file(.heads) && $0.level == .bad }
+        #expect(isNamed)
+    }
+
     @Test func A85_aSpoiledKeptWrapIsNotBelieved() async throws {
         let state = try await anna.client.state(of: tresor)
         let user = anna.identity.user
