@@ -244,11 +244,10 @@ extension Client {
 
 extension Session {
     /// Proves what needs the identity: that it opens, that what the home keeps of each tresor's state is what its log says from the beginning on, that keys and
-    /// name are what the log committed to.
+    /// name are what the log committed to. Heads that do not read are named by ``Client/check(_:)`` alone.
     public func checkDeep(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
-        let known = try client.knownTresors()
-        for tresor in tresors ?? known {
+        for tresor in tresors ?? (try? client.knownTresors()) ?? [] {
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
                 let state = try await client.state(of: tresor)
