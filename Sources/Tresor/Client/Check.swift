@@ -234,11 +234,11 @@ extension Client {
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
     }
 
-    /// Both heads, where a store shows another history.
+    /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
         guard let divergence = try await divergence(of: tresor), !divergence.isOver else { return nil }
         return .forked(
-            seen: divergence.evidence.head, shown: divergence.shown, evidence: try divergence.evidence.name())
+            seen: divergence.evidence.head, shown: divergence.shown, evidence: try keep(divergence.evidence))
     }
 }
 

@@ -90,11 +90,14 @@ extension Client {
     /// - Parameters:
     ///   - fresh: entries that were just read, so far as they are held.
     ///   - known: what was kept before; `nil` for nothing that is in order.
-    func remember(_ state: State, _ fresh: FreshEntries, known: State?) async throws(TresorError) {
+    /// - Returns: `false` when a higher head was pinned meanwhile to which nothing kept leads: the log is to be read again, and judged by that head.
+    /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
+    @discardableResult
+    func remember(_ state: State, _ fresh: FreshEntries, known: State?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
-            guard keeper?.isDue(state) == true else { return }
+            guard keeper?.isDue(state) == true else { return true }
             _ = try? home.exclusively { () throws(TresorError) in keepState(state) }
-            return
+            return true
         }
         var next = known.map(\.entryCount) ?? 0
         if let known, try !isKept(known) { next = 0 }
@@ -102,9 +105,22 @@ extension Client {
             let range = next..<min(CachedLog.end(ofPartWith: next), state.entryCount)
             let entries =
                 if let held = fresh.entries(range) { held } else { try await entries(range, of: state) }
-            guard try keep(entries, from: next, of: state) else { return }
-            next = range.upperBound
+            switch try keep(entries, from: next, of: state) {
+            case .kept: next = range.upperBound
+            case .known: return true
+            case .unproved: return false
+            }
         } while next < state.entryCount
+        return true
+    }
+
+    /// What became of entries that were to be kept.
+    private enum Keeping {
+        case kept
+        /// Somebody else has remembered more meanwhile.
+        case known
+        /// The same, but what they remembered is not there.
+        case unproved
     }
 
     /// Whether the part in which a state's log ends is kept whole.
@@ -115,24 +131,24 @@ extension Client {
 
     /// Keeps entries of one part; with the last of them, the state and the head.
     ///
-    /// - Returns: `false` when somebody else has remembered more meanwhile.
     /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
-    private func keep(_ entries: [[UInt8]], from first: UInt64, of state: State) throws(TresorError) -> Bool {
+    private func keep(_ entries: [[UInt8]], from first: UInt64, of state: State) throws(TresorError) -> Keeping {
         try home.exclusively { () throws(TresorError) in
             var heads = try heads()
             if let present = heads[state.tresor], present.sequence > state.head.sequence {
-                guard try verifiedState(of: state.tresor)?.contains(state.head) ?? true else { throw .forked }
-                return false
+                guard let known = try verifiedState(of: state.tresor, at: present) else { return .unproved }
+                guard known.contains(state.head) else { throw .forked }
+                return .known
             }
             try heads.raise(to: state)
             guard let before = try keptEntries(before: first, of: state) else { throw .busy }
             let part = first / CachedLog.partCount
             try home.replace(.log(state.tresor, part: part), with: CachedLog(entries: before + entries).bytes)
-            guard first + UInt64(entries.count) == state.entryCount else { return true }
+            guard first + UInt64(entries.count) == state.entryCount else { return .kept }
             keepState(state)
             try home.replace(.heads, with: heads.bytes)
             folded.keep(state)
-            return true
+            return .kept
         }
     }
 

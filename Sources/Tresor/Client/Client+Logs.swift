@@ -4,6 +4,9 @@ extension Client {
     /// How many entries are read from a store at once.
     static let pageCount = 256
 
+    /// How often a log is read while others pin heads that nothing kept leads to.
+    private static let readingCount = 4
+
     /// Whether to keep what a log says.
     public enum Remembering: Sendable {
         /// The head is pinned and the log cached; a log that is new here only when its owner's number was compared, be it before a renewal.
@@ -23,14 +26,15 @@ extension Client {
         #if TRESOR_TESTING
             if Defence.pinnedHead.isLeftOut { try home.delete(.heads) }
         #endif
-        let pinned = try heads()[tresor]
-        let known = try verifiedState(of: tresor, at: pinned)
-        let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
-        if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
-        if remembering == .yes, pinned != nil || isFromSomebodyKnown(state) {
-            try await remember(state, fresh, known: known)
+        for _ in 0..<Self.readingCount {
+            let pinned = try heads()[tresor]
+            let known = try verifiedState(of: tresor, at: pinned)
+            let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
+            if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
+            guard remembering == .yes, pinned != nil || isFromSomebodyKnown(state) else { return state }
+            if try await remember(state, fresh, known: known) { return state }
         }
-        return state
+        throw .busy
     }
 
     /// What the store shows, folded onto what is known; `shown` is the entry in the place of the pinned head, or the last.
@@ -93,14 +97,20 @@ extension Client {
     private func fork(of tresor: TresorID, shown: [UInt8]) async throws(TresorError) -> TresorError {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
         let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
-        let name = try evidence.name()
         do throws(TresorError) {
-            try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
+            _ = try keep(evidence)
         } catch {
             // Whoever comes next keeps it. That there is a fork is said at once.
             guard error == .busy else { throw error }
         }
         return .forked
+    }
+
+    /// Keeps both sides of a fork, under the name that is given back.
+    func keep(_ evidence: Evidence) throws(TresorError) -> Digest {
+        let name = try evidence.name()
+        try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
+        return name
     }
 
     /// What this home has seen of a tresor beside what the store shows; `nil` when it has seen nothing.

@@ -93,8 +93,10 @@ struct Evidence: Hashable, Sendable {
     /// Under what the home keeps it.
     func name() throws(TresorError) -> Digest { try BLAKE2b.hash(.evidenceHash, bytes) }
 
+    /// The same of another answer, of which nothing was decoded: what is longer than an entry may be is none.
     func showing(_ shown: [UInt8]) -> Evidence {
-        Evidence(tresor: tresor, head: head, verified: verified, shown: shown)
+        let isEntry = shown.count <= Entry.maximumByteCount
+        return Evidence(tresor: tresor, head: head, verified: verified, shown: isEntry ? shown : [])
     }
 }
 

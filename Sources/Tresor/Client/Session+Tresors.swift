@@ -20,8 +20,10 @@ extension Session {
     /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already.
     public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> State {
         guard !name.isEmpty else { throw .usage }
-        for summary in try await tresors() where summary.name == name && summary.state?.founder == identity.user {
-            throw .usage
+        for summary in try await tresors() where summary.name == name {
+            // Of a log that the store does not show the home knows whose it is.
+            let state = if let state = summary.state { state } else { try client.verifiedState(of: summary.tresor) }
+            guard state?.founder != identity.user else { throw .usage }
         }
         let root = try Root.make(founder: identity.chain)
         let tresor = try root.tresorID()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 import TresorStore
 
@@ -129,6 +130,47 @@ import TresorStore
         }
         evil.behave()
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+    }
+
+    /// A store that shows another branch at each question.
+    @Test func A60_theEvidenceThatACheckNamesLiesInTheHome() async throws {
+        var branches: [[[UInt8]]] = []
+        for _ in 0..<6 { branches.append(try await branch(from: 2, entries: 1)) }
+        let shown = branches
+        let turn = Mutex(0)
+        evil.show { log in
+            let next = turn.withLock { turn in
+                turn += 1
+                return turn
+            }
+            return Array(log.prefix(2)) + shown[next % shown.count]
+        }
+        let named = try await anna.client.check([tresor]).compactMap { finding -> Digest? in
+            if case .forked(_, _, let evidence) = finding.remark { evidence } else { nil }
+        }
+        let home = try #require(anna.client.home as? MemoryHome)
+        #expect(named.count == 1)
+        for name in named { #expect(home.contents[.evidence(name)] != nil) }
+    }
+
+    @Test func A60_evidenceKeepsNothingLongerThanAnEntry() async throws {
+        evil.show(once: true) { log in
+            Array(log.dropLast()) + [[UInt8](repeating: 7, count: Entry.maximumByteCount + 1)]
+        }
+        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        let isWithoutIt = house.evidence.allSatisfy {
+            $0.count < Entry.maximumByteCount && $0.suffix(4) == [0, 0, 0, 0]
+        }
+        #expect(house.evidence.count == 1 && isWithoutIt)
+    }
+
+    /// Of a log that cannot be read the home still knows who founded it and what it was called.
+    @Test func aForkedTresorOfMineHasItsName() async throws {
+        for person in [anna, house] { _ = try await person.tresors() }
+        evil.frozen(1)
+        #expect(await failure { _ = try await anna.create(Name(typed: "care")) } == .usage)
+        _ = try await anna.create(Name(typed: "other"))
+        _ = try await house.create(Name(typed: "care"))
     }
 
     /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it goes on.

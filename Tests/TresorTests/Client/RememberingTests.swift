@@ -106,6 +106,33 @@ import TresorStore
         #expect(try house.client.heads()[tresor] == whole.state.head)
     }
 
+    /// Another process pins a higher head while this one reads, and nothing is kept that would say what it contains.
+    @Test func A60_A107_whatIsReadIsJudgedByAHeadThatIsPinnedMeanwhile() async throws {
+        try house.client.pin(anna.identity.chain)
+        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        let entries = try await log(tresor, in: evil.truth)
+        let whole = try read(entries).state
+        let state = try read(Array(entries.prefix(2))).state
+        let entry = try Entry(
+            tresor: tresor, sequence: 2, previous: state.head.hash, author: anna.identity, time: 5,
+            body: .rename(Chronicle.anyName()))
+        var heads = Heads()
+        try heads.raise(to: whole)
+        let (home, bytes, branch) = (house.client.home, heads.bytes, entries.prefix(2) + [entry.bytes])
+        evil.show { _ in
+            try? home.replace(.heads, with: bytes)
+            return Array(branch)
+        }
+        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(try house.client.heads()[tresor] == whole.head)
+        try home.delete(.heads)
+        evil.show(once: true) { log in
+            try? home.replace(.heads, with: bytes)
+            return Array(log.prefix(3))
+        }
+        #expect(try await house.client.state(of: tresor).head == whole.head)
+    }
+
     @Test func A74_aLogIsNotVerifiedTwice() async throws {
         var state = try await anna.client.state(of: tresor)
         state.headTime = 77
