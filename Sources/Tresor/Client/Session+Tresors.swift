@@ -46,14 +46,29 @@ extension Session {
     }
 
     /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `notNoted` when the store said that it is done, and then the home failed or either was busy: nobody is to
+    ///   take it for not done, and do it again.
     func confirm(
+        _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
+    ) async throws(TresorError) -> State? {
+        do throws(TresorError) {
+            return try await readBack(entry, outcome, wraps: wraps)
+        } catch {
+            switch error {
+            case .failed where outcome == .done, .busy where outcome == .done: throw .failed(.notNoted)
+            default: throw error
+            }
+        }
+    }
+
+    private func readBack(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
     ) async throws(TresorError) -> State? {
         var state: State
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
         } catch {
-            if outcome == .done, case .failed = error { throw .failed(.notNoted) }
             throw error == .notFound ? .store(.notStored) : error
         }
         let written = Head(sequence: entry.sequence, hash: try entry.hash())

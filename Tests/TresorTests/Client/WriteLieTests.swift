@@ -141,6 +141,16 @@ import TresorStore
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
     }
 
+    /// Somebody else takes the home's lock behind the store's answer.
+    @Test(arguments: Deed.allCases) func A106_aHomeThatIsBusyAfterTheStoreSaysThatItIsDone(deed: Deed) async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let act = try act(deed)
+        home.hold(after: 1)
+        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.notNoted))
+        home.hold(after: nil)
+        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+    }
+
     @Test func A106_creatingBeginsOnlyWithAHomeThatCanBeWritten() async throws {
         let home = try #require(house.client.home as? MemoryHome)
         home.fill(after: 0)

@@ -10,6 +10,9 @@ final class MemoryHome: Home {
     /// How many more writes succeed; `nil` for all.
     private let room = Mutex<Int?>(nil)
 
+    /// How many more calls get the lock; `nil` for all.
+    private let turns = Mutex<Int?>(nil)
+
     private let reads = Mutex(0)
 
     /// How often anything was read.
@@ -35,7 +38,18 @@ final class MemoryHome: Home {
 
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
 
-    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        let isHeld = turns.withLock { turns in
+            guard let left = turns else { return false }
+            turns = max(0, left - 1)
+            return left == 0
+        }
+        guard !isHeld else { throw .busy }
+        return try body()
+    }
+
+    /// From now on so many calls get the lock, and for the next ones somebody else has it; `nil` gives it back.
+    func hold(after calls: Int?) { turns.withLock { $0 = calls } }
 
     /// Everything in it, to show that nothing changed.
     var contents: [HomeObject: [UInt8]] { objects.withLock { $0 } }
