@@ -22,6 +22,8 @@ enum Hardening {
         forbidCores()
         crashAtOnce()
         signal(SIGPIPE, SIG_DFL)
+        // A caller who ignores it would have the system take away the end of the password command.
+        signal(SIGCHLD, SIG_DFL)
         // A file that may not grow further is a failed write, not the end of the program.
         signal(SIGXFSZ, SIG_IGN)
         _ = creationMask

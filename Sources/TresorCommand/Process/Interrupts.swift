@@ -129,13 +129,28 @@ enum Interrupts {
             switch number {
             case SIGTSTP:
                 state.withLock { $0.prompt }?.suspend()
-                kill(getpid(), SIGSTOP)
+                if !stop() { state.withLock { $0.prompt }?.resume() }
             case SIGCONT:
                 state.withLock { $0.prompt }?.resume()
             default:
                 leave()
             }
         }
+    }
+
+    /// Stops as a program does that takes no notice of SIGTSTP: not where nobody would continue it, in an orphaned process group.
+    ///
+    /// - Returns: whether it was stopped, and the SIGCONT that ended this waits.
+    private static func stop() -> Bool {
+        var stopping = sigset_t()
+        sigemptyset(&stopping)
+        sigaddset(&stopping, SIGTSTP)
+        signal(SIGTSTP, SIG_DFL)
+        raise(SIGTSTP)
+        pthread_sigmask(SIG_UNBLOCK, &stopping, nil)
+        pthread_sigmask(SIG_BLOCK, &stopping, nil)
+        var waiting = sigset_t()
+        return sigpending(&waiting) == 0 && sigismember(&waiting, SIGCONT) == 1
     }
 
     private static func leave() -> Never {

@@ -101,14 +101,14 @@ private final class Echo: Sendable {
     private let descriptor: Int32
     private let prompt: String
     private let original: Mutex<termios?>
-    private let silent: Mutex<termios>
+    private let silent: termios
     private let token = Mutex<Interrupts.Token?>(nil)
 
     private init(descriptor: Int32, prompt: String, original: termios, silent: termios) {
         self.descriptor = descriptor
         self.prompt = prompt
         self.original = Mutex(original)
-        self.silent = Mutex(silent)
+        self.silent = silent
     }
 
     static func off(_ descriptor: Int32, prompt: String) throws(CommandFailure) -> Echo {
@@ -121,11 +121,19 @@ private final class Echo: Sendable {
         let echo = Echo(descriptor: descriptor, prompt: prompt, original: original, silent: silent)
         echo.token.withLock { $0 = Interrupts.onInterrupt { echo.abandon() } }
         Interrupts.prompting(Interrupts.Prompt(suspend: { echo.suspend() }, resume: { echo.resume() }))
-        guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else {
+        guard echo.silence() else {
             echo.restore()
             throw failure
         }
         return echo
+    }
+
+    /// Whoever was interrupted meanwhile has restored the terminal, and leaves it so.
+    private func silence() -> Bool {
+        original.withLock { original in
+            var modes = silent
+            return original == nil || tcsetattr(descriptor, TCSAFLUSH, &modes) == 0
+        }
     }
 
     /// Ends the silence; doing it again does nothing.
@@ -152,11 +160,7 @@ private final class Echo: Sendable {
     /// In the background the terminal belongs to somebody else.
     private func resume() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }
-        original.withLock { original in
-            guard original != nil else { return }
-            var modes = silent.withLock { $0 }
-            tcsetattr(descriptor, TCSAFLUSH, &modes)
-        }
+        _ = silence()
         try? Channel(descriptor: descriptor, name: "the terminal").write("\r\u{1b}[K" + prompt)
     }
 }

@@ -74,6 +74,18 @@ struct SignalTests {
         #expect(try Data(contentsOf: output).isEmpty)
     }
 
+    @Test("A caller that ignores the end of children does not take away the password command's")
+    func ignoredChildren() throws {
+        let runner = try runner()
+        runner.environment["TRESOR_PASSWORD_COMMAND"] = "cat \(runner.work.path)/homes/anna.password"
+        runner.environment["TRESOR_PASSWORD_FILE"] = nil
+        let line = "trap '' CHLD; exec \"$0\" \"$@\""
+        let child = ChildProcess(
+            arguments: ["-c", line, ChildProcess.program, "create", "more"], environment: runner.environment,
+            directory: runner.work.path)
+        #expect(try child.run(program: "/bin/sh").code == 0)
+    }
+
     @Test("A signal that was ignored by the caller stays ignored")
     func ignored() throws {
         let runner = try runner()
