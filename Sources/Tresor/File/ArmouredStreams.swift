@@ -61,6 +61,8 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
             let bytes = try layout.decode(text[...], lines: lines)
             let start = next - first * Armour.lineByteCount
             let count = min(bytes.count - start, output.freeCapacity)
+            // A text that changes while it is read can have lost what was there.
+            guard count > 0 else { throw .altered }
             output.append(bytes.span.extracting(start..<(start + count)))
             next += count
         }

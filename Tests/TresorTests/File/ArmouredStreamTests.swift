@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import Tresor
@@ -43,6 +44,33 @@ import Testing
                 }
             }
             #expect(throws: TresorError.altered) { try source.bytes(count..<(count + 1)) }
+        }
+    }
+
+    /// A line that has become shorter meanwhile would be read again and again for the bytes it no longer has.
+    @Test(.timeLimit(.minutes(1))) func aTextThatChangesWhileItIsReadIsRefused() throws {
+        let text = Armour.file.armour([UInt8](repeating: 0, count: 48))
+        let changing = ChangingSource(text)
+        let source = try ArmouredSource(changing)
+        let end = try #require(text.firstRange(of: Array("A\n-----END".utf8)))
+        var shorter = text
+        shorter[end.lowerBound] = UInt8(ascii: "=")
+        changing.bytes.withLock { $0 = shorter }
+        #expect(throws: TresorError.altered) { try source.bytes(0..<48) }
+        #expect(throws: TresorError.altered) { try source.bytes(47..<48) }
+    }
+
+    private final class ChangingSource: SealedSource {
+        let bytes: Mutex<[UInt8]>
+        let byteCount: Int
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = Mutex(bytes)
+            byteCount = bytes.count
+        }
+
+        func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
+            try MemorySource(bytes.withLock { $0 }).read(from: offset, into: &output)
         }
     }
 
