@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
+
 /// The words after the program's name, with the common options that stand before the command moved behind it.
 struct ArgumentList: Equatable, Sendable {
     /// The command's name, if there is one.
@@ -65,6 +67,8 @@ struct ArgumentList: Equatable, Sendable {
 /// Refuses a recovery kit in argv, which every user of the machine can read.
 struct KitGuard: Sendable {
     static let wordCount = 12
+    /// As many of them are words of the list: a kit may hold typing errors, and twelve short words be none.
+    static let listedCount = 9
 
     /// Whether a word could be one of the kit's list, in whichever case it was typed.
     var isKitWord: @Sendable (Substring) -> Bool = { word in
@@ -81,11 +85,15 @@ struct KitGuard: Sendable {
     }
 
     func looksLikeKit(_ words: [String]) -> Bool {
-        var run = 0
+        var run: [Bool] = []
         for word in words {
             for part in word.split(omittingEmptySubsequences: true, whereSeparator: { $0.isWhitespace || $0 == "," }) {
-                run = isKitWord(part) ? run + 1 : 0
-                if run >= Self.wordCount { return true }
+                guard isKitWord(part) else {
+                    run = []
+                    continue
+                }
+                run = run.suffix(Self.wordCount - 1) + [RecoveryKit.isWord(part.lowercased())]
+                if run.count == Self.wordCount, run.count(where: \.self) >= Self.listedCount { return true }
             }
         }
         return false

@@ -90,6 +90,10 @@ struct ArgumentTests {
         #expect(guardian.looksLikeKit([words.joined(separator: ",")]))
         #expect(guardian.looksLikeKit(Array(words.prefix(6)) + [words.prefix(6).joined(separator: " ")]))
         #expect(!guardian.looksLikeKit(Array(words.prefix(11))))
+        let mistyped = words.prefix(9) + ["abondon", "abandn", "abandom"]
+        #expect(guardian.looksLikeKit(Array(mistyped)) && guardian.looksLikeKit(["x", "revoke"] + mistyped.reversed()))
+        #expect(!guardian.looksLikeKit(words.prefix(8) + ["abondon"] + mistyped.suffix(3)))
+        #expect(!guardian.looksLikeKit((0..<30).map { "anna\(Array("abcdefghij")[$0 % 10])" }))
         #expect(!guardian.looksLikeKit(Array(words.prefix(11)) + ["plan.json"] + words.prefix(11)))
     }
 
