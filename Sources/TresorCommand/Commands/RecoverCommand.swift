@@ -96,14 +96,20 @@ struct RecoverCommand: SurfaceCommand {
     private func recoveryKit(_ workplace: Workplace) throws -> RecoveryKit {
         if let kit {
             let file = try SecretFile(path: kit)
-            return try Self.kit(try file.read(limit: RecoveryKit.maximumByteCount))
+            return try Self.kit(
+                try Self.words { () throws(CommandFailure) in
+                    try file.read(limit: RecoveryKit.maximumByteCount)
+                })
         }
         let terminal = try workplace.invocation.person(
             or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
         var attempt = 1
         while true {
             do {
-                return try Self.kit(try terminal.secret("the 24 words of the kit: "))
+                return try Self.kit(
+                    try Self.words { () throws(CommandFailure) in
+                        try terminal.secret("the 24 words of the kit: ")
+                    })
             } catch let failure as CommandFailure
                 where failure.error == .wrongPassword && attempt < PasswordSource.tries
             {
@@ -112,6 +118,18 @@ struct RecoverCommand: SurfaceCommand {
             }
         }
     }
+
+    /// What is longer than any kit is none (SPEC §8.2).
+    private static func words(_ read: () throws(CommandFailure) -> SecretBytes) throws(CommandFailure) -> SecretBytes {
+        do throws(CommandFailure) {
+            return try read()
+        } catch {
+            guard error.error == .usage else { throw error }
+            throw noKit
+        }
+    }
+
+    private static let noKit = CommandFailure(.wrongPassword, "these are not the 24 words of a kit")
 
     /// A bad word is named by its position and never repeated.
     private static func kit(_ typed: borrowing SecretBytes) throws -> RecoveryKit {
@@ -122,7 +140,7 @@ struct RecoverCommand: SurfaceCommand {
             if let position = RecoveryKit.firstUnknownWord(in: typed) {
                 throw CommandFailure(error, "word \(position) is not a word of the list")
             }
-            throw CommandFailure(error, "these are not the 24 words of a kit")
+            throw noKit
         }
     }
 }
