@@ -38,6 +38,7 @@ struct CheckCommand: InputsCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        let head = try head.map { text throws(CommandFailure) in try Self.head(text) }
         var modes = FindingReport(workplace: try Workplace.local(options))
         if !putBack { try addModes(to: &modes) }
         let workplace: Workplace
@@ -116,16 +117,20 @@ struct CheckCommand: InputsCommand {
         }
     }
 
-    /// Whether a head that somebody else has seen lies on the log verified here.
-    private func check(
-        _ text: String, _ ids: [TresorID], _ workplace: Workplace, _ report: inout FindingReport
-    ) async throws {
+    private static func head(_ text: String) throws(CommandFailure) -> Head {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let sequence = UInt64(parts[0]), parts[1].utf8.count == 52,
             let bytes = Base32.prefixBytes(String(parts[1])), let hash = Digest(bytes)
-        else { throw CommandFailure.usage("--head takes SEQ:HASH, as tresor log --head prints it") }
+        else { throw .usage("--head takes SEQ:HASH, as tresor log --head prints it") }
+        return Head(sequence: sequence, hash: hash)
+    }
+
+    /// Whether a head that somebody else has seen lies on the log verified here.
+    private func check(
+        _ head: Head, _ ids: [TresorID], _ workplace: Workplace, _ report: inout FindingReport
+    ) async throws {
         let known = try workplace.client.knownTresors()
-        let head = Head(sequence: sequence, hash: hash)
+        let sequence = head.sequence
         for id in ids.isEmpty ? known : ids {
             guard let state = try? await workplace.client.state(of: id) else { continue }
             if state.contains(head) {
@@ -182,10 +187,9 @@ struct CheckCommand: InputsCommand {
                 isOn ? nil : .forked)
         }
         let proof = try await open(session)
-        let author = Shown.name(proof.author.handle.bytes)
-        if case .former(let former) = proof.author.standing {
-            return try report.add("warn", subject, "opens; from \(author) (\(FileOpener.words(former)))", nil)
-        }
-        try report.add("ok", subject, "opens; from \(author)", nil)
+        var text = "opens; from \(Shown.name(proof.author.handle.bytes))"
+        if let standing = FileOpener.words(proof.author.standing) { text += " (\(standing))" }
+        text += FileOpener.resealing(of: proof)
+        try report.add(proof.author.standing == .current ? "ok" : "warn", subject, text, nil)
     }
 }

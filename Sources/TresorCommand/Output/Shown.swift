@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
+
 /// Text from others, made fit to be shown: it cannot forge a line, move the cursor or turn the writing direction.
 enum Shown {
     /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
@@ -104,9 +106,15 @@ enum Shown {
 enum Shell {
     /// A word as one argument; never taken for an option.
     static func path(_ path: String) -> String {
-        word(path.hasPrefix("-") ? "./\(path)" : path)
+        word(path.utf8.first == UInt8(ascii: "-") ? "./\(path)" : path)
     }
 
+    /// Somebody's handle or a tresor's name as one argument; the beginning of the id where it would be taken for an option.
+    static func word(_ name: Name, or id: some CustomStringConvertible) -> String {
+        name.bytes.first == UInt8(ascii: "-") ? String(id.description.prefix(10)) : word(name.text)
+    }
+
+    /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the shell.
     static func word(_ text: String) -> String {
         let isPlain =
             !text.isEmpty
@@ -116,6 +124,6 @@ enum Shell {
                 default: false
                 }
             }
-        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        return isPlain ? text : "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }

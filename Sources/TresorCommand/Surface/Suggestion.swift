@@ -2,10 +2,10 @@
 
 /// What somebody may have meant: shown, never executed.
 enum Suggestion {
-    /// The candidates at most two edits away, nearest first, at most three.
+    /// The candidates at most two edits away, nearest first, at most three. A name that would be taken for an option is none.
     static func near(_ word: String, among candidates: [String]) -> [String] {
         let typed = Array(word.unicodeScalars)
-        return candidates.enumerated()
+        return candidates.filter { $0.utf8.first != UInt8(ascii: "-") }.enumerated()
             .compactMap { index, candidate in
                 distance(typed, Array(candidate.unicodeScalars)).map { (distance: $0, index: index, candidate) }
             }

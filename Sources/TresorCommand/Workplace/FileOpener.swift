@@ -114,7 +114,8 @@ struct FileOpener {
                 let people = workplace.peopleToCompare(in: state)
                 return CommandFailure(
                     error, "\(input.shownName) is from somebody whose number has to be compared again",
-                    hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle.text))" }, file: input.path)
+                    hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
+                    file: input.path)
             }
             if error == .forked {
                 return CommandFailure(
@@ -134,7 +135,7 @@ struct FileOpener {
         if state.members[session.identity.user] == nil {
             let name = session.knownName(of: header.tresor)
             let title = name.map { Shown.name($0.bytes) } ?? String(id)
-            let word = name.map { Shell.word($0.text) } ?? String(id)
+            let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
                 error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
@@ -156,7 +157,7 @@ struct FileOpener {
         if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
             wraps.isEmpty
         {
-            let word = name.map { Shell.word($0.text) } ?? String(state.tresor.description.prefix(10))
+            let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
             return CommandFailure(
                 error, "the store has lost your key to \(title); somebody else who is in can put it back",
                 hints: ["ask \(owner) to run: tresor check --put-back -t \(word)"], file: input.path)
@@ -180,7 +181,7 @@ struct FileOpener {
     }
 
     private var me: String {
-        (try? workplace.client.identityFile().chain).map { Shell.word($0.handle.text) } ?? "YOU"
+        (try? workplace.client.identityFile().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
     }
 
     enum Report {
@@ -225,12 +226,20 @@ struct FileOpener {
             "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
-        if case .former(let former) = author.standing { text += " (\(Self.words(former)))" }
+        if let standing = Self.words(author.standing) { text += " (\(standing))" }
         if let state, !Defence.olderState.holds(opened.sealer.head.sequence >= state.head.sequence) {
             text += ", an older state"
         }
-        if opened.origin != nil { text += ", resealed by \(Shown.name(opened.sealer.handle.bytes))" }
-        return .line(text)
+        return .line(text + Self.resealing(of: opened))
+    }
+
+    /// Who sealed a file again, when, and how they stand; empty for a file as its author left it.
+    static func resealing(of file: FileProof) -> String {
+        guard file.origin != nil else { return "" }
+        let sealer = file.sealer
+        let standing = words(sealer.standing).map { " (\($0))" } ?? ""
+        let time = Timestamp(seconds: sealer.time).dateAndMinute
+        return ", resealed by \(Shown.name(sealer.handle.bytes)) \(time)\(standing)"
     }
 
     private func name(of tresor: TresorID, in state: State?, as session: Session) async -> String {
@@ -255,7 +264,9 @@ struct FileOpener {
         }
     }
 
-    static func words(_ former: Standing.Former) -> String {
+    /// What is said of a standing; `nil` of one that needs no words.
+    static func words(_ standing: Standing) -> String? {
+        guard case .former(let former) = standing else { return nil }
         let date = Timestamp(seconds: former.time).date
         switch former.cause {
         case .removed: return "put out \(date)"

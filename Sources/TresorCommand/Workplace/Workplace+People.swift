@@ -64,7 +64,7 @@ extension Workplace {
     func renewed(_ chain: CardChain) -> CommandFailure {
         CommandFailure(
             .unverified, "\(Shown.name(chain.handle.bytes)) has new keys: compare numbers again",
-            hints: ["tresor verify \(Shell.word(chain.handle.text))"])
+            hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 
     /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
@@ -199,7 +199,9 @@ extension Workplace {
         guard !accept else { return }
         let refusal = CommandFailure(
             .unverified, "\(name), the owner, is not verified",
-            hints: ["tresor verify \(Shell.word(chain.handle.text)) --number \"DIGITS\"", hint].filter { !$0.isEmpty })
+            hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user)) --number \"DIGITS\"", hint].filter {
+                !$0.isEmpty
+            })
         _ = try verified(chain, trust: trust, by: Proof(refusal: refusal), replacing: false)
     }
 }

@@ -44,8 +44,10 @@ extension Workplace {
     /// The line somebody who is out sends to the owner.
     func askToShare(_ summary: TresorSummary, with session: Session) -> String {
         let owner = summary.state.map { handle(of: $0.founder, in: $0) } ?? "its owner"
-        let word = summary.name.map { Shell.word($0.text) } ?? String(summary.tresor.description.prefix(10))
-        return "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle.text))"
+        let word =
+            summary.name.map { Shell.word($0, or: summary.tresor) } ?? String(summary.tresor.description.prefix(10))
+        return
+            "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle, or: session.identity.user))"
     }
 
     func handle(of user: UserID, in state: State) -> String {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tresor
 
 @testable import TresorCommand
 
@@ -74,9 +75,17 @@ struct ShownTests {
         "A path is fit to be pasted into a shell",
         arguments: [
             ("plan.json", "plan.json"), ("my file", "'my file'"), ("it's", "'it'\\''s'"), ("-x", "./-x"), ("", "''"),
-            ("$(x)", "'$(x)'"),
+            ("$(x)", "'$(x)'"), ("x'\u{301};id", "'x'\\''\u{301};id'"), ("-\u{301}x", "'./-\u{301}x'"),
         ])
     func shell(_ path: String, _ word: String) {
-        #expect(Shell.path(path) == word)
+        #expect(Array(Shell.path(path).utf8) == Array(word.utf8))
+    }
+
+    @Test("A name that a shell's reader would take for an option is given by its id", arguments: ["-rf", "-\u{301}x"])
+    func option(_ text: String) throws {
+        let name = try Name(Array(text.utf8))
+        #expect(Shell.word(name, or: "abcdefghijklmnop") == "abcdefghij")
+        #expect(Shell.word(try Name(Array("x y".utf8)), or: "abcdefghijklmnop") == "'x y'")
+        #expect(Suggestion.near("rf", among: [text, "rf2"]) == ["rf2"])
     }
 }
