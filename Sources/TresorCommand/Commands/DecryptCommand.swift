@@ -15,7 +15,7 @@ struct DecryptCommand: InputsCommand {
                 The content comes out after the last check, and nothing else comes out. -t, --record and --from are expectations: a file \
                 that is another one is refused. Of several INPUTs each must be the record its name says, unless --any-record.
                 """,
-            classes: [.identity, .store], further: [.noAccess],
+            classes: [.identity, .store], further: [.noAccess, .busy],
             examples: ["tresor decrypt plan.tresor", "tresor decrypt --from anna -C out *.tresor"])
     }
 
@@ -60,6 +60,7 @@ struct DecryptCommand: InputsCommand {
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
         let workplace = try await Workplace.open(options)
         try workplace.refuseOwnFiles(plan)
+        try plan.refuseInputs()
         let opener = FileOpener(
             workplace: workplace, acceptUnverified: acceptUnverified, requiresCurrent: current)
         let session = try await workplace.unlock(to: "open files")

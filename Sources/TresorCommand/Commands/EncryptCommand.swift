@@ -47,6 +47,7 @@ struct EncryptCommand: InputsCommand {
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
         let workplace = try await Workplace.open(options)
         try workplace.refuseOwnFiles(plan)
+        try plan.refuseInputs()
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(Shown.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)

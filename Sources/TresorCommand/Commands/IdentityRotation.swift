@@ -6,16 +6,14 @@ import Tresor
 struct IdentityRotation {
     let kit: KitOptions
     let cost: Argon2id.Cost?
-    let new: NewPasswordOptions
     let dryRun: Bool
     let yes: Bool
     let workplace: Workplace
 
     func perform() async throws {
         let handle = Shown.name(try workplace.identityFile().chain.handle.bytes)
-        let typed = try workplace.invocation.passwords.password(prompt: "password for \(handle) (to make new keys): ")
-        let password = try Workplace.prepared(typed)
-        let session = try unlock(password)
+        let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
+        let session = unlocked.session
         if try await isUnfinished(session) {
             guard !dryRun else {
                 workplace.output.say("would go on with a renewal that was interrupted")
@@ -32,16 +30,26 @@ struct IdentityRotation {
         }
         try workplace.confirm("make new keys for \(Shown.name(session.identity.handle.bytes))?", yes: yes)
         let cost = try cost ?? workplace.identityFile().passwordCost ?? .standard
-        try await finish(try await renew(session, password, cost))
+        try await finish(try await renew(session, unlocked.password, cost))
+    }
+
+    /// An open identity, and the password that opened it.
+    private struct Unlocked: ~Copyable {
+        let session: Session
+        let password: Password
     }
 
     /// The password is asked whatever this device remembers, and is the new slot's.
-    private func unlock(_ password: borrowing Password) throws -> Session {
+    private func unlock(prompt: String) async throws -> Unlocked {
         do {
-            return try workplace.client.unlock(password: password)
-        } catch {
-            guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
+            return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
+                let password = try Workplace.prepared(typed)
+                return Unlocked(session: try workplace.client.unlock(password: password), password: password)
+            }
+        } catch let error as TresorError where error == .wrongPassword {
             throw CommandFailure(error, "the password does not open the identity", hints: ["tresor recover"])
+        } catch let error as TresorError {
+            throw workplace.failure(of: error, file: "identity")
         }
     }
 

@@ -3,12 +3,6 @@
 import ArgumentParser
 import Tresor
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 struct KeygenCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
@@ -18,7 +12,7 @@ struct KeygenCommand: SurfaceCommand {
                 Prints my number, which others compare with me once. The kit's 24 words get me back in when everything else is \
                 lost; they are shown once, or written to FILE. An empty password makes one of ten words.
                 """,
-            classes: [.write],
+            classes: [.write], further: [.wrongPassword],
             examples: ["tresor keygen anna", "tresor keygen anna --batch --kit kit.txt --password-file FILE"])
     }
 
@@ -49,7 +43,7 @@ struct KeygenCommand: SurfaceCommand {
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await Workplace.open(options, creating: true)
-        let session = try isBegun ? goOn(workplace) : await make(handle, workplace)
+        let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
         if let path = options.store { try places.noteStore(path) }
         try await publish(session, workplace)
         try report(session, workplace)
@@ -60,9 +54,18 @@ struct KeygenCommand: SurfaceCommand {
         let typed = try workplace.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
         let password = try Workplace.prepared(typed)
-        if force { try moveAside(in: workplace.invocation.places) }
-        return try workplace.client.makeIdentity(
-            handle: handle, password: password, cost: try argon2id?.cost() ?? .standard)
+        let cost = try argon2id?.cost() ?? .standard
+        guard force, let moved = try MovedIdentity(in: workplace.invocation.places) else {
+            return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+        }
+        do {
+            let session = try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+            moved.stays()
+            return session
+        } catch {
+            moved.putBack()
+            throw error
+        }
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.
@@ -73,14 +76,16 @@ struct KeygenCommand: SurfaceCommand {
         return (try? client.isIntroducing()) ?? false
     }
 
-    private func goOn(_ workplace: Workplace) throws -> Session {
+    private func goOn(_ workplace: Workplace) async throws -> Session {
         workplace.output.say("going on with an identity that was begun")
-        let typed = try workplace.invocation.passwords.again(
-            prompt: "password for \(Shown.name(name)) (to go on making the identity): ", from: new)
-        let password = try Workplace.prepared(typed)
         do {
-            return try workplace.client.unlock(password: password)
-        } catch {
+            return try await workplace.invocation.passwords.again(
+                prompt: "password for \(Shown.name(name)) (to go on making the identity): ", from: new
+            ) { typed in
+                let password = try Workplace.prepared(typed)
+                return try workplace.client.unlock(password: password)
+            }
+        } catch let error as TresorError {
             throw workplace.failure(of: error, file: "identity")
         }
     }
@@ -116,15 +121,6 @@ struct KeygenCommand: SurfaceCommand {
             "type": "identity", "handle": .text(session.identity.handle.bytes),
             "user": .string(session.identity.user.description), "number": .string(number), "home": .string(place),
         ])
-    }
-
-    private func moveAside(in places: Places) throws {
-        let path = Places.join(places.data, "identity")
-        let aside = "\(path).\(time(nil))"
-        guard rename(path, aside) == 0 else {
-            guard errno == ENOENT else { throw CommandFailure(.failed(.inputOutput), file: path) }
-            return
-        }
     }
 
     static func makePassword(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -39,7 +40,7 @@ struct KitOptions: ParsableArguments, Sendable {
         }
         if let client, Self.begun(kit, client) != nil { return }
         try OutputFile(path: kit, access: .owner, replaces: false).check()
-        let directory = Draft.split(kit).directory
+        let directory = AtomicFile.split(kit).directory
         guard access(directory, W_OK | X_OK) == 0 else {
             throw CommandFailure(
                 errno == ENOENT || errno == ENOTDIR ? .notFound : .failed(.readOnly),

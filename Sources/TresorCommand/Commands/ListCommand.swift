@@ -8,7 +8,7 @@ struct ListCommand: SurfaceCommand {
         CommandPage(
             name: "list", aliases: ["ls"], group: .tresors, abstract: "List the tresors I am in.", usage: "tresor list",
             discussion: "STATE is ok, rotate first, left, unverified (its owner), forked, or another error.",
-            classes: [.identity, .store], further: [.noAccess], examples: ["tresor list"])
+            classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
 
     @OptionGroup var options: GlobalOptions

@@ -9,7 +9,7 @@ struct LogCommand: SurfaceCommand {
             name: "log", group: .tresors, abstract: "Show every change of a tresor, verified.",
             usage: "tresor log -t T [--head]",
             discussion: "Newest first. --head prints SEQ:HASH, to compare with somebody else's.",
-            classes: [.identity, .store],
+            classes: [.identity, .store], further: [.busy],
             examples: ["tresor log -t interventions", "tresor log -t interventions --head"])
     }
 

@@ -12,7 +12,7 @@ struct MembersCommand: SurfaceCommand {
                 VERIFIED is you, yes (by me), by OWNER (named in the log) or no. A DATE goes by the times that authors wrote; a \
                 SEQ, from tresor log, is exact.
                 """,
-            classes: [.identity, .store],
+            classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
     }
 

@@ -38,7 +38,6 @@ struct RotateCommand: SurfaceCommand {
     @Flag(help: "Do not ask.")
     var yes = false
 
-    @OptionGroup var new: NewPasswordOptions
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
@@ -46,7 +45,7 @@ struct RotateCommand: SurfaceCommand {
         let workplace = try await Workplace.open(options)
         if let tresor { return try await rotate(tresor, workplace) }
         try await IdentityRotation(
-            kit: kit, cost: try argon2id?.cost(), new: new, dryRun: dryRun, yes: yes, workplace: workplace
+            kit: kit, cost: try argon2id?.cost(), dryRun: dryRun, yes: yes, workplace: workplace
         ).perform()
     }
 

@@ -36,7 +36,7 @@ final class Draft: Sendable {
 
     /// - Parameter unnamed: whether a file without a name is tried first.
     static func open(for path: String, unnamed isUnnamed: Bool = true) -> Result<Draft, Failure> {
-        let parts = split(path)
+        let parts = AtomicFile.split(path)
         guard !parts.name.isEmpty else { return .failure(Failure(code: EISDIR)) }
         let directory = FileSystem.open(parts.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return .failure(Failure(code: errno)) }
@@ -73,14 +73,18 @@ final class Draft: Sendable {
         guard fsync(descriptor) == 0 else { return discard(errno) }
         return Interrupts.atomically {
             if !replacing, name.withLock({ $0 == nil }) {
-                guard link(to: target) else { return discard(errno) }
-            } else {
-                guard nameTemporary() else { return discard(errno) }
-                guard moveIntoPlace(replacing: replacing) else { return discard(errno) }
+                guard !link(to: target) else { return finish() }
+                guard FileSystem.lacksLinks(errno) else { return discard(errno) }
             }
-            forget()
-            return fsync(directory) == 0 ? 0 : errno
+            guard nameTemporary() else { return discard(errno) }
+            let code = moveIntoPlace(replacing: replacing)
+            return code == 0 ? finish() : discard(code)
         }
+    }
+
+    private func finish() -> CInt {
+        forget()
+        return fsync(directory) == 0 ? 0 : errno
     }
 
     func discard() {
@@ -110,21 +114,46 @@ final class Draft: Sendable {
     private func nameTemporary() -> Bool {
         guard name.withLock({ $0 == nil }) else { return true }
         let temporary = AtomicFile.temporaryName()
-        guard link(to: temporary) else { return false }
+        guard link(to: temporary) else { return FileSystem.lacksLinks(errno) && copyToNamed() }
         name.withLock { $0 = temporary }
         return true
     }
 
-    private func moveIntoPlace(replacing: Bool) -> Bool {
-        guard let current = name.withLock({ $0 }) else { return false }
-        if replacing {
-            guard renameat(directory, current, directory, target) == 0 else { return false }
-            name.withLock { $0 = nil }
-            return true
+    /// Where an unnamed file cannot get a name, its content goes into one that has had a name from the start, under the same descriptor.
+    private func copyToNamed() -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, let (copy, temporary) = Self.named(in: directory) else { return false }
+        defer { close(copy) }
+        name.withLock { $0 = temporary }
+        var offset: off_t = 0
+        while true {
+            var part = [UInt8](repeating: 0, count: 1 << 16)
+            guard let count = part.withUnsafeMutableBytes({ SystemCall.read(descriptor, at: offset, into: $0) }) else {
+                return false
+            }
+            guard count > 0 else { break }
+            let code = part[..<count].withUnsafeBytes { SystemCall.writeAll($0, to: copy) }
+            guard code == 0 else {
+                errno = code
+                return false
+            }
+            offset += off_t(count)
         }
-        guard linkat(directory, current, directory, target, 0) == 0 else { return false }
-        unlinkName()
-        return true
+        return fchmod(copy, status.st_mode & 0o777) == 0 && fsync(copy) == 0 && dup2(copy, descriptor) >= 0
+            && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+    }
+
+    /// - Returns: 0, or the `errno` of what failed.
+    private func moveIntoPlace(replacing: Bool) -> CInt {
+        guard let current = name.withLock({ $0 }) else { return ENOENT }
+        let code: CInt
+        if replacing {
+            code = renameat(directory, current, directory, target) == 0 ? 0 : errno
+        } else {
+            code = FileSystem.move(current, toFree: target, in: directory)
+        }
+        if code == 0 { name.withLock { $0 = nil } }
+        return code
     }
 
     private func link(to name: String) -> Bool {
@@ -156,11 +185,5 @@ final class Draft: Sendable {
         }
         errno = EIO
         return nil
-    }
-
-    static func split(_ path: String) -> (directory: String, name: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        let directory = path[..<slash]
-        return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
     }
 }

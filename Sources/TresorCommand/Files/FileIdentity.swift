@@ -33,7 +33,7 @@ struct FileIdentity: Hashable, Sendable {
     /// Whether a file lies in a directory or below it, links followed.
     static func isInside(_ path: String, directory: String) -> Bool {
         guard let file = resolved(path), let directory = resolved(directory) else { return false }
-        return file.hasPrefix(directory + "/")
+        return file.utf8.starts(with: "\(directory)/".utf8)
     }
 
     /// Whether both are on one file system.

@@ -135,7 +135,7 @@ final class InputFile: Sendable {
     }
 
     static func lastComponent(of path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? path
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
     }
 
     private static func open(_ path: String) throws(CommandFailure) -> Int32 {
@@ -159,6 +159,24 @@ enum FileSystem {
             return Glibc.open(path, flags)
         #endif
     }
+
+    /// Gives a file another name, which nothing may have yet.
+    ///
+    /// - Returns: 0, or the `errno` of what failed; the file has its old name then.
+    static func move(_ name: String, toFree other: String, in directory: Int32 = AT_FDCWD) -> CInt {
+        guard linkat(directory, name, directory, other, 0) == 0 else {
+            guard lacksLinks(errno) else { return errno }
+            guard faccessat(directory, other, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return EEXIST }
+            return renameat(directory, name, directory, other) == 0 ? 0 : errno
+        }
+        guard unlinkat(directory, name, 0) != 0 else { return 0 }
+        let code = errno
+        unlinkat(directory, other, 0)
+        return code
+    }
+
+    /// Whether a link failed because the file system has none.
+    static func lacksLinks(_ code: CInt) -> Bool { [EPERM, ENOSYS, EOPNOTSUPP].contains(code) }
 
     static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
         let name = Shown.quoted(path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// Which output belongs to which INPUT, settled before anything is opened.
 struct OutputPlan: Sendable, Equatable {
@@ -47,6 +48,21 @@ struct OutputPlan: Sendable, Equatable {
         }
     }
 
+    /// Refuses an output that would take the place of an INPUT, which another step may read later.
+    ///
+    /// A single INPUT is compared with its output when it is opened.
+    func refuseInputs() throws(CommandFailure) {
+        guard steps.count > 1 else { return }
+        let inputs = Set(steps.compactMap { $0.input.flatMap { FileIdentity(path: $0) } })
+        for case .file(let path) in steps.map(\.target) {
+            guard let target = FileIdentity(path: path), !Defence.otherOutput.holds(!inputs.contains(target)) else {
+                continue
+            }
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor … {-C} -C DIR"], file: path)
+        }
+    }
+
     private static func several(
         _ inputs: [String?], _ directory: String?, _ rename: (String) -> String
     ) throws(CommandFailure) -> [Step] {
@@ -59,11 +75,11 @@ struct OutputPlan: Sendable, Equatable {
                     hints: inputs.count == 1 ? ["tresor … {-C} -o FILE"] : [])
             }
             let name = rename(InputFile.lastComponent(of: input))
-            let isName = !name.isEmpty && name != "." && name != ".." && !name.contains("/")
+            let isName = !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
             guard Defence.outputName.holds(isName) else {
                 throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)
             }
-            let path = Places.join(directory ?? Draft.split(input).directory, name)
+            let path = Places.join(directory ?? AtomicFile.split(input).directory, name)
             guard taken.insert(Array(path.utf8)).inserted else {
                 throw CommandFailure(.usage, "two INPUTs would be written to \(Shown.quoted(path))", file: path)
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -60,7 +61,7 @@ struct Places: Sendable, Equatable {
         }
         var bytes = try file.publicBytes(limit: Int(PATH_MAX))
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        guard let path = String(validating: bytes, as: UTF8.self), path.hasPrefix("/"), !bytes.contains(0) else {
+        guard let path = String(validating: bytes, as: UTF8.self), Self.isAbsolute(path), !bytes.contains(0) else {
             throw CommandFailure(
                 .failed(.damaged), "\(Shown.quoted(storeNote)) does not name a store",
                 hints: ["tresor … {--store} --store FILE"],
@@ -74,28 +75,29 @@ struct Places: Sendable, Equatable {
         _ variable: String, _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
         if let base {
-            guard Defence.absolutePlace.holds(base.hasPrefix("/")) else {
+            guard Defence.absolutePlace.holds(isAbsolute(base)) else {
                 throw .usage(
                     "\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … {--home} --home DIR"])
             }
             return join(base, "tresor")
         }
-        guard let home = environment.userHome, home.hasPrefix("/") else {
+        guard let home = environment.userHome, isAbsolute(home) else {
             throw .usage("there is no home directory", hints: ["tresor … {--home} --home DIR"])
         }
         return join(join(home, fallback), "tresor")
     }
 
     static func join(_ directory: String, _ name: String) -> String {
-        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+        directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"
     }
 
     /// Whether a path is one of those that a home and a store are made of, whatever it is called, and whether or not it is there yet.
     func isOwn(_ path: String) -> Bool {
         let names = ["identity", "pins", "heads", "names", "wraps", "leftovers", "store", "lock"]
-        let parts = Draft.split(path)
+        let parts = AtomicFile.split(path)
         if let directory = FileIdentity(path: parts.directory) {
-            if FileIdentity(path: data) == directory, names.contains(parts.name) { return true }
+            let isNamed = names.contains(parts.name) || MovedIdentity.isName(parts.name)
+            if isNamed, FileIdentity(path: data) == directory { return true }
             let kept = [state, Self.join(data, "logs"), Self.join(data, "evidence")]
             if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
         }
@@ -105,9 +107,12 @@ struct Places: Sendable, Equatable {
             .contains { FileIdentity(path: $0) == file }
     }
 
+    /// By the byte, as the system sees it: to Swift a slash and a combining mark are one other character.
+    private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
+
     /// The path from the root, without asking the file system what is a link.
     static func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/") else { return path }
+        guard !isAbsolute(path) else { return path }
         guard let working = getcwd(nil, 0) else { return path }
         defer { free(working) }
         guard let directory = String(validatingCString: working) else { return path }

@@ -37,13 +37,6 @@ struct PasswordSource: Sendable {
         return try await ask(prompt, open)
     }
 
-    /// The password alone, for a command that tries it itself.
-    func password(prompt: String) throws(CommandFailure) -> SecretBytes {
-        if let content = try explicit() { return content }
-        if let content = try ambient() { return content }
-        return try typed(prompt, at: person())
-    }
-
     /// A new password: from its own options, for a new identity also from the ordinary sources, else typed twice.
     ///
     /// - Parameters:
@@ -69,10 +62,12 @@ struct PasswordSource: Sendable {
         }
     }
 
-    /// The password of what was begun with a new one and is gone on with.
-    func again(prompt: String, from options: NewPasswordOptions) throws(CommandFailure) -> SecretBytes {
-        if let content = try given(options, isFirst: true) { return content }
-        return try typed(prompt, at: person())
+    /// Opens with its password what was begun with a new one and is gone on with, asking as ``unlock(prompt:device:open:)`` does.
+    func again<Opened: ~Copyable>(
+        prompt: String, from options: NewPasswordOptions, open: (borrowing SecretBytes) async throws -> Opened
+    ) async throws -> Opened {
+        if let content = try given(options, isFirst: true) { return try await open(content) }
+        return try await ask(prompt, open)
     }
 
     private func given(_ new: NewPasswordOptions, isFirst: Bool) throws(CommandFailure) -> SecretBytes? {
@@ -96,8 +91,10 @@ struct PasswordSource: Sendable {
         return password
     }
 
+    /// It is the prepared password that is counted: a letter and its mark are typed as two code points and may become one.
     static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
-        guard SecretInput.scalarCount(password.span) >= shortestNew else {
+        let prepared = try Workplace.prepared(password)
+        guard prepared.count >= shortestNew else {
             throw .usage("a password has at least \(shortestNew) characters")
         }
     }

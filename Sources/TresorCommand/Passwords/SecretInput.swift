@@ -94,11 +94,6 @@ enum SecretInput {
         return count
     }
 
-    /// The number of Unicode scalars in valid UTF-8, counted by bytes.
-    static func scalarCount(_ bytes: Span<UInt8>) -> Int {
-        bytes.indices.reduce(0) { $0 + (bytes[$1] & 0xc0 == 0x80 ? 0 : 1) }
-    }
-
     private static func isText(_ password: borrowing SecretBytes) -> Bool {
         let bytes = password.span
         for index in bytes.indices where bytes[index] == 0 { return false }

@@ -76,6 +76,29 @@
             #expect(stage["read.json"] == Stage.plan())
         }
 
+        private static let linkless = """
+            #include <errno.h>
+            int linkat(int a, const char *b, int c, const char *d, int e) {
+              errno = EPERM;
+              return -1;
+            }
+            """
+
+        @Test func whereNothingCanBeLinkedFilesAreWritten() throws {
+            stage.environment["LD_PRELOAD"] = try Compiler.library(Self.linkless, in: stage.scratch)
+            try stage.expect(as: "anna", ["recover", "--new-kit", "--kit", "kit.txt"])
+            try stage.expect(as: "anna", ["card", "-o", "anna.card"])
+            try stage.expect(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
+            try stage.expect(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
+            #expect(stage["read.json"] == Stage.plan())
+            #expect(stage["kit.txt"].split(separator: UInt8(ascii: " ")).count == 24)
+            let attributes = try FileManager.default.attributesOfItem(atPath: stage.scratch["kit.txt"])
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            let names = try FileManager.default.contentsOfDirectory(atPath: stage.scratch["."])
+            #expect(!names.contains { $0.hasSuffix(".tmp") })
+            try stage.refuse(64, as: "anna", ["card", "-o", "anna.card"])
+        }
+
         /// Every write takes half of what it was given, and counts how often it did so.
         private static let halves = """
             #include <stdio.h>

@@ -30,6 +30,15 @@ struct OutputPlanTests {
         #expect(plan(["d/a"], directory: "out/") == [.init(input: "d/a", target: .file("out/a.tresor"))])
     }
 
+    @Test("A slash is one whatever mark stands behind it")
+    func marks() {
+        let name = "\u{301}a"
+        #expect(
+            plan(["d/\(name)"], directory: "out") == [.init(input: "d/\(name)", target: .file("out/\(name).tresor"))])
+        let beside = plan(["d/\(name)", "b"])?.first
+        #expect(beside == .init(input: "d/\(name)", target: .file("d/\(name).tresor")))
+    }
+
     @Test("What is contradictory, nameless or ambiguous is refused")
     func refused() {
         #expect(plan(["a"], output: "b", directory: "c") == nil)
@@ -45,7 +54,7 @@ struct OutputPlanTests {
         #expect(plan(["a"], output: "b", json: true) != nil)
     }
 
-    @Test("An output never leaves its directory", arguments: ["..", ".", "", "a/b"])
+    @Test("An output never leaves its directory", arguments: ["..", ".", "", "a/b", "a/\u{301}b"])
     func escape(_ name: String) {
         let plan = try? OutputPlan(inputs: ["x", "y"], output: nil, directory: "out") { _ in name }
         #expect(plan == nil)

@@ -57,6 +57,19 @@ struct PlacesTests {
         #expect(try places(["--store", "o.db"], environment).store() == "o.db")
     }
 
+    @Test("A slash is one whatever mark stands behind it")
+    func marks() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.dataHome = "/\u{301}d"
+        environment.stateHome = "/s"
+        #expect(try places([], environment).data == "/\u{301}d/tresor")
+        #expect(Places.absolute("/\u{301}d") == "/\u{301}d")
+        environment.home = scratch.url.path
+        try FileManager.default.createDirectory(atPath: scratch.path("state"), withIntermediateDirectories: false)
+        #expect(try places([], environment).isOwn(scratch.path("state") + "/\u{301}x"))
+    }
+
     @Test("A noted path is made absolute")
     func absolute() throws {
         let scratch = try Scratch()
