@@ -129,7 +129,7 @@ struct TresorOption: ParsableArguments, Sendable {
         help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
     var tresor: String
 
-    /// The id; the identity is opened only when T is none.
+    /// The id; the identity is opened unless T is a whole one.
     func id(in workplace: Workplace, to reason: String) async throws -> TresorID {
         if let id = try workplace.tresor(id: tresor) { return id }
         let session = try await workplace.unlock(to: reason)

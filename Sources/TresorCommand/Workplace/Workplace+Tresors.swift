@@ -25,15 +25,14 @@ extension Workplace {
         return first
     }
 
-    /// The tresor that an id of at least 6 characters means, without an identity; `nil` when the text is no such id.
+    /// The tresor that a whole id means, without an identity; `nil` for any other text. The beginning of an id can be the name of another
+    /// tresor (SPEC §4.3), and names are read with an open identity only.
     func tresor(id text: String) throws -> TresorID? {
-        let known = try client.knownTresors().filter { Base32.matches(text, $0.digest.bytes) }
-        if known.count == 1 { return known[0] }
-        guard known.isEmpty, text.utf8.count == 52, let bytes = Base32.prefixBytes(text), let digest = Digest(bytes)
-        else {
-            return nil
+        guard text.utf8.count == 52 else { return nil }
+        if let known = try client.knownTresors().first(where: { Base32.matches(text, $0.digest.bytes) }) {
+            return known
         }
-        return TresorID(digest)
+        return Base32.prefixBytes(text).flatMap { Digest($0) }.map { TresorID($0) }
     }
 
     /// `interventions`, or the beginning of the id where the name is not known.
