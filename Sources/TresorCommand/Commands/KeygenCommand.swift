@@ -55,7 +55,9 @@ struct KeygenCommand: SurfaceCommand {
             for: name, from: new, isFirst: true, made: Self.makePassword)
         let password = try Workplace.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
-        guard force, let moved = try MovedIdentity(in: workplace.invocation.places) else {
+        let places = workplace.invocation.places
+        let moved = force ? try Interrupts.atomically { try MovedIdentity(in: places) } : nil
+        guard let moved else {
             return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
         }
         do {

@@ -74,6 +74,25 @@ struct SignalTests {
         #expect(try Data(contentsOf: output).isEmpty)
     }
 
+    @Test("An identity that was moved aside comes back when the making of the next is interrupted")
+    func movedAside() throws {
+        let runner = try runner()
+        let home = runner.file("homes/anna")
+        let before = try Data(contentsOf: runner.file("homes/anna/identity"))
+        let child = ChildProcess(
+            arguments: ["keygen", "other", "--force", "--no-kit", "--batch", "--argon2id", "1024,16"],
+            environment: runner.environment, directory: runner.work.path)
+        let error = runner.work.appendingPathComponent("error")
+        let id = try child.spawn(
+            ChildProcess.program, output: runner.work.appendingPathComponent("output").path, error: error.path)
+        let deadline = Date(timeIntervalSinceNow: 60)
+        while try !names(home).contains(where: { $0.hasPrefix("identity.") }), Date() < deadline { usleep(5_000) }
+        kill(id, SIGINT)
+        #expect(try child.wait(for: id) == 130)
+        #expect(try Data(contentsOf: runner.file("homes/anna/identity")) == before)
+        #expect(try !names(home).contains { $0.hasPrefix("identity.") })
+    }
+
     @Test("A caller that ignores the end of children does not take away the password command's")
     func ignoredChildren() throws {
         let runner = try runner()
