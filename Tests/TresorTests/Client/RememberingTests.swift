@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import TresorStore
 
@@ -36,6 +37,25 @@ import TresorStore
         try house.client.pin(anna.identity.chain)
         _ = try await house.open(file)
         #expect(try house.client.knownTresors() == [tresor])
+    }
+
+    @Test func A42_namesThatOthersCanReadAreNeitherBelievedNorWrittenOver() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.path(percentEncoded: false)
+        let home = DirectoryHome(data: path + "/data", state: path + "/state")
+        for (object, bytes) in anna.home { try home.replace(object, with: bytes) }
+        let reader = world.session(of: anna, home: home)
+        func setMode(_ mode: Int) throws {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + "/data/names")
+        }
+        _ = try await reader.tresors()
+        try setMode(0o644)
+        #expect(reader.knownName(of: tresor) == nil)
+        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        #expect(try await reader.tresors().map(\.name) == [Name(typed: "care")])
+        try setMode(0o600)
+        #expect(reader.knownName(of: tresor) == (try Name(typed: "plans")))
     }
 
     @Test func A68_whatIsKnownAlreadyGoesOnBeingKept() async throws {
