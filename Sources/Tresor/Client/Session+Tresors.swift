@@ -148,7 +148,9 @@ extension Session {
     /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters.
     public func tresors(named text: String) async throws(TresorError) -> [TresorSummary] {
         let name = try? Name(typed: text)
-        let parts = text.split(separator: "/", maxSplits: 1).compactMap { try? Name(typed: String($0)) }
+        // By the byte: to Swift a slash and a combining mark are one other character.
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+            .compactMap { try? Name(typed: String(Substring($0))) }
         return try await tresors().filter { summary in
             if Base32.matches(text, summary.tresor.digest.bytes) { return true }
             guard let found = summary.name else { return false }

@@ -253,6 +253,12 @@ import TresorStore
         #expect(try await anna.client.people(named: String(text.prefix(5))).isEmpty)
     }
 
+    @Test func anOwnersSlashIsOneWhateverMarkStandsBehindIt() async throws {
+        let marked = try await anna.create(Name(typed: "\u{301}x")).tresor
+        let text = anna.identity.handle.text + "/\u{301}x"
+        #expect(try await anna.tresors(named: text).map(\.tresor) == [marked])
+    }
+
     @Test func A54_aTresorIsItsId() async throws {
         let other = try await world.quick("other")
         try other.client.pin(anna.identity.chain)

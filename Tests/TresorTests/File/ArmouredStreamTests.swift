@@ -48,7 +48,7 @@ import Testing
     }
 
     /// A line that has become shorter meanwhile would be read again and again for the bytes it no longer has.
-    @Test(.timeLimit(.minutes(1))) func aTextThatChangesWhileItIsReadIsRefused() throws {
+    @Test func aTextThatChangesWhileItIsReadIsRefused() throws {
         let text = Armour.file.armour([UInt8](repeating: 0, count: 48))
         let changing = ChangingSource(text)
         let source = try ArmouredSource(changing)
