@@ -3,7 +3,7 @@
 /// What a home keeps of logs it has verified (SPEC §9.8, §9.10): the entries in parts, and in a session what they come to.
 extension Client {
     /// The state at the pinned head, of a log that this home has verified; `nil` when there is none, or what is kept does not lead to the pinned head.
-    func verifiedState(of tresor: TresorID) throws(TresorError) -> State? {
+    package func verifiedState(of tresor: TresorID) throws(TresorError) -> State? {
         try verifiedState(of: tresor, at: try heads()[tresor])
     }
 

@@ -130,6 +130,8 @@ extension Client {
 
     /// Notes this device's half and slot, and destroys the half, in one step: whoever settles sees both or none.
     func noteAndDestroyDeviceHalf() throws(TresorError) {
+        // A home that is not there is not made for this.
+        do throws(TresorError) { guard try home.read(.deviceHalf) != nil else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
             if let half = try? deviceHalf() {
                 var left = Leftovers()

@@ -62,13 +62,14 @@ struct DecryptCommand: InputsCommand {
         try workplace.refuseOwnFiles(plan)
         try plan.refuseInputs()
         let opener = FileOpener(
-            workplace: workplace, acceptUnverified: acceptUnverified, requiresCurrent: current)
+            workplace: workplace, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
+            requiresCurrent: current)
         let session = try await workplace.unlock(to: "open files")
         var expectations = Expectations()
         expectations.acceptingUnverified = acceptUnverified
         expectations.acceptingForked = acceptForked
         expectations.currentAuthor = current
-        if let tresor { expectations.tresor = try await workplace.tresor(tresor, for: session).tresor }
+        if let tresor { expectations.tresor = try await self.tresor(tresor, workplace, session) }
         if let from { expectations.author = try await verifiedAuthor(from, workplace) }
         if let record { expectations.record = try? Name(text: record) }
         if record != nil, expectations.record == nil { throw CommandFailure.usage("no file has that record name") }
@@ -94,10 +95,21 @@ struct DecryptCommand: InputsCommand {
     /// Whom nobody compared is whoever the log names so, if it names one person only.
     func checkAuthor(_ opened: FileProof, _ input: InputFile, _ workplace: Workplace) async throws {
         guard let from else { return }
-        let state = try await workplace.client.state(of: opened.tresor, remembering: .no)
+        let state = try await state(of: opened.tresor, workplace)
         guard try workplace.member(from, of: state) == opened.author.user else {
             throw CommandFailure(.altered, "\(input.shownName) is not from \(Shown.name(from))", file: input.path)
         }
+    }
+
+    /// A tresor whose log is in order, unless it is judged by what this home has verified.
+    private func tresor(_ text: String, _ workplace: Workplace, _ session: Session) async throws -> TresorID {
+        try await workplace.tresor(text, for: session, isReadable: !acceptForked).tresor
+    }
+
+    /// The log that a file was judged by.
+    private func state(of tresor: TresorID, _ workplace: Workplace) async throws -> State {
+        if acceptForked, let known = try workplace.client.verifiedState(of: tresor) { return known }
+        return try await workplace.client.state(of: tresor, remembering: .no)
     }
 
     /// Of several files each must be the record its name says, so that a swap is noticed.

@@ -77,7 +77,8 @@ struct IdentityRotation {
         for renewal in renewals {
             let id = renewal.tresor.description.prefix(10)
             if let error = renewal.error {
-                workplace.output.say("\(id): \(CommandFailure(error).message); run this again")
+                let next = error == .forked || error == .altered ? "see tresor check" : "run this again"
+                workplace.output.say("\(id): \(CommandFailure(error).message); \(next)")
             } else if !renewal.isRotated {
                 workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)")
             }

@@ -37,9 +37,7 @@ struct KeygenCommand: SurfaceCommand {
         let places = local.invocation.places
         let isBegun = !force && Self.isBegun(handle, local.client)
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
-            throw CommandFailure(
-                .usage, "there is an identity in \(Shown.quoted(places.data))",
-                hints: ["tresor … --force", "tresor … {--home} --home DIR"])
+            throw Self.isThere(in: places)
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await Workplace.open(options, creating: true)
@@ -57,17 +55,29 @@ struct KeygenCommand: SurfaceCommand {
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
         let moved = force ? try Interrupts.atomically { try MovedIdentity(in: places) } : nil
-        guard let moved else {
-            return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+        func makeIdentity() throws -> Session {
+            do {
+                return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+            } catch {
+                guard error == .usage else { throw error }
+                throw Self.isThere(in: places)
+            }
         }
+        guard let moved else { return try makeIdentity() }
         do {
-            let session = try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+            let session = try makeIdentity()
             moved.stays()
             return session
         } catch {
             moved.putBack()
             throw error
         }
+    }
+
+    private static func isThere(in places: Places) -> CommandFailure {
+        .usage(
+            "there is an identity in \(Shown.quoted(places.data))",
+            hints: ["tresor … --force", "tresor … {--home} --home DIR"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.

@@ -59,6 +59,9 @@ struct RecoverCommand: SurfaceCommand {
         let password = try Workplace.prepared(
             try workplace.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
+        let people = (try? workplace.client.pinnedPeople()) ?? []
+        let tresors = (try? workplace.client.knownTresors()) ?? []
+        let isNew = people.isEmpty && tresors.isEmpty
         let session: Session
         let fromStore: Bool
         do {
@@ -73,7 +76,10 @@ struct RecoverCommand: SurfaceCommand {
         let places = workplace.invocation.places
         if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }
         if fromStore {
-            workplace.output.say("verified people and seen histories start anew in this home: compare numbers again")
+            if isNew {
+                workplace.output.say(
+                    "verified people and seen histories start anew in this home: compare numbers again")
+            }
             workplace.output.say("remembered devices are forgotten")
         }
         let chain = session.identity.chain

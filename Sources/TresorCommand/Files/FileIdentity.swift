@@ -23,6 +23,12 @@ struct FileIdentity: Hashable, Sendable {
         self.init(status)
     }
 
+    /// Whether an open descriptor stands for a regular file.
+    static func isFile(descriptor: Int32) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG)
+    }
+
     /// The file a path leads to, links followed.
     init?(path: String) {
         var status = stat()

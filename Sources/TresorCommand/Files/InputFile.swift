@@ -23,7 +23,7 @@ final class StandardInput: Sendable {
         if let earlier {
             throw .usage(
                 "standard input cannot be both \(earlier) and \(user)",
-                hints: ["tresor … {--password-file} --password-file FILE"])
+                hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
         }
     }
 }

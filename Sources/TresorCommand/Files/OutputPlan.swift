@@ -3,6 +3,12 @@
 import Tresor
 import TresorStore
 
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
 /// Which output belongs to which INPUT, settled before anything is opened.
 struct OutputPlan: Sendable, Equatable {
     enum Target: Sendable, Equatable {
@@ -48,12 +54,22 @@ struct OutputPlan: Sendable, Equatable {
         }
     }
 
-    /// Refuses an output that would take the place of an INPUT, which another step may read later.
+    /// Refuses an output that would take the place of an INPUT, which another step may read later, and a file that is both INPUT and standard output,
+    /// which would grow under its reader.
     ///
-    /// A single INPUT is compared with its output when it is opened.
+    /// A single INPUT is compared with its output file when it is opened.
     func refuseInputs() throws(CommandFailure) {
+        let inputs = Set(
+            steps.compactMap { step in
+                step.input.map { FileIdentity(path: $0) } ?? FileIdentity(descriptor: STDIN_FILENO)
+            })
+        if case .standardOutput = steps[0].target, FileIdentity.isFile(descriptor: STDOUT_FILENO),
+            let target = FileIdentity(descriptor: STDOUT_FILENO),
+            !Defence.otherOutput.holds(!inputs.contains(target))
+        {
+            throw CommandFailure.usage("standard output is the INPUT itself", hints: ["tresor … -o FILE"])
+        }
         guard steps.count > 1 else { return }
-        let inputs = Set(steps.compactMap { $0.input.flatMap { FileIdentity(path: $0) } })
         for case .file(let path) in steps.map(\.target) {
             guard let target = FileIdentity(path: path), !Defence.otherOutput.holds(!inputs.contains(target)) else {
                 continue

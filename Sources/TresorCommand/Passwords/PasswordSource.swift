@@ -111,6 +111,8 @@ struct PasswordSource: Sendable {
                 return try await open(password)
             } catch TresorError.wrongPassword where attempt < Self.tries {
                 try terminal.show("tresor: the password does not fit\n")
+            } catch let failure as CommandFailure where failure.error == .usage && attempt < Self.tries {
+                try terminal.show("tresor: \(failure.message)\n")
             }
         }
     }

@@ -13,7 +13,7 @@ enum Again {
     }
 
     /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given. `tresor … {-o} OPTION` leaves
-    /// out an option that the new one excludes, with its value.
+    /// out an option that the new one excludes, with its value; there may be several.
     static func complete(_ hint: String) -> String {
         let words = words.withLock { $0 }
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty else { return hint }
@@ -23,7 +23,7 @@ enum Again {
             let places = places(in: Array(options))
             return places.isEmpty ? hint : "tresor \(text(places)) \(rest)"
         }
-        if added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
+        while added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
             options = without(String(added[added.index(after: added.startIndex)..<end]), in: options)
             added = String(added[added.index(after: end)...].drop { $0 == " " })
         }
@@ -32,10 +32,12 @@ enum Again {
         return again.utf8.count <= limit ? again : "tresor … \(added)"
     }
 
-    /// The same command with another word in the place of one.
-    static func replacing(_ word: String, with other: String) -> String {
+    /// The same command with another word in the place of one: where it is the value of one of `options`, of that.
+    static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
         let words = words.withLock { $0 }
-        guard let index = words.lastIndex(where: { Array($0.utf8) == Array(word.utf8) }) else { return other }
+        let places = words.indices.filter { Array(words[$0].utf8) == Array(word.utf8) }
+        let values = places.filter { $0 > 0 && options.contains(words[$0 - 1]) }
+        guard let index = values.last ?? places.last else { return other }
         var corrected = words
         corrected[index] = other
         let again = "tresor \(text(corrected))"

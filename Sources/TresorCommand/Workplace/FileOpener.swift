@@ -13,6 +13,8 @@ struct FileOpener {
 
     let workplace: Workplace
     let acceptUnverified: Bool
+    /// Whether a file is judged by what this home has verified, whatever the store shows.
+    var acceptForked = false
     /// Whether what is opened is sealed again.
     var isResealing = false
     /// Whether its author must still be somebody who may write.
@@ -85,7 +87,13 @@ struct FileOpener {
             return try await body()
         } catch {
             guard error == .unverified else { throw await failure(error, header, input, session) }
-            let state = try await workplace.client.state(of: header.tresor, remembering: .no)
+            let known = acceptForked ? try workplace.client.verifiedState(of: header.tresor) : nil
+            let state: State
+            if let known {
+                state = known
+            } else {
+                state = try await workplace.client.state(of: header.tresor, remembering: .no)
+            }
             try await workplace.verifyFounder(
                 of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }

@@ -3,6 +3,8 @@
 import Tresor
 
 extension Workplace {
+    private static let tresorOptions = ["-t", "--tresor"]
+
     /// The tresor a text means, for somebody whose identity is open.
     ///
     /// - Parameter isReadable: whether its log has to be in order.
@@ -11,7 +13,9 @@ extension Workplace {
         let found = try await session.tresors(named: text)
         guard let first = found.first else {
             let names = try await session.tresors().compactMap { $0.name?.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
+            let hints = Suggestion.near(text, among: names).map {
+                "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
+            }
             throw CommandFailure(
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
@@ -19,7 +23,9 @@ extension Workplace {
             let list = found.map { "\(title(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
-                hints: found.map { Again.replacing(text, with: Self.short($0.tresor.description, unlike: text)) })
+                hints: found.map {
+                    Again.replacing(text, with: Self.short($0.tresor.description, unlike: text), of: Self.tresorOptions)
+                })
         }
         if isReadable, first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
         return first

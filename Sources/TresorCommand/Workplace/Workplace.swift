@@ -66,7 +66,11 @@ struct Workplace: Sendable {
     /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
         for step in plan.steps {
-            if case .file(let path) = step.target { try refuseOwnFile(path) }
+            guard case .file(let path) = step.target else { continue }
+            try refuseOwnFile(path)
+            guard let kind = PreciousFile(at: path) else { continue }
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
         }
     }
 
@@ -78,6 +82,12 @@ struct Workplace: Sendable {
         guard !SecretFile.isKit(path) else {
             throw CommandFailure(
                 .usage, "\(Shown.quoted(path)) is a recovery kit, and is not replaced", file: path)
+        }
+        let options = invocation.options
+        let passwords = [options.passwordFile, invocation.environment.passwordFile].compactMap(\.self)
+        if let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) {
+            throw CommandFailure(
+                .usage, "\(Shown.quoted(path)) holds the password, and is not replaced", file: path)
         }
     }
 

@@ -71,6 +71,21 @@ import Testing
         #expect(stage["plan"] == Stage.plan())
     }
 
+    /// What is read from a file and written to the same one would grow for as long as there is room.
+    @Test(arguments: ["\"$@\" big >> big", "\"$@\" < big >> big", "\"$@\" big 1<> big"])
+    func A104_standardOutputIsNoInput(_ words: String) throws {
+        try stage.write(Stage.plan(2 << 20), to: "big")
+        let before = stage["big"]
+        var program = stage.program
+        program.wrapper = ["/bin/sh", "-c", "ulimit -f 20000; " + words, "sh"]
+        let ending = try program.run(stage.words(as: "anna") + ["encrypt", "-t", "plans"])
+        #expect(ending.code == 64, "\(ending.errorText)")
+        #expect(stage["big"] == before)
+        // Reading and writing another file is nothing special.
+        program.wrapper = ["/bin/sh", "-c", "\"$@\" < big > sealed", "sh"]
+        #expect(try program.run(stage.words(as: "anna") + ["encrypt", "-t", "plans"]).code == 0)
+    }
+
     /// That a file is the newest cannot be proved; its date, its key and that there are newer heads are said.
     @Test func A97_lastMonthsFileSaysWhatItIs() throws {
         try stage.write(Stage.plan(), to: "plan.json")

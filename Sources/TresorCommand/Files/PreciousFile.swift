@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// What an output never takes the place of, wherever it lies and whoever it belongs to.
+enum PreciousFile: String {
+    case identity = "an identity"
+    case card = "a card"
+
+    /// By its first bytes; `nil` for any other file.
+    init?(at path: String) {
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard FileIdentity.isFile(descriptor: descriptor) else { return nil }
+        var start = [UInt8](repeating: 0, count: 32)
+        guard let count = start.withUnsafeMutableBytes({ SystemCall.read(descriptor, into: $0) }) else { return nil }
+        switch start[..<count] {
+        case let bytes where bytes.starts(with: "tresorI1".utf8): self = .identity
+        case let bytes where bytes.starts(with: "tresorC1".utf8): self = .card
+        case let bytes where bytes.starts(with: "-----BEGIN TRESOR CARD-----".utf8): self = .card
+        default: return nil
+        }
+    }
+}
