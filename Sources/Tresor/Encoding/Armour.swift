@@ -84,19 +84,49 @@ public enum Armour: String, Sendable {
     ///
     /// - Throws: ``TresorError/altered`` where no armoured text begins so.
     package func beginning(of text: [UInt8]) throws(TresorError) -> [UInt8] {
-        guard let first = text.prefix(Layout.startByteCount).firstIndex(of: 0x0a), first > 0 else { throw .altered }
-        let ending: [UInt8] = text[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
-        guard text.starts(with: begin + ending) else { throw .altered }
-        let line = Self.lineCharacterCount + ending.count
-        var bytes: [UInt8] = []
-        var cursor = begin.count + ending.count
-        // What is followed by more than the end is not the last line.
-        while text.count - cursor > line + end.count + ending.count {
-            try Self.decodeLine(text[cursor..<(cursor + Self.lineCharacterCount)], isLast: false, into: &bytes)
-            cursor += line
-            guard text[(cursor - ending.count)..<cursor].elementsEqual(ending) else { throw .altered }
+        var lines = Lines(self)
+        return try lines.append(text)
+    }
+
+    /// Judges a text line by line as it comes: its end may never come.
+    package struct Lines: Sendable {
+        private let armour: Armour
+        /// Of the first line; none before that.
+        private var ending: [UInt8] = []
+        /// What may still be the last line.
+        private var pending: [UInt8] = []
+
+        package init(_ armour: Armour) { self.armour = armour }
+
+        /// Takes what comes next; the first time all of the first line.
+        ///
+        /// - Returns: the bytes that stand in the lines which are whole by now, and are not the last.
+        /// - Throws: ``TresorError/altered`` where no armoured text begins so.
+        package mutating func append(_ part: [UInt8]) throws(TresorError) -> [UInt8] {
+            pending += part
+            var cursor = 0
+            if ending.isEmpty { cursor = try begin() }
+            let line = Armour.lineCharacterCount + ending.count
+            var bytes: [UInt8] = []
+            // What is followed by more than the end is not the last line.
+            while pending.count - cursor > line + armour.end.count + ending.count {
+                try Armour.decodeLine(
+                    pending[cursor..<(cursor + Armour.lineCharacterCount)], isLast: false, into: &bytes)
+                cursor += line
+                guard pending[(cursor - ending.count)..<cursor].elementsEqual(ending) else { throw .altered }
+            }
+            pending.removeFirst(cursor)
+            return bytes
         }
-        return bytes
+
+        private mutating func begin() throws(TresorError) -> Int {
+            guard let first = pending.prefix(Layout.startByteCount).firstIndex(of: 0x0a), first > 0 else {
+                throw .altered
+            }
+            ending = pending[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
+            guard pending.starts(with: armour.begin + ending) else { throw .altered }
+            return armour.begin.count + ending.count
+        }
     }
 
     /// Where the lines of an armoured text lie, which its size and its first line tell.

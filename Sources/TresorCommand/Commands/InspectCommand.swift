@@ -41,11 +41,16 @@ struct InspectCommand: InputsCommand {
         } catch {
             // A card in its armoured form is a third longer.
             return try input.readAll(
-                after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: Self.failure(error, input))
+                after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: Self.failure(error, input)
+            ) { _ throws(CommandFailure) in }
         }
+        var judge = StreamJudge(start)
         return try input.readAll(
             after: start, limit: FileOpener.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece")
+        ) { (part) throws(CommandFailure) in
+            do throws(TresorError) { try judge.append(part) } catch { throw Self.failure(error, input) }
+        }
     }
 
     private static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {

@@ -171,8 +171,13 @@ struct DescriptorSource: SealedSource {
 
     /// What comes through a pipe, put into a file without a name beside the output: sealed as it came.
     ///
-    /// - Parameter start: what has been read of it.
-    init(spooling input: InputFile, startingWith start: [UInt8], beside path: String) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - start: what has been read of it.
+    ///   - judge: looks at each part before it is kept.
+    init(
+        spooling input: InputFile, startingWith start: [UInt8], beside path: String,
+        _ judge: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
         let spool: Draft
         switch Draft.open(for: path) {
         case .success(let draft): spool = draft
@@ -185,6 +190,7 @@ struct DescriptorSource: SealedSource {
         var part = start
         var count = 0
         while !part.isEmpty {
+            try judge(part)
             let code = part.withUnsafeBytes { SystemCall.writeAll($0, to: spool.descriptor) }
             guard code == 0 else { throw OutputFile.cannotWrite(path, code) }
             count += part.count

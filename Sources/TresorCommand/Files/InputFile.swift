@@ -81,18 +81,23 @@ final class InputFile: Sendable {
     ///   - limit: the most bytes that are taken.
     ///   - tooLarge: what is thrown beyond.
     func readAll(limit: Int, tooLarge: @autoclosure () -> CommandFailure) throws(CommandFailure) -> [UInt8] {
-        try readAll(after: [], limit: limit, tooLarge: tooLarge())
+        try readAll(after: [], limit: limit, tooLarge: tooLarge()) { _ throws(CommandFailure) in }
     }
 
     /// All of it, of which the beginning has been read.
+    ///
+    /// - Parameter judge: looks at each part, the beginning first, and ends the reading by an error.
     func readAll(
-        after start: [UInt8], limit: Int, tooLarge: @autoclosure () -> CommandFailure
+        after start: [UInt8], limit: Int, tooLarge: @autoclosure () -> CommandFailure,
+        _ judge: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> [UInt8] {
         var bytes = start
+        try judge(start)
         while true {
             let part = try read(upTo: 1 << 16)
             if part.isEmpty { return bytes }
             guard Defence.inputLimit.holds(part.count <= limit - bytes.count) else { throw tooLarge() }
+            try judge(part)
             bytes += part
         }
     }

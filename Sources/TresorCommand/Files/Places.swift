@@ -102,9 +102,14 @@ struct Places: Sendable, Equatable {
             if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
         }
         guard let file = FileIdentity(path: path) else { return false }
+        return isStore(path) || names.contains { FileIdentity(path: Self.join(data, $0)) == file }
+    }
+
+    /// Whether a path leads to the store or one of the files beside it.
+    func isStore(_ path: String) -> Bool {
+        guard let file = FileIdentity(path: path) else { return false }
         let store = (try? store()) ?? defaultStore
-        return (names.map { Self.join(data, $0) } + ["", "-wal", "-shm"].map { store + $0 })
-            .contains { FileIdentity(path: $0) == file }
+        return ["", "-wal", "-shm"].contains { FileIdentity(path: store + $0) == file }
     }
 
     /// By the byte, as the system sees it: to Swift a slash and a combining mark are one other character.

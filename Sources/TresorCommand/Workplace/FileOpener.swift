@@ -26,9 +26,11 @@ struct FileOpener {
     func sealedFile(_ input: InputFile, startingWith start: [UInt8] = []) throws -> SealedFile {
         let start = start.isEmpty ? try input.start(Self.beginningByteCount) : start
         try checkHeader(start, of: input)
+        var judge = StreamJudge(start)
         let bytes = try input.readAll(
             after: start, limit: Self.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece"))
+            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece")
+        ) { (part) throws(CommandFailure) in try self.judge(part, by: &judge, of: input) }
         do {
             return try SealedFile(bytes)
         } catch {
@@ -40,6 +42,16 @@ struct FileOpener {
     private func checkHeader(_ start: [UInt8], of input: InputFile) throws {
         do {
             try SealedFile.checkBeginning(start)
+        } catch {
+            throw failure(error, input)
+        }
+    }
+
+    private func judge(
+        _ part: [UInt8], by judge: inout StreamJudge, of input: InputFile
+    ) throws(CommandFailure) {
+        do {
+            try judge.append(part)
         } catch {
             throw failure(error, input)
         }
@@ -60,7 +72,10 @@ struct FileOpener {
         } else {
             guard let output, start.count == Self.smallByteCount else { return nil }
             try checkHeader(start, of: input)
-            source = try DescriptorSource(spooling: input, startingWith: start, beside: output.path)
+            var judge = StreamJudge(start)
+            source = try DescriptorSource(spooling: input, startingWith: start, beside: output.path) {
+                (part) throws(CommandFailure) in try self.judge(part, by: &judge, of: input)
+            }
         }
         do {
             return try StoredFile(SealedInput(source, startingWith: start))

@@ -63,9 +63,13 @@ struct Workplace: Sendable {
 
     var now: UInt64 { client.clock() }
 
-    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
+    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit. The store is no INPUT
+    /// either: to close it would drop the locks that SQLite holds on it.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
         for step in plan.steps {
+            if let path = step.input, invocation.places.isStore(path) {
+                throw CommandFailure(.usage, "\(Shown.quoted(path)) is the store in use, and no INPUT", file: path)
+            }
             guard case .file(let path) = step.target else { continue }
             try refuseOwnFile(path)
             guard let kind = PreciousFile(at: path) else { continue }

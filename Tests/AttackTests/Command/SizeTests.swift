@@ -37,6 +37,21 @@ import Testing
         #expect(stage["read.json"] == [])
     }
 
+    /// The same, where a real file's beginning goes before: the first line that does not fit is the last that is read.
+    @Test func A22_armourThatGoesOnWithoutEndIsRefusedInItsMiddle() throws {
+        let stage = try Stage("anna")
+        try stage.share(of: "anna")
+        try stage.write(Stage.plan(2 << 20), to: "plan.json")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "-a", "plan.json", "-o", "plan.txt"])
+        let text = "{ head -c 2000000 plan.txt; exec yes AAAA; } | \"$@\""
+        stage.wrapper = ["/bin/sh", "-c", "ulimit -f 20000; \(text)", "sh"]
+        for arguments in [["decrypt", "-o", "read.json"], ["decrypt"], ["inspect"], ["check", "-"]] {
+            let ending = try stage.run(as: "anna", arguments)
+            #expect(ending.code == 14, "\(arguments): \(ending.errorText)")
+        }
+        #expect(stage["read.json"] == [])
+    }
+
     @Test(
         .disabled(
             if: ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] == "thread",
