@@ -72,7 +72,8 @@ extension Client {
     /// Recovery into an empty home deletes all device halves of this person from the store. Blocks for about a second.
     ///
     /// - Returns: the session, and whether the identity came from the store. Pins and heads then start anew.
-    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``.
+    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``; ``TresorError/usage`` for a password of fewer than 8
+    ///   code points.
     public func recover(
         kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> (session: Session, fromStore: Bool) {

@@ -39,7 +39,7 @@ public struct Client: Sendable {
 
     /// Makes a new identity and keeps it. It is not yet published. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/usage`` when the home has an identity already, or a handle is not usable.
+    /// - Throws: ``TresorError/usage`` when the home has an identity already, a handle is not usable, or the password has fewer than 8 code points.
     public func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) throws(TresorError) -> Session {

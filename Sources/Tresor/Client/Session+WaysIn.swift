@@ -20,7 +20,8 @@ extension Session {
 
     /// Sets another password. Only the password's slot is rewritten. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/busy`` when the identity was renewed meanwhile; ``TresorError/altered`` when the identity file is not what its owner wrote.
+    /// - Throws: ``TresorError/usage`` for fewer than 8 code points; ``TresorError/busy`` when the identity was renewed meanwhile;
+    ///   ``TresorError/altered`` when the identity file is not what its owner wrote.
     public nonisolated func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
     ) throws(TresorError) {

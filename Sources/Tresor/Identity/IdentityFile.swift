@@ -76,7 +76,8 @@ public struct IdentityFile: Sendable {
     /// - Parameters:
     ///   - handle: not empty.
     ///   - time: seconds since 1970.
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points; ``TresorError/failed(_:)`` when memory cannot be
+    ///   had.
     public static func make(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {

@@ -10,6 +10,8 @@
 public struct Password: ~Copyable, Sendable {
     /// The greatest size in bytes as typed: 1024.
     public static let maximumByteCount = 1024
+    /// The fewest code points of a password that is set, as prepared: 8. Opening has no such rule.
+    public static let shortestNew = 8
 
     package let bytes: SecretBytes
 

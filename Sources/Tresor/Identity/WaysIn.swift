@@ -169,9 +169,11 @@ extension Slot {
             under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: time)
     }
 
+    /// - Throws: ``TresorError/usage`` for a password that is too short to be set (SPEC §8.1).
     static func password(
         of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
     ) throws(TresorError) -> Slot {
+        guard password.count >= Password.shortestNew else { throw .usage }
         let salt = try randomBytes(Argon2id.saltByteCount)
         let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
         return try identity.seal(

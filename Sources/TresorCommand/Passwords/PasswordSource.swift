@@ -10,8 +10,6 @@ import Tresor
 
 /// Where passwords come from: the first present of descriptor, file, remembered device, the two variables, the person.
 struct PasswordSource: Sendable {
-    /// The fewest characters of a new password.
-    static let shortestNew = 8
     /// How often something secret may be typed.
     static let tries = 3
 
@@ -94,8 +92,8 @@ struct PasswordSource: Sendable {
     /// It is the prepared password that is counted: a letter and its mark are typed as two code points and may become one.
     static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
         let prepared = try Workplace.prepared(password)
-        guard prepared.count >= shortestNew else {
-            throw .usage("a password has at least \(shortestNew) characters")
+        guard prepared.count >= Password.shortestNew else {
+            throw .usage("a password has at least \(Password.shortestNew) characters")
         }
     }
 

@@ -59,7 +59,7 @@ extension Operation {
 
     static func setPassword(_ input: VectorFields) throws -> VectorFields {
         let password = try Password(typed: input.secret("typed"))
-        guard password.count >= PasswordSource.shortestNew else { throw TresorError.usage }
+        guard password.count >= Password.shortestNew else { throw TresorError.usage }
         return VectorFields(["prepared": password.bytes.span.publicBytes])
     }
 

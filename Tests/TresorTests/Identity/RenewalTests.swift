@@ -99,6 +99,30 @@ import TresorStore
         #expect(file.devices.isEmpty)
     }
 
+    /// As SPEC 8.1 counts them: when they are prepared, in which a letter and its mark may have become one.
+    @Test func A29_aPasswordThatIsTooShortIsNotSet() async throws {
+        func made(_ text: String) throws -> Password {
+            let typed = try SecretBytes(copying: Array(text.utf8).span)
+            return try Password(typed: typed)
+        }
+        let kit = try await anna.makeKit()
+        for text in ["1234567", "123456e\u{301}"] {
+            let short = try made(text)
+            #expect(
+                error { _ = try Slot.password(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
+            #expect(error { try anna.changePassword(to: short, cost: .floor) } == .usage)
+            #expect(
+                await failure { _ = try await anna.client.recover(kit: kit, newPassword: short, cost: .floor) }
+                    == .usage)
+            #expect(
+                error {
+                    _ = try world.client(MemoryHome()).makeIdentity(
+                        handle: Name(typed: "new"), password: short, cost: .floor)
+                } == .usage)
+        }
+        try anna.changePassword(to: made("1234567\u{e9}"), cost: .floor)
+    }
+
     @Test func A37_theOldWaysOpenedWhatWasBefore() async throws {
         let kit = try await anna.makeKit()
         _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
