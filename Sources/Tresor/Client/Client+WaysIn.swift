@@ -86,8 +86,8 @@ extension Client {
         let copy = try IdentityFile(bytes)
         guard Defence.kitCopyForm.holds(copy.isKitCopy) else { throw .altered }
         let identity = try copy.open(kit: kit)
-        try await store.deleteHalves(user: identity.user, devices: nil)
         let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
+        try await store.deleteHalves(user: identity.user, devices: nil)
         let file = try copy.settingPassword(slot, identity: identity)
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .busy }

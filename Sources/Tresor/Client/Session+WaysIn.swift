@@ -181,11 +181,20 @@ extension Session {
         guard let stored = try await client.store.card(of: identity.user) else { return true }
         guard try CardChain(stored) == identity.chain else { return true }
         for summary in try await tresors() {
-            guard let state = summary.state, let me = state.members[identity.user] else { continue }
+            guard let state = summary.state, let me = state.members[identity.user], try canRenew(in: state) else {
+                continue
+            }
             if state.chain(of: identity.user)?.newest != identity.chain.newest { return true }
             if me.role == .owner, state.rotateFirst, isRenewed(in: state) { return true }
         }
         return false
+    }
+
+    /// Whether this person's newer card can come into a log at all. A stranger who lets them in, or an owner who gave them a date, must not keep them from
+    /// making new keys once more.
+    private func canRenew(in state: State) throws(TresorError) -> Bool {
+        guard try client.founderTrust(in: state).isVerified else { return false }
+        return state.members[identity.user]?.notAfter.map { client.clock() <= $0 } ?? true
     }
 
     /// Whether this person's newest card came into the log under the present key.
@@ -252,7 +261,7 @@ extension Session {
     /// Whether an error of a tresor's log will not pass: that tresor must not keep somebody from making new keys once more.
     private static func holdsUpNothing(_ error: TresorError) -> Bool {
         switch error {
-        case .forked, .altered, .unsupported, .noAccess: true
+        case .forked, .altered, .unsupported, .noAccess, .unverified: true
         default: false
         }
     }

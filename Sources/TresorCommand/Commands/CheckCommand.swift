@@ -155,6 +155,7 @@ struct CheckCommand: InputsCommand {
     ) async throws {
         let subject = Shown.quoted(path)
         do {
+            try workplace.refuseStore(path)
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let opener = FileOpener(workplace: workplace, acceptUnverified: false)
             let start = try input.start(FileOpener.smallByteCount)

@@ -22,6 +22,11 @@ struct IdentityRotation {
             workplace.output.say("going on with a renewal that was interrupted")
             return try await finish(session)
         }
+        guard unlocked.password.count >= Password.shortestNew else {
+            throw CommandFailure.usage(
+                "the password has fewer than \(Password.shortestNew) characters, and would be set again",
+                hints: ["tresor passwd"])
+        }
         try kit.check(batch: workplace.invocation.options.batch)
         if !dryRun { try kit.checkPlace(workplace.invocation, goingOnFor: workplace.client) }
         explain()

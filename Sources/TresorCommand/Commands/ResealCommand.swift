@@ -49,6 +49,7 @@ struct ResealCommand: InputsCommand {
     /// - Returns: whether the file was, or would be, sealed again.
     private func reseal(_ path: String, _ session: Session, _ opener: FileOpener) async throws -> Bool {
         let workplace = opener.workplace
+        try workplace.refuseStore(path)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let start = try input.start(FileOpener.smallByteCount)
         if let stored = try opener.storedFile(input, startingWith: start) {

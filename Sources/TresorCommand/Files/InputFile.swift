@@ -181,7 +181,7 @@ enum FileSystem {
     }
 
     /// Whether a link failed because the file system has none.
-    static func lacksLinks(_ code: CInt) -> Bool { [EPERM, ENOSYS, EOPNOTSUPP].contains(code) }
+    static func lacksLinks(_ code: CInt) -> Bool { [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(code) }
 
     static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
         let name = Shown.quoted(path)

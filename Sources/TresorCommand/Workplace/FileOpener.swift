@@ -221,7 +221,7 @@ struct FileOpener {
 
     /// What is said of every file of one tresor.
     struct Setting {
-        /// None with --accept-forked, when the store's history is not the one the file was judged by, and when the store could not be read.
+        /// With --accept-forked the one the file was judged by; none when the store could not be read.
         let state: State?
         let name: String
         /// How those stand whose files were reported.
@@ -230,7 +230,12 @@ struct FileOpener {
 
     /// What to say of the files of a tresor, as things are now.
     func setting(of tresor: TresorID, as session: Session) async -> Setting {
-        let state = try? await workplace.client.state(of: tresor, remembering: .no)
+        let state: State?
+        if acceptForked {
+            state = try? workplace.client.verifiedState(of: tresor)
+        } else {
+            state = try? await workplace.client.state(of: tresor, remembering: .no)
+        }
         return Setting(state: state, name: await name(of: tresor, in: state, as: session))
     }
 

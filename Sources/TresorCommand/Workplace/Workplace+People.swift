@@ -152,6 +152,7 @@ extension Workplace {
 
     /// A card that was brought by hand, binary or armoured.
     func readCard(_ path: String) throws -> CardChain {
+        try refuseStore(path)
         let input = try InputFile(path, standardInput: invocation.standardInput)
         let bytes = try input.readAll(
             limit: 1 << 20, tooLarge: CommandFailure(.altered, "\(input.shownName) is no card", file: path))

@@ -63,13 +63,16 @@ struct Workplace: Sendable {
 
     var now: UInt64 { client.clock() }
 
-    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit. The store is no INPUT
-    /// either: to close it would drop the locks that SQLite holds on it.
+    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
+    func refuseStore(_ path: String) throws(CommandFailure) {
+        guard invocation.places.isStore(path) else { return }
+        throw CommandFailure(.usage, "\(Shown.quoted(path)) is the store in use, and no INPUT", file: path)
+    }
+
+    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
         for step in plan.steps {
-            if let path = step.input, invocation.places.isStore(path) {
-                throw CommandFailure(.usage, "\(Shown.quoted(path)) is the store in use, and no INPUT", file: path)
-            }
+            if let path = step.input { try refuseStore(path) }
             guard case .file(let path) = step.target else { continue }
             try refuseOwnFile(path)
             guard let kind = PreciousFile(at: path) else { continue }

@@ -85,7 +85,7 @@ package struct AtomicFile: ~Copyable {
         switch error.number {
         case EEXIST: return false
         // Not every file system has links.
-        case EPERM, ENOSYS, EOPNOTSUPP:
+        case EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP:
             guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
             return try rename()
         default: throw error

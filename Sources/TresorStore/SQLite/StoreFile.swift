@@ -104,7 +104,9 @@ enum StoreFile {
             let error = SystemError.current
             if error.number == EEXIST { return }
             // Not every file system has links; on those, somebody faster is noticed only if they were faster by now.
-            guard [EPERM, ENOSYS, EOPNOTSUPP].contains(error.number), access(path, F_OK) != 0 else { throw error }
+            guard [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(error.number), access(path, F_OK) != 0 else {
+                throw error
+            }
             _ = try SystemError.retrying { rename(temporary, path) }
         }
         try FileDescriptor(AtomicFile.split(path).directory, O_RDONLY | O_DIRECTORY).synchronize()

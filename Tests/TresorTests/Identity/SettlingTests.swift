@@ -126,6 +126,29 @@ import TresorStore
         #expect(try await !renewed.renewalIsUnfinished())
     }
 
+    @Test func A37_aStrangersTresorKeepsNobodyFromNewKeys() async throws {
+        let stranger = try await world.quick("stranger")
+        try stranger.client.pin(anna.identity.chain)
+        let theirs = try await stranger.create(Name(typed: "bait")).tresor
+        try await stranger.share(theirs, with: [anna])
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.unverified])
+        #expect(try await !renewed.renewalIsUnfinished())
+        #expect(try !renewed.client.isIntroducing())
+    }
+
+    @Test func A37_aDateThatPassedKeepsNobodyFromNewKeys() async throws {
+        let owner = try await world.quick("owner")
+        try world.introduce(anna, owner)
+        let tresor = try await owner.create(Name(typed: "plans")).tresor
+        try await owner.share(tresor, with: [anna], notAfter: world.clock.now + 10)
+        _ = try await anna.client.state(of: tresor)
+        world.clock.advance(by: 20)
+        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.noAccess])
+        #expect(try await !renewed.renewalIsUnfinished())
+    }
+
     @Test func A37_aRenewalThatTheStoreInterruptsIsGoneOnWith() async throws {
         _ = try await anna.create(Name(typed: "plans"))
         let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
