@@ -54,7 +54,7 @@ extension Client {
             struck.devices.formUnion(noted.devices.filter { $0.id == half })
             struck.slots = noted.slots.filter { $0 == half || !(present.slots?.contains($0) ?? true) }
             var rest = try leftovers()
-            rest.slots.formUnion(deleted.devices.map(\.id).filter { present.slots?.contains($0) ?? true })
+            rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != half && present.slots?.contains($0) ?? true })
             rest.subtract(struck)
             try replaceLeftovers(with: rest)
         }
@@ -122,25 +122,11 @@ extension Client {
         try home.exclusively { () throws(TresorError) in try add(left) }
     }
 
-    private func add(_ left: Leftovers) throws(TresorError) {
+    /// Adds to the note; under the home's lock.
+    func add(_ left: Leftovers) throws(TresorError) {
         var noted = try leftovers()
         noted.formUnion(left)
         try replaceLeftovers(with: noted)
-    }
-
-    /// Notes this device's half and slot, and destroys the half, in one step: whoever settles sees both or none.
-    func noteAndDestroyDeviceHalf() throws(TresorError) {
-        // A home that is not there is not made for this.
-        do throws(TresorError) { guard try home.read(.deviceHalf) != nil else { return } } catch {}
-        try home.exclusively { () throws(TresorError) in
-            if let half = try? deviceHalf() {
-                var left = Leftovers()
-                left.devices = [Leftovers.Device(user: half.user, id: half.id)]
-                left.slots = [half.id]
-                try add(left)
-            }
-            try home.delete(.deviceHalf)
-        }
     }
 
     func unnote(_ settled: Leftovers) throws(TresorError) {

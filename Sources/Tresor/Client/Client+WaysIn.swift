@@ -42,9 +42,20 @@ extension Client {
         try await settleWaysIn()
     }
 
-    /// Destroys this device's half alone, and notes that the store's has to follow: for when the store cannot be reached.
+    /// Destroys this device's half alone, and notes that the store's has to follow: for when the store cannot be reached. Both in one step: whoever
+    /// settles sees both or none.
     public func destroyDeviceHalf() throws(TresorError) {
-        try noteAndDestroyDeviceHalf()
+        // A home that is not there is not made for this.
+        do throws(TresorError) { guard try home.read(.deviceHalf) != nil else { return } } catch {}
+        try home.exclusively { () throws(TresorError) in
+            if let half = try? deviceHalf() {
+                var left = Leftovers()
+                left.devices = [Leftovers.Device(user: half.user, id: half.id)]
+                left.slots = [half.id]
+                try add(left)
+            }
+            try home.delete(.deviceHalf)
+        }
     }
 
     func deviceHalf() throws(TresorError) -> DeviceHalf? {

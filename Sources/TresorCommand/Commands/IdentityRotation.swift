@@ -79,10 +79,12 @@ struct IdentityRotation {
 
     private func finish(_ session: Session) async throws {
         let renewals = try await session.finishRenewal()
+        // Run again when there is nothing left to go on with, the command would make new keys once more.
+        let goesOn = try await session.renewalIsUnfinished()
         for renewal in renewals {
             let id = renewal.tresor.description.prefix(10)
             if let error = renewal.error {
-                let next = error == .forked || error == .altered ? "see tresor check" : "run this again"
+                let next = goesOn ? "run this again" : "its log keeps the keys of before"
                 workplace.output.say("\(id): \(CommandFailure(error).message); \(next)")
             } else if !renewal.isRotated {
                 workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)")
@@ -93,7 +95,8 @@ struct IdentityRotation {
         try report(chain, generation: chain.newest.generation)
         let errors = renewals.compactMap(\.error)
         guard let worst = Severity.worst(errors) else { return }
-        throw CommandFailure(worst, "not every tresor was renewed", hints: ["tresor rotate --identity"])
+        throw CommandFailure(
+            worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : "tresor check"])
     }
 
     private func report(_ chain: CardChain, generation: UInt32) throws {
