@@ -93,10 +93,10 @@ struct DecryptCommand: InputsCommand {
     }
 
     /// Whom nobody compared is whoever the log names so, if it names one person only.
-    func checkAuthor(_ opened: FileProof, _ input: InputFile, _ workplace: Workplace) async throws {
+    func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: FileOpener) async throws {
         guard let from else { return }
-        let state = try await state(of: opened.tresor, workplace)
-        guard try workplace.member(from, of: state) == opened.author.user else {
+        let state = try await opener.state(of: opened.tresor)
+        guard try opener.workplace.member(from, of: state) == opened.author.user else {
             throw CommandFailure(.altered, "\(input.shownName) is not from \(Shown.name(from))", file: input.path)
         }
     }
@@ -104,12 +104,6 @@ struct DecryptCommand: InputsCommand {
     /// A tresor whose log is in order, unless it is judged by what this home has verified.
     private func tresor(_ text: String, _ workplace: Workplace, _ session: Session) async throws -> TresorID {
         try await workplace.tresor(text, for: session, isReadable: !acceptForked).tresor
-    }
-
-    /// The log that a file was judged by.
-    private func state(of tresor: TresorID, _ workplace: Workplace) async throws -> State {
-        if acceptForked, let known = try workplace.client.verifiedState(of: tresor) { return known }
-        return try await workplace.client.state(of: tresor, remembering: .no)
     }
 
     /// Of several files each must be the record its name says, so that a swap is noticed.

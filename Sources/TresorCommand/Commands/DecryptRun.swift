@@ -123,7 +123,7 @@ struct DecryptRun {
         _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,
         isOne: Bool, _ settings: inout [TresorID: FileOpener.Setting]
     ) async throws {
-        if expectations.author == nil { try await command.checkAuthor(proof, input, workplace) }
+        if expectations.author == nil { try await command.checkAuthor(proof, input, opener) }
         if !isOne, command.record == nil, !command.anyRecord { try command.checkName(proof, input) }
         var setting: FileOpener.Setting
         if let known = settings[proof.tresor] {

@@ -74,7 +74,7 @@ final class Draft: Sendable {
         return Interrupts.atomically {
             if !replacing, name.withLock({ $0 == nil }) {
                 guard !link(to: target) else { return finish() }
-                guard FileSystem.lacksLinks(errno) else { return discard(errno) }
+                guard SystemError.current.isLackOfLinks else { return discard(errno) }
             }
             guard nameTemporary() else { return discard(errno) }
             let code = moveIntoPlace(replacing: replacing)
@@ -114,7 +114,7 @@ final class Draft: Sendable {
     private func nameTemporary() -> Bool {
         guard name.withLock({ $0 == nil }) else { return true }
         let temporary = AtomicFile.temporaryName()
-        guard link(to: temporary) else { return FileSystem.lacksLinks(errno) && copyToNamed() }
+        guard link(to: temporary) else { return SystemError.current.isLackOfLinks && copyToNamed() }
         name.withLock { $0 = temporary }
         return true
     }

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -170,7 +171,7 @@ enum FileSystem {
     /// - Returns: 0, or the `errno` of what failed; the file has its old name then.
     static func move(_ name: String, toFree other: String, in directory: Int32 = AT_FDCWD) -> CInt {
         guard linkat(directory, name, directory, other, 0) == 0 else {
-            guard lacksLinks(errno) else { return errno }
+            guard SystemError.current.isLackOfLinks else { return errno }
             guard faccessat(directory, other, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return EEXIST }
             return renameat(directory, name, directory, other) == 0 ? 0 : errno
         }
@@ -179,9 +180,6 @@ enum FileSystem {
         unlinkat(directory, other, 0)
         return code
     }
-
-    /// Whether a link failed because the file system has none.
-    static func lacksLinks(_ code: CInt) -> Bool { [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(code) }
 
     static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
         let name = Shown.quoted(path)

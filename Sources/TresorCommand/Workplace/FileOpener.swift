@@ -93,6 +93,12 @@ struct FileOpener {
         }
     }
 
+    /// The log that a file is judged by.
+    func state(of tresor: TresorID) async throws(TresorError) -> State {
+        if acceptForked, let known = try workplace.client.verifiedState(of: tresor) { return known }
+        return try await workplace.client.state(of: tresor, remembering: .no)
+    }
+
     /// Runs what opens a file, asking for the tresor's owner to be verified where that is missing.
     func attempt<Result>(
         _ header: FileHeader, as session: Session, from input: InputFile,
@@ -102,13 +108,7 @@ struct FileOpener {
             return try await body()
         } catch {
             guard error == .unverified else { throw await failure(error, header, input, session) }
-            let known = acceptForked ? try workplace.client.verifiedState(of: header.tresor) : nil
-            let state: State
-            if let known {
-                state = known
-            } else {
-                state = try await workplace.client.state(of: header.tresor, remembering: .no)
-            }
+            let state = try await self.state(of: header.tresor)
             try await workplace.verifyFounder(
                 of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
@@ -230,12 +230,7 @@ struct FileOpener {
 
     /// What to say of the files of a tresor, as things are now.
     func setting(of tresor: TresorID, as session: Session) async -> Setting {
-        let state: State?
-        if acceptForked {
-            state = try? workplace.client.verifiedState(of: tresor)
-        } else {
-            state = try? await workplace.client.state(of: tresor, remembering: .no)
-        }
+        let state = try? await self.state(of: tresor)
         return Setting(state: state, name: await name(of: tresor, in: state, as: session))
     }
 

@@ -82,14 +82,11 @@ package struct AtomicFile: ~Copyable {
     private func link() throws(SystemError) -> Bool {
         if linkat(directory.number, temporary.name, directory.number, name, 0) == 0 { return true }
         let error = SystemError.current
-        switch error.number {
-        case EEXIST: return false
+        guard error.number != EEXIST else { return false }
         // Not every file system has links.
-        case EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP:
-            guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
-            return try rename()
-        default: throw error
-        }
+        guard error.isLackOfLinks else { throw error }
+        guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
+        return try rename()
     }
 }
 

@@ -15,6 +15,9 @@ package struct SystemError: Error, Hashable, Sendable {
 
     package init(_ number: Int32) { self.number = number }
 
+    /// Whether a link failed because the file system has none.
+    package var isLackOfLinks: Bool { [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(number) }
+
     /// The error of the call that just failed.
     package static var current: SystemError { SystemError(errno) }
 

@@ -104,7 +104,7 @@ enum StoreFile {
             let error = SystemError.current
             if error.number == EEXIST { return }
             // Not every file system has links; on those, somebody faster is noticed only if they were faster by now.
-            guard [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(error.number), access(path, F_OK) != 0 else {
+            guard error.isLackOfLinks, access(path, F_OK) != 0 else {
                 throw error
             }
             _ = try SystemError.retrying { rename(temporary, path) }
