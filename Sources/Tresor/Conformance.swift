@@ -7,7 +7,10 @@ package enum Conformance {
         switch magic {
         case .card: return try CardChain(bytes).bytes
         case .identity: return try IdentityFile(bytes).bytes
-        case .entry: return try Entry(bytes).bytes
+        case .entry:
+            let entry = try Entry(bytes)
+            _ = try entry.body
+            return entry.bytes
         case .wrap: return try Wrap(bytes).bytes
         case .file: return try SealedFile(bytes).bytes
         case .pins: return try Pins(bytes).bytes
@@ -63,18 +66,11 @@ package enum Conformance {
         return epoch
     }
 
-    /// `checkKeys` of SPEC §9.5: keys of `epoch` against its statement, and against the keys of other epochs.
-    package static func checkKeys(
-        _ keys: [UInt8], of epoch: [UInt8], in tresor: TresorID, known: [(epoch: UInt64, keys: [UInt8])]
-    ) throws(TresorError) {
+    /// `checkKeys` of SPEC §9.5: keys of an epoch against its statement.
+    package static func checkKeys(_ keys: [UInt8], of epoch: [UInt8], in tresor: TresorID) throws(TresorError) {
         let statement = try self.epoch(epoch)
         let keys = try EpochKeys(epoch: statement.number, unwrapped: keys.span)
         try keys.check(against: statement, of: tresor)
-        for other in known where other.epoch != statement.number {
-            guard try !keys.shares(keysWith: EpochKeys(epoch: other.epoch, unwrapped: other.keys.span)) else {
-                throw .altered
-            }
-        }
     }
 
     /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on, the last of them the one whose keys are given.
@@ -86,17 +82,14 @@ package enum Conformance {
         guard let last = statements.last else { throw .altered }
         let own = try EpochKeys(epoch: last.number, unwrapped: keys.span)
         try own.check(against: last, of: tresor)
-        var known = [own]
         var links: [(epoch: UInt64, keys: [UInt8])] = []
         for link in try own.openBackLink(last, of: tresor) {
             guard let statement = statements.first(where: { $0.number == link.epoch }),
-                (try? link.check(against: statement, of: tresor)) != nil,
-                !known.contains(where: { $0.shares(keysWith: link) })
+                (try? link.check(against: statement, of: tresor)) != nil
             else {
                 guard !links.isEmpty else { throw .altered }
                 break
             }
-            known.append(link)
             let bytes = try link.secret()
             links.append((link.epoch, bytes.span.publicBytes))
         }
@@ -167,9 +160,9 @@ package enum Conformance {
         _ bytes: [UInt8], contentKey: [UInt8], in state: State
     ) throws(TresorError) -> OpenedFile {
         let file = try SealedFile(bytes)
-        guard file.header.tresor == state.tresor, (1...max(1, state.epoch)).contains(file.header.epoch) else {
-            throw .noAccess
-        }
+        guard file.header.tresor == state.tresor else { throw .noAccess }
+        try state.check(file.header, isNewest: true)
+        guard file.header.epoch > 0 else { throw .noAccess }
         return try file.open(with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
     }
 

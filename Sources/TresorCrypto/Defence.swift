@@ -101,8 +101,6 @@ package enum Defence: String, CaseIterable, Sendable {
 
     /// The log's commitment to the keys of an epoch.
     case epochCommitment
-    /// That a key is another one in each epoch.
-    case freshKeys
     /// The tresor, epoch, user and generation that a wrap names.
     case wrapPlace
     /// What a wrap is bound to.

@@ -52,10 +52,14 @@ public enum TresorError: Error, Hashable, Sendable {
         case schema = "the store file has another layout"
         /// The store does not have what it must have.
         case withheld = "the store does not hand out what it must have"
+        /// The store shows less of a log than a file names.
+        case behind = "the store is behind this file, or the file is not genuine"
         /// The store said yes, and the next verified read says no.
         case notStored = "the store did not keep what it accepted"
         /// The store has the change, and the home could not note it.
         case notNoted = "the change is made, but this home could not be written; look before you repeat it"
+        /// A date has passed by this machine's clock alone.
+        case clock = "this machine's clock is too far from the log's to end dates by it"
         /// Anything else.
         case other = "an unexpected condition"
     }

@@ -57,7 +57,7 @@ import Tresor
             let row = readme.split(separator: "\n").first { $0.hasPrefix("| R\(rule.rawValue) | ") }
             #expect(row?.contains("**") == true, "R\(rule.rawValue)")
         }
-        #expect(!readme.contains("| R\(Rule.allCases.count + 1) |"))
+        #expect(readme.split(separator: "\n").count { $0.hasPrefix("| R") } == Rule.allCases.count)
     }
 
     /// In an ordinary build only the copy of the judge beside the tests knows how to leave a rule out, and no product has that copy.

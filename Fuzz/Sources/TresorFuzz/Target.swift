@@ -11,7 +11,10 @@ enum Target: String, CaseIterable {
         switch self {
         case .card: try same(CardChain(bytes).bytes, bytes)
         case .identity: try same(IdentityFile(bytes).bytes, bytes)
-        case .entry: try same(Entry(bytes).bytes, bytes)
+        case .entry:
+            let entry = try Entry(bytes)
+            try same(entry.bytes, bytes)
+            try same(entry.body.bytes, Array(bytes[132..<(bytes.count - 64)]))
         case .wrap: try same(Wrap(bytes).bytes, bytes)
         case .file: try file(bytes)
         case .payload: _ = try FilePayload(bytes, header: Samples.shared.file.header)

@@ -12,13 +12,54 @@ extension Client {
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         if let mine = try? identityFile().chain.user { people.insert(mine) }
         var findings: [Finding] = []
+        var reached = 0
         for user in people.sorted() {
             let stored = try await store.wraps(of: user, in: state.tresor, epoch: nil)
+            if state.members[user] != nil, stored.contains(where: { Self.fits($0, user, state.epoch, in: state) }) {
+                reached += 1
+            }
             findings += Self.remarks(on: stored, of: user, in: state).map {
                 Finding(subject: .member(user, of: state.tresor), remark: $0)
             }
         }
+        if reached < state.members.count, let author = try await author(of: state.epoch, in: state) {
+            let remark = Finding.Remark.withheldEpoch(
+                state.epoch, by: author, reaching: reached, of: state.members.count)
+            findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
+        }
         return findings
+    }
+
+    /// Who began an epoch, if it was somebody else.
+    private func author(of epoch: UInt64, in state: State) async throws(TresorError) -> UserID? {
+        guard epoch >= 1, epoch <= state.epoch else { return nil }
+        let sequence = state.epochs[Int(epoch - 1)].sequence
+        guard let entry = try await entries(sequence..<(sequence + 1), of: state).first else { return nil }
+        let author = try Entry(entry).author
+        return author == (try? identityFile().chain.user) ? nil : author
+    }
+
+    /// Bodies that this release does not know: they are valid, and what they do is not seen here.
+    func checkBodies(in state: State) async throws(TresorError) -> [Finding] {
+        var findings: [Finding] = []
+        for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
+            let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
+            for bytes in try await entries(range, of: state) {
+                let entry = try Entry(bytes)
+                guard case .additive(let type, _) = try entry.body else { continue }
+                let remark = Finding.Remark.unknownBody(sequence: entry.sequence, type: type)
+                findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
+            }
+        }
+        return findings
+    }
+
+    /// Whether these bytes are a wrap as the log calls for it.
+    private static func fits(_ bytes: [UInt8], _ user: UserID, _ epoch: UInt64, in state: State) -> Bool {
+        guard let wrap = try? Wrap(bytes), let history = state.members[user]?.history else { return false }
+        return wrap.tresor == state.tresor && wrap.user == user && wrap.epoch == epoch
+            && wrap.opensHistory == (history == .all)
+            && state.chain(of: user)?.card(generation: wrap.generation) != nil
     }
 
     private static func remarks(on stored: [[UInt8]], of user: UserID, in state: State) -> [Finding.Remark] {
@@ -88,10 +129,10 @@ extension Client {
 extension Entry {
     /// Who is no longer in after this entry.
     fileprivate var dismissed: [UserID] {
-        switch body {
+        switch try? body {
         case .remove(let users, _): users
         case .leave: [author]
-        case .genesis, .grant, .renew, .epoch, .role, .rename: []
+        case .genesis, .grant, .renew, .epoch, .role, .rename, .additive, nil: []
         }
     }
 }
@@ -103,7 +144,7 @@ extension Session {
     /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves; ``TresorError/store(_:)`` when the store did not keep what it took.
     public func putBackWraps(_ tresor: TresorID) async throws(TresorError) {
         let state = try await client.state(of: tresor)
-        guard try await newestKeys(in: state).opensHistory else { throw .noAccess }
+        guard try await keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
         let firsts = state.members.values.compactMap { member in
             if case .from(let epoch) = member.history { epoch } else { nil }
         }

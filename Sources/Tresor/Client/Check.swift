@@ -77,6 +77,11 @@ public struct Finding: Hashable, Sendable {
         case clockBehind
         /// A member has no wrap for an epoch they may read; `check --put-back` by who reads everything puts it again.
         case missingWrap
+        /// The newest epoch's author did not give everybody its keys: well-formed wraps lie in the store for so many of the members. That one opens, only its
+        /// receiver knows.
+        case withheldEpoch(UInt64, by: UserID, reaching: Int, of: Int)
+        /// An entry has a body that this release does not know. It changes no member, role, key or name.
+        case unknownBody(sequence: UInt64, type: UInt16)
         /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
         case surplusWrap
         /// The head of a verified log, and how old its newest entry is in seconds.
@@ -201,7 +206,7 @@ extension Client {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
             let state = try await state(of: tresor)
-            return try check(state, subject) + (await checkWraps(in: state))
+            return try check(state, subject) + (await checkBodies(in: state)) + (await checkWraps(in: state))
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {
                 return [Finding(subject: subject, remark: fork)]

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A person's own wraps of the newest epochs that their home has seen (SPEC §8.5), of tresors they read the whole history of: who was given an old copy of a
-/// store back still reads, and can put back everybody's wraps. They open under the identity alone, as they do in the store.
+/// A person's own wraps that their home keeps (SPEC §8.5): who was given an old copy of a store back, or is denied a wrap, still reads, and can restore
+/// everybody's wraps. They open under the identity alone, as they do in the store.
 struct KeptWraps: Hashable, Sendable {
-    private(set) var wraps: [TresorID: [UInt8]] = [:]
+    private var wraps: [Place: [UInt8]] = [:]
+
+    private struct Place: Hashable, Comparable {
+        let tresor: TresorID
+        let epoch: UInt64
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.tresor == right.tresor ? left.epoch < right.epoch : left.tresor < right.tresor
+        }
+    }
 
     init() {}
 
@@ -11,40 +20,74 @@ struct KeptWraps: Hashable, Sendable {
     init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.keptWraps)
-        var last: TresorID?
+        var last: Place?
         while decoder.remaining > 0 {
-            let tresor = TresorID(try decoder.digest())
-            if let last, tresor <= last { throw .altered }
-            last = tresor
-            wraps[tresor] = try decoder.vector16(1...Int(UInt16.max))
+            let place = Place(tresor: TresorID(try decoder.digest()), epoch: try decoder.integer())
+            if let last, place <= last { throw .altered }
+            last = place
+            wraps[place] = try decoder.vector16(1...Int(UInt16.max))
         }
     }
 
     var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.keptWraps)
-        for (tresor, wrap) in wraps.sorted(by: { $0.key < $1.key }) {
-            encoder.digest(tresor.digest)
+        for (place, wrap) in wraps.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(place.tresor.digest)
+            encoder.integer(place.epoch)
             encoder.vector16(wrap)
         }
         return encoder.bytes
     }
 
-    subscript(tresor: TresorID) -> [UInt8]? {
-        get { wraps[tresor] }
-        set { wraps[tresor] = newValue }
+    subscript(tresor: TresorID, epoch: UInt64) -> [UInt8]? {
+        get { wraps[Place(tresor: tresor, epoch: epoch)] }
+        set { wraps[Place(tresor: tresor, epoch: epoch)] = newValue }
+    }
+
+    /// The wraps of a tresor, by falling epoch.
+    func wraps(of tresor: TresorID) -> [(epoch: UInt64, bytes: [UInt8])] {
+        wraps.filter { $0.key.tresor == tresor }.sorted { $1.key < $0.key }.map { ($0.key.epoch, $0.value) }
+    }
+
+    /// Takes wraps that opened. For a member with full history the newest one is enough: what lies below it goes.
+    mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, history: History) {
+        for (epoch, wrap) in opened where history != .all || epoch == opened.keys.max() { self[tresor, epoch] = wrap }
+        guard history == .all, let newest = opened.keys.max() else { return }
+        wraps = wraps.filter { $0.key.tresor != tresor || $0.key.epoch >= newest }
     }
 }
 
 extension Session {
-    /// A convenience, as the names are: what cannot be read or written is no error. Another process may have kept one of a later epoch.
-    nonisolated func remember(ownWrap wrap: [UInt8], of tresor: TresorID) {
-        guard client.keptWraps()[tresor] != wrap, let epoch = try? Wrap(wrap).epoch else { return }
+    /// Keeps what opened. A convenience, as the names are: what cannot be read or written is no error.
+    func rememberOpenedWraps(in state: State) {
+        guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
+            return
+        }
+        func taking(_ wraps: KeptWraps) -> KeptWraps {
+            var wraps = wraps
+            wraps.take(opened, of: state.tresor, history: history)
+            return wraps
+        }
+        let present = client.keptWraps()
+        guard taking(present) != present else { return }
         _ = try? client.home.exclusively { () throws(TresorError) in
-            var wraps = client.keptWraps()
-            if let kept = wraps[tresor].flatMap({ try? Wrap($0) }), kept.tresor == tresor, kept.epoch > epoch { return }
-            wraps[tresor] = wrap
-            try client.home.replace(.wraps, with: wraps.bytes)
+            try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
+        }
+    }
+
+    /// Keeps this person's own wrap of an epoch that is about to begin, beside the one that opened: a store that takes the entry and not the wrap takes
+    /// nothing away.
+    ///
+    /// Where there is none, the home is shown to be writable all the same: what it could not remember is not begun.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
+    nonisolated func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
+        guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.proveWritable() }
+        try client.home.exclusively { () throws(TresorError) in
+            var kept = client.keptWraps()
+            kept[tresor, mine.epoch] = mine.bytes
+            try client.home.replace(.wraps, with: kept.bytes)
         }
     }
 }

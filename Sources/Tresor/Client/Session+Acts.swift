@@ -67,7 +67,7 @@ extension Session {
         case .me, .verified: break
         case .renewed, .changed, .unverified: throw .unverified
         }
-        if let end = me.notAfter, act != .leave, now(in: state) > end { throw .noAccess }
+        if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
         effect.remaining = state.members.count
         switch act {
@@ -84,6 +84,8 @@ extension Session {
         case .rotate:
             let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.rotateFirst)
             guard mayRotate else { throw .noAccess }
+            // An owner says it in the log first. A writer cannot, and would wrap to keys that may be a thief's.
+            if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
             effect.epoch = state.epoch + 1
         case .rename(let name):
             guard me.role == .owner else { throw .noAccess }
@@ -162,16 +164,16 @@ extension Session {
             let state =
                 expected == nil && act != .leave && act != .renew
                 ? try await settle(tresor) : try await client.state(of: tresor)
-            // Whoever left still has the key under which the name would be sealed.
-            if case .rename = act, state.rotateFirst {
-                try await perform(.rotate, on: tresor)
+            if try await needsNextEpoch(act, in: state) {
+                try await beginNextEpoch(of: tresor)
                 continue
             }
             let effect = try effect(of: act, in: state)
             guard Defence.meaning.holds(expected?.means(effect) ?? true) else { throw .busy }
             expected = effect
             guard !effect.isNothing else { return (effect, state) }
-            if let after = try await append(act, effect, to: state) { return (effect, after) }
+            let draft = try await draft(act, effect, in: state)
+            if let after = try await append(draft, effect, to: state) { return (effect, after) }
         }
         throw .busy
     }
@@ -187,42 +189,121 @@ extension Session {
         }
     }
 
-    /// The later of the clock and what this person last signed here: a clock that was set back does not lengthen anything.
-    func now(in state: State) -> UInt64 {
-        max(client.clock(), state.lastTimes[identity.user] ?? 0)
+    /// Whether the key has to be changed before an act. What an owner cannot reach cannot be wrapped for others.
+    private func needsNextEpoch(_ act: Act, in state: State) async throws(TresorError) -> Bool {
+        switch act {
+        case .rename: return try await needsNextEpoch(in: state)
+        case .share(_, _, let fromNow, _):
+            if fromNow { return false }
+            return try await isCutOff(in: state)
+        case .revoke, .leave, .rotate, .renew: return false
+        }
     }
 
-    /// Reads a tresor's log and, where this person is an owner, turns dates that have passed into removals (SPEC §9.7). To be called before an effect is
-    /// computed that somebody is shown.
+    /// Whether the key has to be changed before anything is sealed: a member who left still has it, or this person, an owner, does not.
+    func needsNextEpoch(in state: State) async throws(TresorError) -> Bool {
+        if state.rotateFirst { return true }
+        return try await isCutOff(in: state)
+    }
+
+    /// Changes the key because an act needs another one.
+    func beginNextEpoch(of tresor: TresorID) async throws(TresorError) {
+        let state = try await perform(.rotate, on: tresor).state
+        notices.append(Notice(tresor: tresor, deed: .rekeyed, epoch: state.epoch))
+    }
+
+    /// Reads a tresor's log and, where this person is an owner, brings it up to what this home knows (SPEC §9.7): newer cards that were compared are put
+    /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
     public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
-        let state = try await client.state(of: tresor)
-        guard state.members[identity.user]?.role == .owner,
-            state.chain(of: identity.user)?.newest == identity.chain.newest,
-            try client.founderTrust(in: state).isVerified
-        else { return state }
-        let now = now(in: state)
-        let ended = state.members.filter { user, member in
-            user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
-        }
+        var state = try await client.state(of: tresor)
+        guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
+        // Before anything is written: an entry of this very clock would make it believed.
+        let mayEndDates = try checkClock(in: state)
+        state = try await renewOthers(state)
+        guard mayEndDates, isOwner(in: state), try client.founderTrust(in: state).isVerified else { return state }
+        let ended = ended(in: state)
         guard !ended.isEmpty else { return state }
-        let removal = Act.revoke(ended.keys.sorted())
-        guard let after = try await append(removal, try effect(of: removal, in: state), to: state) else {
-            throw .busy
-        }
+        let removal = Act.revoke(ended)
+        let effect = try effect(of: removal, in: state)
+        let draft = try await draft(removal, effect, in: state)
+        guard let after = try await append(draft, effect, to: state) else { throw .busy }
+        notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: after.epoch))
         return after
     }
 
+    /// The members whose date has passed, by rising user id.
+    private func ended(in state: State) -> [UserID] {
+        let now = client.clock()
+        return state.members.filter { user, member in
+            user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
+        }.keys.sorted()
+    }
+
+    /// - Returns: whether dates may be ended by this clock; not where a person was asked and said to go on.
+    /// - Throws: ``TresorError/failed(_:)`` with `clock`.
+    private func checkClock(in state: State) throws(TresorError) -> Bool {
+        if acceptedClocks.contains(state.tresor) { return false }
+        guard ended(in: state).isEmpty || state.believes(client.clock()) else { throw .failed(.clock) }
+        return true
+    }
+
+    /// Goes on in a tresor although this machine's clock is too far from its log's to end dates by it. The dates stay.
+    public func acceptClock(in tresor: TresorID) { acceptedClocks.insert(tresor) }
+
+    private func isOwner(in state: State) -> Bool {
+        state.members[identity.user]?.role == .owner
+            && state.chain(of: identity.user)?.newest == identity.chain.newest
+    }
+
+    /// Whose newer card this home has compared than the log knows: members, and the founder, on whom everything rests.
+    ///
+    /// - Returns: by rising user id.
+    public nonisolated func superseded(in state: State) throws(TresorError) -> [UserID] {
+        let pins = try client.pins()
+        return Set(state.members.keys).union([state.founder]).filter { user in
+            guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {
+                return false
+            }
+            return pin.chain.extends(chain) && pin.chain.newest != chain.newest
+        }.sorted()
+    }
+
+    /// Puts newer cards of others into the log, one entry each. The keys that follow are then wrapped to no card that this home knows to be superseded.
+    private func renewOthers(_ state: State) async throws(TresorError) -> State {
+        var state = state
+        while let user = try superseded(in: state).first {
+            guard let chain = state.chain(of: user), let pinned = try client.pins()[user]?.chain,
+                let card = pinned.card(generation: chain.newest.generation + 1)
+            else { throw .altered }
+            if let after = try await append(Draft(body: .renew(card)), Effect(), to: state) {
+                notices.append(Notice(tresor: state.tresor, deed: .renewed(user), epoch: after.epoch))
+                state = after
+            } else {
+                state = try await client.state(of: state.tresor)
+                guard isOwner(in: state) else { return state }
+            }
+        }
+        return state
+    }
+
+    /// A founder whose card in the log is older than the one compared is not verified. Their newer card may be put in where this home knew the tresor before.
+    private func mayRenewOthers(in state: State) throws(TresorError) -> Bool {
+        if try client.founderTrust(in: state).isVerified { return true }
+        return try client.isKnownFromBefore(state)
+    }
+
     /// `nil` when somebody else was faster.
-    private func append(_ act: Act, _ effect: Effect, to state: State) async throws(TresorError) -> State? {
+    private func append(_ draft: Draft, _ effect: Effect, to state: State) async throws(TresorError) -> State? {
         let sequence = state.head.sequence + 1
         let previous = try await client.entries(state.head.sequence..<sequence, of: state).first
-        let draft = try await draft(act, effect, in: state)
         let entry = try Entry(
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
-        try client.proveWritable()
+        try keepBeforeSending(draft.wraps, of: state.tresor)
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
@@ -237,5 +318,14 @@ extension Session {
         #endif
         guard effect.epoch != nil else { return effect.dismissed }
         return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
+    }
+}
+
+extension State {
+    /// Whether a clock may end dates: it is at most a day before, and at most 400 days after, the newest entry of an owner without a date of their own.
+    func believes(_ clock: UInt64) -> Bool {
+        let day: UInt64 = 86_400
+        let first = ownerTime > day ? ownerTime - day : 0
+        return (first...(ownerTime + 400 * day)).contains(clock)
     }
 }

@@ -71,9 +71,9 @@ extension Session {
         var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
         return results.indices.map { index in
             Result { () throws(TresorError) in
-                let opened = try results[index].get()
+                var opened = try results[index].get()
                 guard let admission = try known[Admitted(header: files[index].header)]?.get() else { throw .noAccess }
-                try judge(opened.proof, in: admission.state, expecting, &authors)
+                opened.proof = try judge(opened.proof, in: admission.state, expecting, &authors)
                 return opened
             }
         }

@@ -67,41 +67,19 @@ extension Session {
         do throws(TresorError) {
             return try await nameAndKind(in: state).kind
         } catch {
-            guard error == .altered else { throw error }
+            guard error == .altered || error == .noAccess else { throw error }
             return .empty
         }
     }
 
-    /// Fresh keys for the next epoch, linked back to the present ones, and past them to what a spoiled back-link hides from others.
+    /// Fresh keys for the next epoch, linked back to the present ones. An owner's links go past that to whatever a spoiled back-link hides from others,
+    /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
     private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
-        let present = try await keys(of: state.epoch, in: state)
         let next = try EpochKeys(epoch: state.epoch + 1)
-        let links = [present] + (await hidden(behind: present, in: state))
+        let isOwner = state.members[identity.user]?.role == .owner
+        let links = isOwner ? try await reachableKeys(in: state) : [try await keys(of: state.epoch, in: state)]
         return (next, try next.statement(of: state.tresor, linking: links))
     }
-
-    /// Keys to which no back-link leads but which an owner's own older wrap still opens, by falling epoch. Looks back over a bounded number of
-    /// epochs: every owner's epoch repairs what lies within.
-    private func hidden(behind present: EpochKeys, in state: State) async -> [EpochKeys] {
-        guard state.members[identity.user]?.role == .owner else { return [] }
-        var reached = [present.epoch: present]
-        var hidden: [EpochKeys] = []
-        var epoch = present.epoch
-        let last = epoch > Self.repairDepth ? epoch - Self.repairDepth : 1
-        while epoch > last {
-            if let keys = reached[epoch] {
-                for link in (try? openBackLink(of: keys, in: state)) ?? [] { reached[link.epoch] = link }
-            }
-            epoch -= 1
-            if reached[epoch] == nil, let own = try? await unwrap(epoch, in: state, history: .all) {
-                reached[epoch] = own
-                hidden.append(own)
-            }
-        }
-        return hidden
-    }
-
-    private static let repairDepth: UInt64 = 256
 
     private func seal(
         _ name: Name, _ kind: Name, under keys: EpochKeys, in state: State

@@ -49,13 +49,13 @@ extension Session {
             do throws(TresorError) {
                 let state = try await settle(tresor)
                 try checkMayWrite(in: state)
-                guard state.rotateFirst else { return state }
+                if try await !needsNextEpoch(in: state) { return state }
             } catch {
                 guard error == .busy else { throw error }
                 continue
             }
             do throws(TresorError) {
-                try await perform(.rotate, on: tresor)
+                try await beginNextEpoch(of: tresor)
             } catch {
                 guard error == .busy || error == .noAccess, try await !client.state(of: tresor).rotateFirst else {
                     throw error
@@ -68,7 +68,7 @@ extension Session {
     private func checkMayWrite(in state: State) throws(TresorError) {
         guard let me = state.members[identity.user], me.role != .reader,
             state.chain(of: identity.user)?.newest == identity.chain.newest,
-            me.notAfter.map({ now(in: state) <= $0 }) ?? true
+            me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
@@ -84,8 +84,8 @@ extension Session {
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
-        let opened = try file.open(with: keys, in: state)
-        try judge(opened.proof, in: state, expecting)
+        var opened = try file.open(with: keys, in: state)
+        opened.proof = try judge(opened.proof, in: state, expecting)
         return opened
     }
 
@@ -94,28 +94,35 @@ extension Session {
         _ header: FileHeader, _ expecting: Expectations
     ) async throws(TresorError) -> (state: State, keys: EpochKeys) {
         let state = try await state(for: header, expecting)
-        guard header.epoch <= state.epoch, state.members[identity.user] != nil else { throw .noAccess }
+        guard state.members[identity.user] != nil else { throw .noAccess }
+        try state.check(header, isNewest: !expecting.acceptingForked)
         try checkFounder(of: header, in: state, expecting)
         return (state, try await keys(of: header.epoch, in: state))
     }
 
-    /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 15 and 16).
-    nonisolated func judge(_ proof: FileProof, in state: State, _ expecting: Expectations) throws(TresorError) {
+    /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 14a to 16).
+    ///
+    /// - Returns: the proof, with what this home knows of the authors.
+    nonisolated func judge(
+        _ proof: FileProof, in state: State, _ expecting: Expectations
+    ) throws(TresorError) -> FileProof {
         var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
-        try judge(proof, in: state, expecting, &authors)
+        return try judge(proof, in: state, expecting, &authors)
     }
 
     /// The same for one of several files.
     nonisolated func judge(
         _ proof: FileProof, in state: State, _ expecting: Expectations, _ authors: inout AuthorChecks
-    ) throws(TresorError) {
+    ) throws(TresorError) -> FileProof {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
+        let proof = try proof.compared { (user) throws(TresorError) in try client.comparedChain(of: user) }
         guard Defence.expectation.holds(expecting.areMet(by: proof)) else { throw .altered }
         let isCurrent = proof.author.standing == .current
         guard !expecting.currentAuthor || Defence.currentAuthor.holds(isCurrent) else { throw .noAccess }
         #if TRESOR_TESTING
             Experiment.count(proof.contentByteCount, in: \.releasedBytes)
         #endif
+        return proof
     }
 
     private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> State {
@@ -182,5 +189,30 @@ extension Session {
             }
         case .unverified, .changed: throw .unverified
         }
+    }
+}
+
+extension State {
+    /// Whether a file with this header can be judged by this state (SPEC §10.5, step 4).
+    ///
+    /// - Parameter isNewest: whether this is what the store shows; else it is what the home knew before.
+    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows; ``TresorError/altered`` where no entry that may follow
+    ///   makes the header true; ``TresorError/forked`` for a later entry than the home knew; ``TresorError/noAccess`` for a later epoch.
+    func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
+        guard header.head.sequence > head.sequence else {
+            guard header.epoch <= epoch else { throw .noAccess }
+            return
+        }
+        guard header.epoch >= epoch else { throw .altered }
+        throw isNewest ? .store(.behind) : .forked
+    }
+}
+
+extension Client {
+    /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
+    func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
+        if let mine = try? identityFile().chain, mine.user == user { return mine }
+        guard let pin = try pins()[user], !pin.isReplaced else { return nil }
+        return pin.chain
     }
 }

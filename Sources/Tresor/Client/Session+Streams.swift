@@ -31,8 +31,7 @@ extension Session {
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
         let verified = try await VerifiedFile.verify(file, with: keys, in: state, to: &sink)
-        try judge(verified.proof, in: state, expecting)
-        return verified
+        return verified.judged(try judge(verified.proof, in: state, expecting))
     }
 
     /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``, and all of it as ``VerifiedContent``.

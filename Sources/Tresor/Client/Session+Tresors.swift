@@ -38,7 +38,7 @@ extension Session {
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
-        try client.proveWritable()
+        try keepBeforeSending(wraps, of: tresor)
         let outcome = try await client.store.append(
             LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
         guard let state = try await confirm(entry, outcome, wraps: wraps) else { throw .busy }
@@ -84,7 +84,7 @@ extension Session {
             guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
             return later
         }
-        while entry.body.nextEpoch != nil, state.members[identity.user] != nil {
+        while try entry.body.nextEpoch != nil, state.members[identity.user] != nil {
             do throws(TresorError) {
                 _ = try await keys(of: state.epoch, in: state)
             } catch {
@@ -96,9 +96,7 @@ extension Session {
                 state = later
                 continue
             }
-            if let mine = wraps.first(where: { $0.user == identity.user }), state.epoch == mine.epoch {
-                remember(ownWrap: mine.bytes, of: state.tresor)
-            }
+            rememberOpenedWraps(in: state)
             break
         }
         return state

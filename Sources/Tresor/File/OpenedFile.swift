@@ -41,7 +41,7 @@ public struct FileAuthor: Hashable, Sendable {
     /// Where they stood in the log.
     public let head: Head
     /// How they stand today.
-    public let standing: Standing
+    public fileprivate(set) var standing: Standing
 
     fileprivate init(_ authorship: Authorship, in state: State) {
         user = authorship.author
@@ -49,7 +49,18 @@ public struct FileAuthor: Hashable, Sendable {
         generation = authorship.generation
         time = authorship.time
         head = authorship.header.head
-        standing = state.standing(of: authorship.author, generation: authorship.generation)
+        standing = state.standing(
+            of: authorship.author, generation: authorship.generation, since: authorship.header.head.sequence)
+    }
+
+    /// The same author for a home that has compared newer keys of theirs than they signed with: those keys count no longer, whether the log knows it or not.
+    fileprivate func compared(with chain: CardChain?) -> FileAuthor {
+        guard standing == .current, let chain, generation < chain.newest.generation,
+            let next = chain.card(generation: generation + 1)
+        else { return self }
+        var author = self
+        author.standing = .former(.init(cause: .keyRenewed, time: next.time))
+        return author
     }
 }
 
@@ -66,9 +77,9 @@ public struct FileProof: Hashable, Sendable {
     /// Under which epoch's key it was sealed.
     public let epoch: UInt64
     /// Who sealed it.
-    public let sealer: FileAuthor
+    public private(set) var sealer: FileAuthor
     /// Who wrote it first, when it was sealed again.
-    public let origin: FileAuthor?
+    public private(set) var origin: FileAuthor?
 
     /// The first author's signature and where it stood, to be carried along when the content is sealed again.
     let authorship: Authorship
@@ -86,12 +97,24 @@ public struct FileProof: Hashable, Sendable {
         authorship = fields.origin ?? fields.authorship
         origin = fields.origin.map { FileAuthor($0, in: state) }
     }
+
+    /// The same with what a home knows of the authors.
+    ///
+    /// - Parameter chain: the chain that the home has compared of a person, its own included; `nil` for none.
+    func compared(
+        with chain: (UserID) throws(TresorError) -> CardChain?
+    ) throws(TresorError) -> FileProof {
+        var proof = self
+        proof.sealer = sealer.compared(with: try chain(sealer.user))
+        if let origin { proof.origin = origin.compared(with: try chain(origin.user)) }
+        return proof
+    }
 }
 
 /// A sealed file that has passed every check, in memory.
 @dynamicMemberLookup public struct OpenedFile: Hashable, Sendable {
     /// What was proved of it.
-    public let proof: FileProof
+    public internal(set) var proof: FileProof
     /// The content, byte for byte.
     public let content: [UInt8]
 
@@ -100,16 +123,31 @@ public struct FileProof: Hashable, Sendable {
 }
 
 extension State {
-    func standing(of user: UserID, generation: UInt32) -> Standing {
-        guard let last = changes[user]?.last else { return .former(.init(cause: .removed, time: headTime)) }
-        let newest = generations[user]?.last
-        switch last.change {
-        case .removed: return .former(.init(cause: .removed, time: last.time))
-        case .left: return .former(.init(cause: .left, time: last.time))
-        case .admitted(.reader), .roleChanged(.reader): return .former(.init(cause: .roleChanged, time: last.time))
-        case .admitted, .roleChanged:
-            guard let newest, newest.generation != generation else { return .current }
-            return .former(.init(cause: .keyRenewed, time: newest.time))
+    /// How an author stands in this state (SPEC §10.6).
+    ///
+    /// - Parameter head: the sequence number of the head at which they signed. A later return does not make current what was signed before they went.
+    func standing(of user: UserID, generation: UInt32, since head: UInt64) -> Standing {
+        let changes = changes[user] ?? []
+        guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
+        if let ended = last.endOfWriting { return .former(ended) }
+        if let end = changes.lastIndex(where: { $0.endOfWriting != nil }), changes[end + 1].sequence > head,
+            let ended = changes[end].endOfWriting
+        {
+            return .former(ended)
+        }
+        guard let newest = generations[user]?.last, newest.generation != generation else { return .current }
+        return .former(.init(cause: .keyRenewed, time: newest.time))
+    }
+}
+
+extension State.ChangeRecord {
+    /// Why and when somebody can write no longer; `nil` where they can from then on.
+    fileprivate var endOfWriting: Standing.Former? {
+        switch change {
+        case .removed: .init(cause: .removed, time: time)
+        case .left: .init(cause: .left, time: time)
+        case .admitted(.reader), .roleChanged(.reader): .init(cause: .roleChanged, time: time)
+        case .admitted, .roleChanged: nil
         }
     }
 }

@@ -43,6 +43,11 @@ public final class VerifiedFile: Sendable {
         self.digests = digests
     }
 
+    /// The same file with what a home knows of its authors.
+    func judged(_ proof: FileProof) -> VerifiedFile {
+        VerifiedFile(proof, source, opening, fieldsByteCount: fieldsByteCount, digests: digests)
+    }
+
     /// Bytes of the content.
     ///
     /// - Parameter range: within `0..<proof.contentByteCount`.

@@ -14,10 +14,20 @@ struct Entry: Hashable, Sendable {
     let generation: UInt32
     /// When the author says it was written, in seconds since 1970.
     let time: UInt64
-    let body: EntryBody
+    /// The registered number of the body.
+    let bodyType: UInt16
+    /// To the entry itself the body is opaque: ``Fold`` judges it after the author, so that a stranger's body says nothing.
+    private let readBody: Result<EntryBody, TresorError>
     let signature: [UInt8]
     /// What the signature covers, behind the label.
     let signed: [UInt8]
+
+    /// What the entry says.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``, as reading the body gave.
+    var body: EntryBody {
+        get throws(TresorError) { try readBody.get() }
+    }
 
     /// The whole entry as it travels.
     var bytes: [UInt8] { signed + signature }
@@ -25,6 +35,8 @@ struct Entry: Hashable, Sendable {
     /// `H("tresor/v1/entry-hash", entry)`.
     func hash() throws(TresorError) -> Digest { try BLAKE2b.hash(.entryHash, signed, signature) }
 
+    /// Reads the fields of an entry; its body may still be none.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     init(_ bytes: [UInt8]) throws(TresorError) {
         guard bytes.count <= Self.maximumByteCount else { throw .altered }
@@ -36,7 +48,10 @@ struct Entry: Hashable, Sendable {
         author = UserID(try decoder.digest())
         generation = try decoder.integer()
         time = try decoder.time()
-        body = try EntryBody(from: &decoder)
+        let bodyType = try decoder.integer(UInt16.self)
+        let body = try decoder.vector32(0...Self.maximumByteCount)
+        self.bodyType = bodyType
+        readBody = Result { () throws(TresorError) in try EntryBody(type: bodyType, body) }
         signed = Array(bytes[..<decoder.offset])
         signature = try decoder.raw(Ed25519.signatureByteCount)
         try decoder.end()
@@ -59,7 +74,8 @@ struct Entry: Hashable, Sendable {
         let generation = generation ?? author.generation
         encoder.integer(generation)
         encoder.integer(time)
-        body.encode(into: &encoder)
+        encoder.integer(body.type)
+        encoder.vector32(body.bytes)
         guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else { throw .usage }
         self.tresor = tresor
         self.sequence = sequence
@@ -67,7 +83,8 @@ struct Entry: Hashable, Sendable {
         self.author = author.user
         self.generation = generation
         self.time = time
-        self.body = body
+        bodyType = body.type
+        readBody = .success(body)
         signed = encoder.bytes
         signature = try author.sign(.entrySignature, signed, generation: generation)
     }

@@ -45,19 +45,32 @@ enum EntryBody: Hashable, Sendable {
     case epoch(Epoch)
     case role(user: UserID, role: Role, notAfter: UInt64?)
     case rename(SealedName)
+    /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it loses nothing by passing over it.
+    case additive(type: UInt16, [UInt8])
+
+    /// The number of the genesis.
+    static let genesisType: UInt16 = 1
+    /// The number of the body by which a member leaves.
+    static let leaveType: UInt16 = 6
+    /// Bodies from this number on are additive: 128.
+    static let leastAdditiveType: UInt16 = 128
+    /// The greatest additive body that this release knows; 0 for none.
+    static let greatestKnownAdditiveType: UInt16 = 0
 
     private static let maximumPrincipalCount = 10_000
 
-    private var code: UInt16 {
+    /// The registered number (SPEC §9.2).
+    var type: UInt16 {
         switch self {
-        case .genesis: 1
+        case .genesis: Self.genesisType
         case .grant: 2
         case .remove: 5
-        case .leave: 6
+        case .leave: Self.leaveType
         case .renew: 7
         case .epoch: 8
         case .role: 9
         case .rename: 10
+        case .additive(let type, _): type
         }
     }
 
@@ -66,11 +79,12 @@ enum EntryBody: Hashable, Sendable {
         switch self {
         case .genesis(_, _, _, _, let epoch), .remove(_, let epoch), .epoch(let epoch): epoch
         case .grant(let grant): grant.fromNow?.epoch
-        case .leave, .renew, .role, .rename: nil
+        case .leave, .renew, .role, .rename, .additive: nil
         }
     }
 
-    func encode(into encoder: inout ByteEncoder) {
+    /// The body as it travels, without number and length.
+    var bytes: [UInt8] {
         var body = ByteEncoder()
         switch self {
         case .genesis(let root, let founder, let approvers, let sealedName, let epoch):
@@ -92,23 +106,25 @@ enum EntryBody: Hashable, Sendable {
             body.integer(role.rawValue)
             body.integer(notAfter ?? 0)
         case .rename(let sealedName): body.raw(sealedName.bytes)
+        case .additive(_, let bytes): body.raw(bytes)
         }
-        encoder.integer(code)
-        encoder.vector32(body.bytes)
+        return body.bytes
     }
 
-    init(from decoder: inout ByteDecoder) throws(TresorError) {
-        let code = try decoder.integer(UInt16.self)
-        var body = ByteDecoder(try decoder.vector32(0...Entry.maximumByteCount))
-        switch code {
-        case 1:
+    /// Reads the body of an entry.
+    ///
+    /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for a number below 128 that this release does not know.
+    init(type: UInt16, _ bytes: [UInt8]) throws(TresorError) {
+        var body = ByteDecoder(bytes)
+        switch type {
+        case Self.genesisType:
             self = .genesis(
                 root: try Root(from: &body), founder: try CardChain(try body.vector32(1...CardChain.maximumByteCount)),
                 approvers: try Self.users(from: &body), sealedName: try SealedName(from: &body),
                 epoch: try Epoch(from: &body))
         case 2: self = .grant(try Self.grant(from: &body))
         case 5: self = .remove(users: try Self.users(from: &body), epoch: try Epoch(from: &body))
-        case 6: self = .leave
+        case Self.leaveType: self = .leave
         case 7:
             var card = ByteDecoder(try body.vector32(1...CardChain.maximumByteCount))
             self = .renew(try Card(from: &card))
@@ -120,6 +136,9 @@ enum EntryBody: Hashable, Sendable {
                 user: UserID(try body.digest()), role: try Self.role(from: &body),
                 notAfter: try Self.notAfter(from: &body))
         case 10: self = .rename(try SealedName(from: &body))
+        case Self.leastAdditiveType...:
+            self = .additive(type: type, bytes)
+            return
         default: throw .unsupported
         }
         try body.end()

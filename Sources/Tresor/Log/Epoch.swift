@@ -9,11 +9,11 @@ public struct Epoch: Hashable, Sendable {
 
     /// From 1 upwards without gaps.
     public let number: UInt64
-    /// `H("tresor/v1/commit-tk", tresor id ‖ u64 number ‖ TK)`.
+    /// `H("tresor/v1/commit-tk", tresor id ‖ TK)`.
     let contentCommitment: Digest
-    /// `H("tresor/v1/commit-hk", tresor id ‖ u64 number ‖ HK)`.
+    /// `H("tresor/v1/commit-hk", tresor id ‖ HK)`.
     let historyCommitment: Digest
-    /// Links sealed under HK; empty in epoch 1.
+    /// Links sealed under HK, perhaps none of them; of no bytes in epoch 1 alone.
     let backLink: [UInt8]
 
     init(number: UInt64, contentCommitment: Digest, historyCommitment: Digest, backLink: [UInt8]) {
@@ -29,9 +29,9 @@ public struct Epoch: Hashable, Sendable {
         historyCommitment = try decoder.digest()
         backLink = try decoder.vector32(0...TC1.sealedByteCount(Self.maximumLinkCount * Self.linkByteCount))
         if !backLink.isEmpty {
-            guard let opened = TC1.openedByteCount(backLink.count), opened > 0,
-                opened.isMultiple(of: Self.linkByteCount)
-            else { throw .altered }
+            guard let opened = TC1.openedByteCount(backLink.count), opened.isMultiple(of: Self.linkByteCount) else {
+                throw .altered
+            }
         }
     }
 

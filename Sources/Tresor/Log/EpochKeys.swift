@@ -60,7 +60,7 @@ final class EpochKeys: Sendable {
     }
 
     private func fulfil(_ epoch: Epoch, of tresor: TresorID) throws(TresorError) -> Bool {
-        let prefix = tresor.digest.bytes + bigEndianBytes(epoch.number)
+        let prefix = tresor.digest.bytes
         guard epoch.number == self.epoch,
             try content.commitment(.commitTK, prefix: prefix) == epoch.contentCommitment
         else { return false }
@@ -68,23 +68,17 @@ final class EpochKeys: Sendable {
         return try history.key.commitment(.commitHK, prefix: prefix) == epoch.historyCommitment
     }
 
-    /// Whether one of the keys is also one of `other`'s.
-    func shares(keysWith other: EpochKeys) -> Bool {
-        if content.matches(other.content) { return true }
-        guard let history, let otherHistory = other.history else { return false }
-        return history.key.matches(otherHistory.key)
-    }
-
     /// The epoch as the log will state it.
     ///
-    /// - Parameter earlier: what the back-link is to carry, by falling epoch; none for epoch 1. All with their history keys.
+    /// - Parameter earlier: what the back-link is to carry, by falling epoch, at most ``Epoch/maximumLinkCount``. All with their history keys.
     func statement(of tresor: TresorID, linking earlier: [EpochKeys]) throws(TresorError) -> Epoch {
         guard let history else { throw .noAccess }
-        let prefix = tresor.digest.bytes + bigEndianBytes(epoch)
+        let prefix = tresor.digest.bytes
         var backLink: [UInt8] = []
-        if !earlier.isEmpty {
+        if epoch > 1 {
             let links = try Self.links(earlier)
-            backLink = try TC1.seal(links.span, with: history.key, label: .backlinkSeal, context: prefix.span)
+            let context = prefix + bigEndianBytes(epoch)
+            backLink = try TC1.seal(links.span, with: history.key, label: .backlinkSeal, context: context.span)
         }
         return Epoch(
             number: epoch,
@@ -106,20 +100,20 @@ final class EpochKeys: Sendable {
 
     /// The earlier keys that the back-link of `statement`, this epoch's own, yields. They are not yet checked.
     ///
-    /// - Throws: ``TresorError/altered`` when it does not open or its epochs do not fall from the one before.
+    /// - Throws: ``TresorError/altered`` when it does not open or its epochs do not fall from this one.
     func openBackLink(_ statement: Epoch, of tresor: TresorID) throws(TresorError) -> [EpochKeys] {
         guard let history else { throw .noAccess }
         let context = tresor.digest.bytes + bigEndianBytes(epoch)
         let links = try TC1.openSecret(
             statement.backLink.span, with: history.key, label: .backlinkSeal, context: context.span)
         let span = links.span
-        guard span.count.isMultiple(of: Epoch.linkByteCount), span.count > 0 else { throw .altered }
+        guard span.count.isMultiple(of: Epoch.linkByteCount) else { throw .altered }
         var earlier: [EpochKeys] = []
         var above = epoch
         for start in stride(from: 0, to: span.count, by: Epoch.linkByteCount) {
             var number: UInt64 = 0
             for offset in 0..<8 { number = number << 8 | UInt64(span[start + offset]) }
-            guard number < above, number > 0, !earlier.isEmpty || number == above - 1 else { throw .altered }
+            guard number < above, number > 0 else { throw .altered }
             above = number
             earlier.append(
                 try EpochKeys(

@@ -63,11 +63,15 @@ extension Fold {
         var chains: [UserID: CardChain] = [:]
         return page.map { prepared in
             guard case .success(let entry) = prepared.entry else { return nil }
-            if case .genesis(_, let founder, _, _, _) = entry.body { chains[entry.author] = founder }
+            let body = try? entry.body
+            if case .genesis(_, let founder, _, _, _) = body { chains[entry.author] = founder }
             let chain = chains[entry.author] ?? state?.chain(of: entry.author)
-            switch entry.body {
+            switch body {
             case .grant(let grant): for chain in grant.people { chains[chain.user] = chain }
-            case .renew(let card): chains[entry.author] = try? chain?.appending(card)
+            case .renew(let card):
+                let user = UserID(card.statedUser)
+                let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(card)
+                if let longer { chains[user] = longer }
             default: break
             }
             return chain?.card(generation: entry.generation)?.signingKey

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one judge of logs (SPEC §9.4): takes entries in order, checks each against the state before it by the rules R1… in their order, and
-/// computes the state. It has no clock, asks nobody, and never skips what it does not know.
+/// The one judge of logs (SPEC §9.4): takes entries in order, checks each against the state before it by the rules of SPEC §9.3, and
+/// computes the state. It has no clock and asks nobody. Of bodies it does not know it accepts those that cannot change what it computes, and no others.
 public struct Fold: Sendable {
     /// Whose log it is.
     public let tresor: TresorID
@@ -39,7 +39,7 @@ public struct Fold: Sendable {
     public mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
         let entry: Entry
         do throws(TresorError) {
-            entry = try Entry(bytes)  // R1, R2
+            entry = try Entry(bytes)
         } catch {
             let rule: Rule = error == .unsupported ? .r1 : .r2
             brokenRule = rule
@@ -55,14 +55,14 @@ public struct Fold: Sendable {
     mutating func apply(_ entry: Entry, hash: Digest? = nil, verdict: Verdict? = nil) throws(TresorError) {
         do throws(Violation) {
             let judge = try Judge(entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
-            if let before = state {
-                try judge.checkAuthor(in: before)
-                try judge.checkBody(in: before)
-            } else {
-                state = try judge.genesis()
+            guard let before = state else {
+                if let body = try judge.body() { state = try judge.genesis(body) }
                 return
             }
-            judge.apply(to: &state)
+            let author = try judge.author(in: before)
+            guard let body = try judge.body() else { return }
+            try judge.check(body, by: author, in: before)
+            judge.apply(body, to: &state)
         } catch {
             brokenRule = error.rule
             throw error.rule.error
@@ -92,11 +92,7 @@ struct Judge {
         try require(.r3, entry.tresor == tresor)
         try require(.r4, entry.sequence == (head.map { $0.sequence &+ 1 } ?? 0))
         try require(.r5, entry.previous == (head?.hash ?? .zero))
-        if case .genesis = entry.body {
-            try require(.r6, head == nil)
-        } else {
-            try require(.r6, head != nil)
-        }
+        try require(.r6, (entry.bodyType == EntryBody.genesisType) == (head == nil))
     }
 
     func require(_ rule: Rule, _ condition: @autoclosure () -> Bool) throws(Violation) {
@@ -111,9 +107,21 @@ struct Judge {
         throw Violation(rule: rule)
     }
 
+    /// R1, R2.
+    ///
+    /// - Returns: `nil` only where the tests leave the rule out.
+    func body() throws(Violation) -> EntryBody? {
+        do throws(TresorError) {
+            return try entry.body
+        } catch {
+            try refuse(error == .unsupported ? .r1 : .r2)
+            return nil
+        }
+    }
+
     /// R7 to R10, R12.
-    func genesis() throws(Violation) -> State {
-        guard case .genesis(let root, let founder, let approvers, let sealedName, let epoch) = entry.body else {
+    func genesis(_ body: EntryBody) throws(Violation) -> State {
+        guard case .genesis(let root, let founder, let approvers, let sealedName, let epoch) = body else {
             throw Violation(rule: .r6)
         }
         try require(.r7, (try? root.tresorID()) == entry.tresor)
@@ -130,24 +138,38 @@ struct Judge {
             tresor: entry.tresor, root: root, head: Head(sequence: 0, hash: hash), headTime: entry.time,
             members: [entry.author: member], epochs: [State.EpochRecord(epoch: epoch, sequence: 0)],
             chains: [entry.author: founder], name: State.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
-            hashes: [hash], changes: [entry.author: [record(.admitted(.owner))]],
+            commitments: [epoch.contentCommitment, epoch.historyCommitment], hashes: [hash],
+            changes: [entry.author: [record(.admitted(.owner))]],
             generations: [
                 entry.author: [
                     State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
                 ]
-            ], lastTimes: [entry.author: entry.time])
+            ], lastTimes: [entry.author: entry.time], ownerTime: entry.time)
     }
 
-    /// R11 to R16.
-    func checkAuthor(in state: State) throws(Violation) {
+    /// R11 to R14, R16.
+    ///
+    /// - Returns: `nil` only where the tests leave the rule out.
+    func author(in state: State) throws(Violation) -> Member? {
         guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
-            return try refuse(.r11)
+            try refuse(.r11)
+            return state.members[entry.author]
         }
         try require(.r12, isSigned(by: card))
-        guard let author = state.members[entry.author] else { return try refuse(.r13) }
+        guard let author = state.members[entry.author] else {
+            try refuse(.r13)
+            return nil
+        }
         try require(.r14, entry.generation == chain.newest.generation)
-        try require(.r15, Self.permits(author, entry.body, rotateFirst: state.rotateFirst))
-        try require(.r16, entry.body == .leave || author.notAfter.map { entry.time <= $0 } ?? true)
+        let isInTime = author.notAfter.map { entry.time <= $0 } ?? true
+        try require(.r16, entry.bodyType == EntryBody.leaveType || isInTime)
+        return author
+    }
+
+    /// R15, R17 to R48.
+    func check(_ body: EntryBody, by author: Member?, in state: State) throws(Violation) {
+        if let author { try require(.r15, permits(author, body, rotateFirst: state.rotateFirst)) }
+        try check(body, in: state)
     }
 
     private func isSigned(by card: Card) -> Bool {
@@ -156,9 +178,11 @@ struct Judge {
     }
 
     /// The table of SPEC §9.2: who may say what.
-    private static func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
+    private func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
         switch body {
-        case .leave, .renew: return true
+        case .leave: return true
+        case .renew(let card): return author.role == .owner || card.statedUser == entry.author.digest
+        case .additive: return author.role != .reader
         case .epoch where author.role == .writer: return rotateFirst && author.history == .all
         case .genesis, .grant, .remove, .epoch, .role, .rename: return author.role == .owner
         }

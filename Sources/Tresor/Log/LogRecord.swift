@@ -12,14 +12,16 @@ public struct LogRecord: Hashable, Sendable {
         case removed([UserID])
         /// The author went.
         case left
-        /// The author has new keys, of this generation.
-        case renewed(generation: UInt32)
+        /// Somebody has new keys, of this generation; an owner may say so for somebody else.
+        case renewed(UserID, generation: UInt32)
         /// The key was changed.
         case rotated
         /// Somebody has another role or date.
         case roleChanged(UserID, role: Role, notAfter: UInt64?)
         /// The tresor has another name.
         case renamed
+        /// A body that changes no member, role, key or name, and that this release does not know.
+        case additive(type: UInt16)
     }
 
     /// 0 for the first.
@@ -40,19 +42,21 @@ public struct LogRecord: Hashable, Sendable {
         hash = try entry.hash()
         author = entry.author
         time = entry.time
-        epoch = entry.body.nextEpoch?.number
+        let body = try entry.body
+        epoch = body.nextEpoch?.number
         change =
-            switch entry.body {
+            switch body {
             case .genesis: .created
             case .grant(let grant):
                 .admitted(
                     grant.people.map(\.user), role: grant.role, fromNow: grant.fromNow != nil, notAfter: grant.notAfter)
             case .remove(let users, _): .removed(users)
             case .leave: .left
-            case .renew(let card): .renewed(generation: card.generation)
+            case .renew(let card): .renewed(UserID(card.statedUser), generation: card.generation)
             case .epoch: .rotated
             case .role(let user, let role, let notAfter): .roleChanged(user, role: role, notAfter: notAfter)
             case .rename: .renamed
+            case .additive(let type, _): .additive(type: type)
             }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbered rules of a valid log (SPEC §9.3), in the order in which they are checked. Numbers are never reused.
+/// The numbered rules of a valid log (SPEC §9.3). ``Judge`` says in which order they are checked. Numbers are never reused.
 package enum Rule: Int, CaseIterable, Sendable {
-    /// Every part is of a kind this release knows.
+    /// Every part of the body is of a kind this release knows.
     case r1 = 1
-    /// The entry has the canonical form.
+    /// The body has the canonical form.
     case r2
     /// It names this tresor.
     case r3
@@ -54,7 +54,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r25
     /// An owner does not leave unless an owner without not-after remains.
     case r26
-    /// A renewed card is the author's next.
+    /// A renewed card is the next one of its user, whom the log knows.
     case r27
     /// A person whose role changes is a member.
     case r28
@@ -68,6 +68,8 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r32
     /// An owner without not-after remains of those who are not removed.
     case r33
+    /// A new epoch's commitments differ from all that the log has had.
+    case r48 = 48
 
     #if TRESOR_TESTING || TRESOR_RULE_MUTATION
         /// The rule that the task at work does not check, to show that the attack it defeats is real and that the vectors would notice. Only

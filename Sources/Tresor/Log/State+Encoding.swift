@@ -4,8 +4,10 @@
 extension State {
     func encode(into encoder: inout ByteEncoder) {
         encoder.preamble(.state)
+        encoder.integer(EntryBody.greatestKnownAdditiveType)
         encoder.raw(root.bytes)
         encoder.integer(headTime)
+        encoder.integer(ownerTime)
         encoder.list(hashes) { $0.digest($1) }
         encoder.list(epochs) { encoder, record in
             record.epoch.encode(into: &encoder)
@@ -29,11 +31,16 @@ extension State {
         }
     }
 
+    /// - Parameter additive: the greatest additive body that the reader knows; of a writer that knew fewer, something may be missing.
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``. Whether any log has this state is not said.
-    init(from decoder: inout ByteDecoder) throws(TresorError) {
+    init(
+        from decoder: inout ByteDecoder, knowing additive: UInt16 = EntryBody.greatestKnownAdditiveType
+    ) throws(TresorError) {
         try decoder.preamble(.state)
+        guard try decoder.integer(UInt16.self) >= additive else { throw .unsupported }
         let root = try Root(from: &decoder)
         let headTime = try decoder.time()
+        let ownerTime = try decoder.time()
         let hashes = try decoder.list(of: 1, byteCount: Digest.byteCount) { (decoder) throws(TresorError) in
             try decoder.digest()
         }
@@ -59,7 +66,8 @@ extension State {
             rotateFirst: !marks.count.isMultiple(of: 2), epochs: epochs, chains: [:],
             name: NameRecord(
                 sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
-            hashes: hashes, changes: [:], generations: [:], lastTimes: [:],
+            commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
+            hashes: hashes, changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
             rotateFirstRecords: marks.enumerated().map {
                 RotateFirstRecord(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
             })

@@ -86,6 +86,8 @@ public struct State: Sendable {
     var chains: [UserID: CardChain]
     /// The newest name, and where it was sealed.
     var name: NameRecord
+    /// All commitments of all epochs.
+    var commitments: Set<Digest>
     /// Hashes of all entries, by sequence number.
     var hashes: [Digest]
     /// What happened to each person, in order.
@@ -94,6 +96,8 @@ public struct State: Sendable {
     var generations: [UserID: [GenerationRecord]]
     /// The latest time that each author's entries carry.
     var lastTimes: [UserID: UInt64]
+    /// What the newest entry by an owner without not-after says of when it was written, in seconds since 1970.
+    public internal(set) var ownerTime: UInt64
     /// Entries after which *rotate first* was set or cleared, in order.
     var rotateFirstRecords: [RotateFirstRecord] = []
 
@@ -223,9 +227,24 @@ extension State {
         return (last.change, last.time)
     }
 
+    /// The last date that somebody's access had, in seconds since 1970, whether they are still in or not.
+    public func endOfGrant(of user: UserID) -> UInt64? {
+        changes[user]?.last { $0.change.isGrant }?.notAfter
+    }
+
     /// Who was in after entry `sequence`, by rising user id.
     public func people(at sequence: UInt64) -> [UserID] {
         changes.keys.filter { role(of: $0, at: sequence) != nil }.sorted()
+    }
+}
+
+extension MembershipChange {
+    /// Whether the person is in from then on.
+    fileprivate var isGrant: Bool {
+        switch self {
+        case .admitted, .roleChanged: true
+        case .removed, .left: false
+        }
     }
 }
 

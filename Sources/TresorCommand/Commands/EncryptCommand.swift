@@ -54,6 +54,7 @@ struct EncryptCommand: InputsCommand {
         try await prepare(summary, session, workplace)
         try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace)
             .seal(plan.steps)
+        await workplace.tell(session)
     }
 
     /// Before a password is asked for.

@@ -26,7 +26,7 @@ struct LogCommand: SurfaceCommand {
         let (state, records) = try await records(of: id, workplace)
         guard !head else { return try printHead(state, workplace) }
         let lines = records.reversed().map { record in
-            (record, handle(record.author, state, workplace), words(record.change, record.epoch, state, workplace))
+            (record, handle(record.author, state, workplace), words(record, state, workplace))
         }
         let sequenceWidth = String(state.head.sequence).count
         let nameWidth = lines.map { $0.1.count }.max() ?? 0
@@ -66,26 +66,27 @@ struct LogCommand: SurfaceCommand {
         workplace.handle(of: user, in: state)
     }
 
-    private func words(
-        _ change: LogRecord.Change, _ epoch: UInt64?, _ state: State, _ workplace: Workplace
-    ) -> String {
+    private func words(_ record: LogRecord, _ state: State, _ workplace: Workplace) -> String {
         func names(_ users: [UserID]) -> String {
             users.map { handle($0, state, workplace) }.joined(separator: ", ")
         }
-        let key = epoch.map { ", key \($0)" } ?? ""
-        switch change {
+        let key = record.epoch.map { ", key \($0)" } ?? ""
+        switch record.change {
         case .created: return "made the tresor\(key)"
         case .admitted(let users, let role, let fromNow, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             return "let in \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
         case .removed(let users): return "removed \(names(users))\(key)"
         case .left: return "left"
-        case .renewed(let generation): return "has new keys, generation \(generation)"
+        case .renewed(let user, let generation):
+            let whose = user == record.author ? "has new keys" : "added new keys of \(names([user]))"
+            return "\(whose), generation \(generation)"
         case .rotated: return "changed the key\(key)"
         case .roleChanged(let user, let role, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             return "made \(names([user])) \(role)\(until)"
         case .renamed: return "gave another name"
+        case .additive(let type): return "added an entry of kind \(type), which this release does not know"
         }
     }
 
@@ -110,10 +111,11 @@ struct LogCommand: SurfaceCommand {
         case .admitted(let users, _, _, _): ("grant", users)
         case .removed(let users): ("remove", users)
         case .left: ("leave", [])
-        case .renewed: ("renew", [])
+        case .renewed(let user, _): ("renew", [user])
         case .rotated: ("epoch", [])
         case .roleChanged(let user, _, _): ("role", [user])
         case .renamed: ("rename", [])
+        case .additive: ("additive", [])
         }
     }
 }

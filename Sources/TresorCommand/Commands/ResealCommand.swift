@@ -42,6 +42,7 @@ struct ResealCommand: InputsCommand {
             progress.update(UInt64(index + 1), of: UInt64(inputs.count))
         }
         progress.finish()
+        await workplace.tell(session)
         if count > 0, !dryRun { workplace.output.say("copies made before keep the old key") }
         try outcomes.finish()
     }

@@ -72,6 +72,7 @@ struct ShareCommand: SurfaceCommand {
             effect = try await self.effect(of: act, in: state, session)
             if !dryRun { after = try await perform(act, effect, on: summary.tresor, session) }
         }
+        await workplace.tell(session)
         effect.already = chains.map(\.user).filter { user in !affected.contains { $0.user == user } }.sorted()
         try report(effect, terms, workplace.title(of: summary), after, chains, workplace)
     }

@@ -6,11 +6,7 @@ import Tresor
 extension Operation {
     static func checkKeys(_ input: VectorFields) throws -> VectorFields {
         let epoch = try input.bytes("epoch")
-        let known = try input.list("known").map { link -> (epoch: UInt64, keys: [UInt8]) in
-            guard link.count == 72 else { throw VectorProblem("a known link has not 72 bytes") }
-            return (link[..<8].reduce(0) { $0 << 8 | UInt64($1) }, Array(link[8...]))
-        }
-        try Conformance.checkKeys(input.bytes("keys"), of: epoch, in: input.tresor(), known: known)
+        try Conformance.checkKeys(input.bytes("keys"), of: epoch, in: input.tresor())
         return VectorFields(["epoch": Array(epoch.prefix(8))])
     }
 

@@ -140,6 +140,7 @@ struct FileOpener {
                     hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
                     file: input.path)
             }
+            if error == .store(.behind) { return await behind(header, input, session) }
             if error == .forked {
                 return CommandFailure(
                     error, "\(input.shownName) or the store belongs to another history than this home has verified",
@@ -164,6 +165,18 @@ struct FileOpener {
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return await failure(error, of: session, in: state, input)
+    }
+
+    /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
+    private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
+        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        let name = session.knownName(of: header.tresor).map { Shown.name($0.bytes) }
+        let title = name ?? String(header.tresor.description.prefix(10))
+        let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
+        return CommandFailure(
+            .store(.behind),
+            "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): the store is behind, or the file is not genuine",
+            hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
     /// Why a member cannot have a file, as far as it can be told.

@@ -90,6 +90,10 @@ struct FindingReport {
         case .ownerNotVerified: "its owner is not verified"
         case .renewed: "has new keys; compare numbers again"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
+        case .withheldEpoch(let epoch, let author, let reached, let count):
+            "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; an owner begins another: tresor revoke, or tresor rotate"
+        case .unknownBody(let sequence, let type):
+            "entry \(sequence) is of kind \(type), which this release does not know; it changes no member, role or key"
         case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back -t T puts it back"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
         case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"

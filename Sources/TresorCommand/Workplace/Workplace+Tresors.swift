@@ -68,19 +68,62 @@ extension Workplace {
         }
     }
 
-    /// The verified state in which an act begins: dates that have passed are removals by then, and each is told.
+    /// The verified state in which an act begins: what this home knows better stands in the log by then, and each entry for it is told.
     func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> State {
-        let before: State
-        if let known = summary.state { before = known } else { before = try await state(of: summary.tresor) }
-        guard !dryRun else { return before }
-        let after = try await Interrupts.atomically { try await session.settle(summary.tresor) }
-        let ended = before.members.keys.filter { after.members[$0] == nil }.sorted()
-        for user in ended {
-            let date = before.members[user]?.notAfter.map { Timestamp(seconds: $0).date } ?? "-"
-            output.say("\(handle(of: user, in: before)) is out: their last day was \(date)")
+        guard !dryRun else {
+            if let known = summary.state { return known }
+            return try await state(of: summary.tresor)
         }
-        if !ended.isEmpty { output.say("\(title(of: summary)) now uses key \(after.epoch)") }
-        return after
+        let tresor = summary.tresor
+        do {
+            let after = try await Interrupts.atomically { try await session.settle(tresor) }
+            await tell(session)
+            return after
+        } catch let error as TresorError where error == .failed(.clock) {
+            try confirmClock(try await state(of: tresor), title(of: summary))
+            await session.acceptClock(in: tresor)
+            return try await settled(summary, session)
+        }
+    }
+
+    /// Tells what was done besides what was asked for.
+    func tell(_ session: Session) async {
+        for notice in await session.takeNotices() {
+            guard let state = try? session.client.verifiedState(of: notice.tresor) else { continue }
+            let title = session.knownName(of: notice.tresor).map { Shown.name($0.bytes) } ?? Self.short(notice.tresor)
+            switch notice.deed {
+            case .ended(let users):
+                for user in users {
+                    let date = state.endOfGrant(of: user).map { " was \(Timestamp(seconds: $0).date)" } ?? " has passed"
+                    output.say("\(handle(of: user, in: state)) was removed from \(title): their last day\(date)")
+                }
+                output.say("\(title) now uses key \(notice.epoch)")
+            case .renewed(let user):
+                output.say("\(title) now has the new keys of \(handle(of: user, in: state)), which you compared")
+            case .rekeyed: output.say("\(title) now uses key \(notice.epoch)")
+            }
+        }
+    }
+
+    private static func short(_ tresor: TresorID) -> String { String(tresor.description.prefix(10)) }
+
+    /// Asks whether to go on although a date has passed by a clock that the log gives no reason to believe.
+    ///
+    /// - Throws: 1 without a person, and when they say anything but yes.
+    private func confirmClock(_ state: State, _ title: String) throws {
+        let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }.keys.sorted()
+        let names = ended.map { handle(of: $0, in: state) }.joined(separator: ", ")
+        let clock = Timestamp(seconds: now).date
+        let newest = Timestamp(seconds: state.ownerTime).date
+        let refusal = CommandFailure(
+            .failed(.clock),
+            "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest)",
+            hints: ["tresor check", "tresor revoke -t \(Shell.word(title)) PERSON"])
+        let terminal = try invocation.person(or: refusal)
+        output.say("the last day of \(names) has passed by this clock, \(clock); the log of \(title) ends in \(newest)")
+        guard try terminal.confirms("go on, and leave \(names) in? type yes: ") else {
+            throw CommandFailure(.failed(.clock), "nothing was changed")
+        }
     }
 
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {

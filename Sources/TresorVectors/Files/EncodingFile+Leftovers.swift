@@ -44,13 +44,16 @@ extension VectorFile {
     func addKeptWraps() {
         group("reencode")
         let tresors = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }
-        func kept(_ rows: [(Bytes, Bytes)]) -> Bytes {
-            join([preamble("tresorK1")] + rows.map { join($0.0, u16($0.1.count), $0.1) })
+        func kept(_ rows: [(Bytes, UInt64, Bytes)]) -> Bytes {
+            join([preamble("tresorK1")] + rows.map { join($0.0, u64($0.1), u16($0.2.count), $0.2) })
         }
-        let rows = tresors.map { ($0, draw()("wrap \(hexText($0))", 1287)) }
+        let rows = [(tresors[0], UInt64(7)), (tresors[1], 2), (tresors[1], 3)].map { tresor, epoch in
+            (tresor, epoch, draw()("wrap \(epoch) \(hexText(tresor))", 1287))
+        }
         let object = kept(rows)
         let base = valid(
-            "two kept wraps", in: ["magic": ascii("tresorK1"), "object": object], out: ["object": object])
+            "three kept wraps, two of them of one tresor", in: ["magic": ascii("tresorK1"), "object": object],
+            out: ["object": object])
         let empty = preamble("tresorK1")
         valid("no kept wraps", ["EdgeCase"], in: ["magic": ascii("tresorK1"), "object": empty], out: ["object": empty])
         func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
@@ -61,8 +64,9 @@ extension VectorFile {
         refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
         refuse("suite 2", "WrongSuite", object.replacing(at: 9, with: [2]), error: "unsupported")
         refuse("tresor ids that fall", "NonCanonical", kept(rows.reversed()))
-        refuse("one tresor twice", "NonCanonical", kept([rows[0], rows[0]]))
-        refuse("a wrap of no bytes", "LengthOverflow", kept([(tresors[0], [])]))
+        refuse("epochs of one tresor that fall", "NonCanonical", kept([rows[0], rows[2], rows[1]]))
+        refuse("one epoch of a tresor twice", "NonCanonical", kept([rows[0], rows[0]]))
+        refuse("a wrap of no bytes", "LengthOverflow", kept([(tresors[0], 1, [])]))
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
         refuse("a byte behind", "TrailingData", object + [0])
     }

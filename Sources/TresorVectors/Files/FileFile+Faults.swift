@@ -140,20 +140,29 @@ extension VectorFile {
         at(
             "the epoch before at the head that began another", "EpochNotCurrent", "altered", head: 7, sealed: 2,
             Cast.anna)
-        func claiming(_ head: (UInt64, Bytes), _ author: Person) -> FileSealing {
+        func claiming(_ head: (UInt64, Bytes), _ author: Person, epoch: UInt64? = nil) -> FileSealing {
             FileSealing(
                 fixture.content, author: author, time: fixture.log.time, tresor: fixture.log.tresor,
-                epoch: fixture.log.current, head: head,
+                epoch: epoch.map { fixture.log.epoch($0, links: nil) } ?? fixture.log.current, head: head,
                 salt: draw()("salt", 24))
         }
-        refuse("a head beyond the log", "FutureHead", "forked", claiming((8, draw()("head", 32)), Cast.anna))
+        refuse("a head beyond the log", "FutureHead", "store", claiming((8, draw()("head", 32)), Cast.anna))
         refuse("another hash at a known number", "HeadNotInLog", "forked", claiming((7, draw()("head", 32)), Cast.bert))
         refuse(
             "the hash of another entry", "HeadNotInLog", "forked", claiming((7, fixture.log.head(at: 6).1), Cast.bert))
         refuse(
-            "a head beyond the log, by a reader", "HeadNotInLog", "no_access",
-            claiming((8, draw()("head", 32)), Cast.cleo))
-        refuse("the greatest number", "FutureHead", "forked", claiming((.max, draw()("head", 32)), Cast.anna))
+            "another hash at a known number, by a reader", "HeadNotInLog", "no_access",
+            claiming((7, draw()("head", 32)), Cast.cleo))
+        refuse("the greatest number", "FutureHead", "store", claiming((.max, draw()("head", 32)), Cast.anna))
+        refuse(
+            "a head beyond the log, of an epoch before the current one", "FutureHead", "altered",
+            claiming((8, draw()("head", 32)), Cast.anna, epoch: 2))
+        refuse(
+            "a head beyond the log, of an epoch beyond it too", "FutureHead", "store",
+            claiming((8, draw()("head", 32)), Cast.anna, epoch: 4))
+        refuse(
+            "an epoch beyond the log at a head of it", "EpochNotCurrent", "no_access",
+            claiming(fixture.log.head(at: 7), Cast.anna, epoch: 4))
         addDateFaults(fixture)
         addGenerationFaults(fixture)
     }
@@ -257,5 +266,35 @@ extension VectorFile {
         invalid(
             "a current author was wanted, and this one was removed since", "NotWriterAtHead", "no_access", base: shown,
             in: ["current author": [1]])
+        addReturns(fixture)
+    }
+
+    /// What was sealed before somebody went does not become current when they come back.
+    private func addReturns(_ fixture: FileFixture) {
+        func add(_ comment: String, _ log: Log, _ former: FileSealing, epoch: Int) {
+            let returned = fixture.with(log)
+            let shown = accept(
+                "\(comment): sealed before, shown as from a former author", ["EdgeCase"], returned, former,
+                returned.content, epoch: epoch)
+            invalid(
+                "\(comment): sealed before, and a current author was wanted", "NotWriterAtHead", "no_access",
+                base: shown, in: ["current author": [1]])
+            let sealed = returned.seal(returned.content, draw(), author: Cast.bert)
+            accept("\(comment): sealed after the return", ["EdgeCase"], returned, sealed, returned.content)
+        }
+        let before = fixture.seal(fixture.content, draw(), author: Cast.bert)
+        var left = fixture.log
+        left.remove([Cast.bert])
+        left.grant([Cast.bert], role: 2)
+        add("removed and granted again", left, before, epoch: 3)
+        var demoted = fixture.log
+        demoted.append(Cast.anna, Body.role(Cast.bert.user, 3))
+        demoted.append(Cast.anna, Body.role(Cast.bert.user, 2))
+        add("made a reader and a writer again", demoted, before, epoch: 3)
+        var promoted = fixture.log
+        promoted.append(Cast.anna, Body.role(Cast.bert.user, 1))
+        accept(
+            "a writer who became an owner stays current", ["EdgeCase"], fixture.with(promoted), before,
+            fixture.content)
     }
 }

@@ -70,7 +70,8 @@ extension VectorFile {
             ),
         ]
         return KeptStateWriter(
-            root: log.root, headTime: time(6), hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) },
+            root: log.root, headTime: time(6), ownerTime: time(6),
+            hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) },
             epochs: zip(log.epochs, [0, 2, 6]).map { ($0.statement, $1) },
             name: log.name("interventions", epoch: log.epochs[1], sequence: 2).bytes, nameSequence: 2, marks: [4, 6],
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
@@ -134,7 +135,9 @@ extension VectorFile {
             $0.preamble = join(ascii("tresorL1"), [1, 1])
         }
         changed("no magic of ours", "WrongMagic") { $0.preamble[0] = 0x54 }
+        changed("the magic of an earlier kept state", "WrongMagic", error: "unsupported") { $0.preamble[7] = 0x31 }
         changed("a time beyond the last", "Oversize") { $0.headTime = 253_402_300_800 }
+        changed("a time of an owner's entry beyond the last", "Oversize") { $0.ownerTime = 253_402_300_800 }
         invalid(
             "of another tresor", "WrongContext", "altered", base: base,
             in: ["tresor": Cast.fullLog().tresor])
@@ -147,7 +150,7 @@ extension VectorFile {
     ) {
         let bytes = good.bytes(of: me)
         for (comment, place) in [
-            ("a bit of the tag", bytes.count - 1), ("a bit of the first hash", 8 + 2 + 97 + 8 + 4),
+            ("a bit of the tag", bytes.count - 1), ("a bit of the first hash", 8 + 2 + 2 + 97 + 8 + 8 + 4),
             ("a bit of the root", 40),
             ("a bit of the last person", bytes.count - 33),
         ] {
@@ -177,7 +180,7 @@ extension VectorFile {
             changed(comment, "NonCanonical", "altered", change)
         }
         change("no entries") { $0.hashes = [] }
-        let start = good.preamble.count + good.root.count + 8
+        let start = good.preamble.count + good.additive.count + good.root.count + 16
         var body = good.untagged
         body.replaceSubrange(start..<(start + 4), with: [255, 255, 255, 255])
         tagged("more entries than there are bytes", "LengthOverflow", body, "altered")

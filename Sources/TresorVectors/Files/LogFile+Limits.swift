@@ -49,8 +49,8 @@ extension VectorFile {
         func rotation(_ backLink: Bytes) -> Bytes {
             let next = log.nextEpoch()
             let statement = EpochSecret.statement(
-                number: next.number, content: EpochSecret.commitment("tresor/v1/commit-tk", log.tresor, 4, next.tk),
-                history: EpochSecret.commitment("tresor/v1/commit-hk", log.tresor, 4, next.hk), backLink: backLink)
+                number: next.number, content: EpochSecret.commitment("tresor/v1/commit-tk", log.tresor, next.tk),
+                history: EpochSecret.commitment("tresor/v1/commit-hk", log.tresor, next.hk), backLink: backLink)
             return log.entry(Cast.anna, Body.epoch(statement))
         }
         let greatest = rotation(zeros(295_048))
@@ -64,7 +64,10 @@ extension VectorFile {
         refuse("a back-link of 4097 links", "Oversize", 295_120)
         refuse("a back-link of 71 bytes", "LengthOverflow", 72 + 71)
         refuse("a back-link of 73 bytes", "LengthOverflow", 72 + 73)
-        refuse("a back-link of no links that is not empty", "LengthOverflow", 72)
         refuse("a back-link of fewer bytes than anything sealed", "LengthOverflow", 71)
+        let none = log.epoch(4, links: []).statement
+        accept(
+            "a back-link that seals no link: its author reached nothing", ["EdgeCase"], log,
+            log.entry(Cast.anna, Body.epoch(none)))
     }
 }

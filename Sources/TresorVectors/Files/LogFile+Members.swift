@@ -131,7 +131,7 @@ extension VectorFile {
                 "from now on, epoch \(number)", flag, 23, Body.grant([Cast.gwen.chain], role: 3, fromNow: (wrong, name))
             )
         }
-        let bare = log.epoch(4, links: []).statement
+        let bare = log.epoch(4, links: nil).statement
         refuse(
             "from now on without a back-link", "BackLinkWrong", 23,
             Body.grant([Cast.gwen.chain], role: 3, fromNow: (bare, name)))
@@ -153,7 +153,7 @@ extension VectorFile {
                 "a removal with epoch \(number)", flag, 23, base: removal, log,
                 log.entry(Cast.anna, Body.remove([Cast.cleo.user], epoch: wrong)))
         }
-        let bare = log.epoch(4, links: []).statement
+        let bare = log.epoch(4, links: nil).statement
         refuse("without a back-link", "BackLinkWrong", 23, base: rotation, log, log.entry(Cast.anna, Body.epoch(bare)))
         refuse(
             "a removal without a back-link", "BackLinkWrong", 23, base: removal, log,
@@ -181,11 +181,11 @@ extension VectorFile {
             self.refuse(comment, flag, rule, base: base, log, entry)
         }
         refuse(
-            "the card that is there already", "GenerationForked", 27,
+            "the card that is there already", "GenerationForked", 15,
             log.entry(Cast.bert, Body.renew(Cast.bert.newest.card)))
         refuse("the card after the next", "GenerationSkipped", 27, log.entry(Cast.bert, Body.renew(again.newest.card)))
         refuse(
-            "somebody else's next card", "ChangedPerson", 27,
+            "somebody else's next card, by a writer", "ChangedPerson", 15,
             log.entry(Cast.bert, Body.renew(Cast.gwenRenewed.newest.card)))
         let forged = ForgedCards.successor(of: Cast.bert, signedBy: Cast.gwen)
         refuse(

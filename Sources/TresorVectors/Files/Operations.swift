@@ -76,7 +76,7 @@ enum Operations {
         ("openWithPassword", "password", "`file`, `typed`", "`user` and `generation`, SPEC §8.1"),
         (
             "checkKeys", "epoch",
-            "`tresor`, `epoch` (its statement), `keys` (TK or TK ‖ HK), `known` (Links of epochs whose keys are known)",
+            "`tresor`, `epoch` (its statement), `keys` (TK or TK ‖ HK)",
             "`epoch`, its number; SPEC §9.5. Another size of `keys` is `altered`"
         ),
         (

@@ -114,7 +114,7 @@ enum Readme {
             """
         guard let log = files.first(where: { $0.name == "log" }) else { return text }
         let noticing = RuleMutation.noticing(RuleMutation.Case.all(of: log) + RuleMutation.Case.overcrowded(log))
-        for rule in 1...RuleMutation.count {
+        for rule in RuleMutation.rules {
             let tests = (noticing[rule] ?? []).map { id in
                 log.tests.contains { $0.id == id && $0.rule == rule } ? "**\(id)**" : "\(id)"
             }

@@ -79,7 +79,12 @@ extension Scenarios {
         scenario.append(
             "and changes the key", log.entries[4],
             wraps: [renewed, house, Cast.cleo].map { ($0, log.current, true) }, except: stale)
-        scenario.open("with an old copy of the home", by: "anna", file, error: "no_access", except: stale)
+        scenario.open(
+            "with an old copy of the home, by the wrap of the epoch before", by: "anna", file, content: plan,
+            except: stale)
+        scenario.open(
+            "the same home and what the new generation sealed", by: "anna", seal(log, renewed, tag: "new too"),
+            error: "unverified", except: stale)
         scenario.open(
             "what the new generation sealed", by: "cleo", seal(log, renewed, tag: "new"), content: plan, except: stale)
         scenario.renewIdentity("anna's home has the new keys", "anna", renewed)

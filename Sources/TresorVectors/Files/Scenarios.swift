@@ -6,6 +6,7 @@ enum Scenarios {
         [
             share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
             dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(),
+            withheldEpoch(), emptyLinks(),
         ]
     }
 
@@ -26,7 +27,7 @@ enum Scenarios {
     }
 
     /// Genesis by anna, then a grant to each.
-    private static func started(
+    static func started(
         _ name: String, _ purpose: String, _ grants: [(String, Person, UInt8)], pins: [String: [Person]]? = nil
     ) -> (Scenario, Log) {
         var log = begun(name)

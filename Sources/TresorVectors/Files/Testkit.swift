@@ -81,8 +81,12 @@ enum Testkit {
             fixture.seal(fixture.content, draw("stranger"), author: Cast.gwen).bytes, error: "no_access")
         let unknown = FileSealing(
             fixture.content, author: Cast.anna, time: fixture.log.time, tresor: fixture.log.tresor,
-            epoch: fixture.log.current, head: (8, zeros(32)), salt: zeros(24))
+            epoch: fixture.log.current, head: (7, zeros(32)), salt: zeros(24))
         add("unknown-head", "a head that is not in the log", unknown.bytes, error: "forked")
+        let later = FileSealing(
+            fixture.content, author: Cast.anna, time: fixture.log.time, tresor: fixture.log.tresor,
+            epoch: fixture.log.current, head: (8, zeros(32)), salt: zeros(24))
+        add("later-head", "a head beyond what the store shows of the log", later.bytes, error: "store")
         add("armour-open", "armour that does not end", Bytes(Armoured.text(small.bytes).dropLast(10)), error: "altered")
         return kits
     }

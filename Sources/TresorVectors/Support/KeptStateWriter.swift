@@ -31,9 +31,11 @@ struct KeptStateWriter {
         }
     }
 
-    var preamble: Bytes = join(ascii("tresorS1"), [1, 1])
+    var preamble: Bytes = join(ascii("tresorS2"), [1, 1])
+    var additive: Bytes = u16(0)
     var root: Bytes
     var headTime: UInt64
+    var ownerTime: UInt64
     var hashes: [Bytes]
     var epochs: [(statement: Bytes, sequence: UInt64)]
     var name: Bytes
@@ -43,7 +45,7 @@ struct KeptStateWriter {
 
     var untagged: Bytes {
         join(
-            preamble, root, u64(headTime), u32(hashes.count), join(hashes), u32(epochs.count),
+            preamble, additive, root, u64(headTime), u64(ownerTime), u32(hashes.count), join(hashes), u32(epochs.count),
             join(epochs.map { $0.statement + u64($0.sequence) }), name, u64(nameSequence), u32(marks.count),
             join(marks.map { u64($0) }), u32(people.count), join(people.map(\.bytes)))
     }

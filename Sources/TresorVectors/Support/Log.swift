@@ -11,21 +11,22 @@ struct EpochSecret {
     /// `Link` of SPEC §9.5.
     var link: Bytes { u64(number) + tk + hk }
 
-    init(tresor: Bytes, number: UInt64, tk: Bytes, hk: Bytes, links: [Bytes], salt: Bytes) {
+    /// - Parameter links: what the back-link seals, perhaps nothing; `nil` for no back-link.
+    init(tresor: Bytes, number: UInt64, tk: Bytes, hk: Bytes, links: [Bytes]?, salt: Bytes) {
         self.number = number
         self.tk = tk
         self.hk = hk
-        if !links.isEmpty {
+        if let links {
             backLink = Sealing(
                 hk, "tresor/v1/backlink-seal", tresor + u64(number), join(links), salt: salt)
         }
         statement = Self.statement(
-            number: number, content: Self.commitment("tresor/v1/commit-tk", tresor, number, tk),
-            history: Self.commitment("tresor/v1/commit-hk", tresor, number, hk), backLink: backLink?.bytes ?? [])
+            number: number, content: Self.commitment("tresor/v1/commit-tk", tresor, tk),
+            history: Self.commitment("tresor/v1/commit-hk", tresor, hk), backLink: backLink?.bytes ?? [])
     }
 
-    static func commitment(_ label: String, _ tresor: Bytes, _ number: UInt64, _ key: Bytes) -> Bytes {
-        hash(label, tresor + u64(number) + key)
+    static func commitment(_ label: String, _ tresor: Bytes, _ key: Bytes) -> Bytes {
+        hash(label, tresor + key)
     }
 
     static func statement(number: UInt64, content: Bytes, history: Bytes, backLink: Bytes) -> Bytes {
@@ -87,7 +88,7 @@ struct Log {
     /// A log that begins with its genesis.
     static func begun(_ draw: Draw, founder: Person, tag: String = "", name: String = "interventions") -> Log {
         var log = Log(draw, founder: founder, tag: tag)
-        let epoch = log.epoch(1, links: [])
+        let epoch = log.epoch(1, links: nil)
         log.append(
             founder,
             Body.genesis(
@@ -105,7 +106,7 @@ struct Log {
     }
 
     /// Fresh keys for an epoch.
-    func epoch(_ number: UInt64, links: [Bytes], tag: String = "") -> EpochSecret {
+    func epoch(_ number: UInt64, links: [Bytes]?, tag: String = "") -> EpochSecret {
         EpochSecret(
             tresor: tresor, number: number, tk: draw("TK_\(number)\(tag)", 32), hk: draw("HK_\(number)\(tag)", 32),
             links: links, salt: draw("back_link salt \(number)\(tag)", 24))

@@ -14,7 +14,7 @@ enum RuleMutation {
         let error: String
     }
 
-    static let count = Rule.allCases.count
+    static let rules = Rule.allCases.map(\.rawValue)
 
     /// By rule, the tests that do not go as they must without it.
     static func noticing(_ cases: [Case]) -> [Int: [Int]] {

@@ -172,25 +172,6 @@
                 }
             }
 
-            @Test func A84_anEpochKeepsTheKey() async throws {
-                let scene = try await Scene()
-                let first = try await scene.keys(1)
-                let secret = try first.secret()
-                let same = try EpochKeys(epoch: 2, unwrapped: secret.span)
-                let statement = try same.statement(of: scene.tresor, linking: [first])
-                let wraps = try await scene.anna.wraps(
-                    same, for: try await scene.state.members, in: try await scene.state)
-                try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
-                try await scene.settle()
-                let state = try await scene.state
-                await RealAttackTests.expectReal(.altered, without: .freshKeys, against: [scene.house]) {
-                    let house = scene.fresh(scene.house)
-                    _ = try await house.keys(of: 2, in: state)
-                    let keys = try await house.keys(of: 1, in: state)
-                    return keys.content.matches(same.content)
-                }
-            }
-
             @Test func A86_somebodyWritesAlthoughTheKeyMustChangeFirst() async throws {
                 let scene = try await Scene()
                 try await scene.house.perform(.leave, on: scene.tresor)

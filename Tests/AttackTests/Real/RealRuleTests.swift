@@ -145,10 +145,11 @@
             }
 
             @Test func A72_anOldGenerationGoesOnAndAForeignCardReplacesIt() async throws {
-                let foreign = try log.entry(.renew(eve.renewed(time: 5).identity.chain.newest), by: bob)
+                let skipped = try bob.renewed(time: 5).identity.renewed(time: 6).identity.chain.newest
+                let leap = try log.entry(.renew(skipped), by: bob)
                 await RealAttackTests.expectReal(withoutRule: .r27) {
                     var fold = Fold(state: log.state)
-                    try fold.apply(foreign.bytes)
+                    try fold.apply(leap.bytes)
                     return fold.state?.rotateFirst == true
                 }
                 var renewed = log
@@ -183,6 +184,15 @@
                     try await expectReal(withoutRule: .r23, .epoch(epoch), by: anna)
                     try await expectReal(withoutRule: .r23, .remove(users: [bob.user], epoch: epoch), by: anna)
                 }
+            }
+
+            @Test func A84_A207_anEpochTakesUpAKeyOfTheLog() async throws {
+                let first = try #require(log.state.statement(of: 1))
+                let next = try log.nextEpoch()
+                let same = Epoch(
+                    number: 2, contentCommitment: first.contentCommitment, historyCommitment: next.historyCommitment,
+                    backLink: next.backLink)
+                try await expectReal(withoutRule: .r48, .epoch(same), by: anna)
             }
         }
     }

@@ -78,13 +78,13 @@ import TresorStore
                         evil.showWraps { _, _, _ in [wrap] }
                         let fresh = world.session(of: person)
                         let refused = await failure {
-                            _ = try await fresh.unwrap(place.epoch, in: state, history: .all)
+                            _ = try await fresh.open(wrap, of: place.epoch, in: state, history: .all)
                         }
                         #expect(refused == .altered)
                     }
                     evil.showWraps { _, _, _ in [own] }
                     let fresh = world.session(of: person)
-                    #expect(try await fresh.unwrap(place.epoch, in: state, history: .all).epoch == place.epoch)
+                    #expect(try await fresh.open(own, of: place.epoch, in: state, history: .all).epoch == place.epoch)
                     evil.behave()
                 }
             }

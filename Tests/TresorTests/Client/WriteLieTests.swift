@@ -39,9 +39,10 @@ import TresorStore
 
     @Test(arguments: Deed.allCases) func A66_yesWithoutStoringIsTheStoresFault(deed: Deed) async throws {
         evil.lie(.storesNothing)
-        let home = anna.home
+        let (home, kept) = (anna.homeBesidesWraps, anna.client.keptWraps())
         #expect(await failure { try await anna.perform(act(deed), on: tresor) } == .store(.notStored))
-        #expect(anna.home == home)
+        #expect(anna.homeBesidesWraps == home)
+        #expect(anna.client.keptWraps()[tresor, 1] == kept[tresor, 1])
         evil.behave()
         try await anna.perform(try act(deed), on: tresor)
         #expect(try await log(tresor, in: evil.truth).count == 3)
@@ -174,9 +175,10 @@ import TresorStore
 
     @Test(arguments: Deed.allCases) func A66_storedTwiceAdvancesNothing(deed: Deed) async throws {
         evil.lie(.storesTwice)
-        let home = anna.home
+        let (home, kept) = (anna.homeBesidesWraps, anna.client.keptWraps())
         #expect(await failure { try await anna.perform(act(deed), on: tresor) } == .altered)
-        #expect(anna.home == home)
+        #expect(anna.homeBesidesWraps == home)
+        #expect(anna.client.keptWraps()[tresor, 1] == kept[tresor, 1])
     }
 
     @Test(arguments: [EvilStore.Lie.storesNothing, .storesEntryAlone])

@@ -72,7 +72,33 @@ import TresorStore
         try await anna.share(tresor, with: [writer], as: .reader)
         #expect(try await anna.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
         try await anna.share(tresor, with: [writer], as: .writer)
-        #expect(try await anna.open(file).author.standing == .current)
+        #expect(try await anna.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        let later = try await writer.seal("y", in: tresor)
+        #expect(try await anna.open(later).author.standing == .current)
+    }
+
+    /// Who comes back does not make current what was sealed before they went.
+    @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
+        let file = try await writer.seal("x", in: tresor)
+        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
+        let removed = try await anna.client.state(of: tresor).headTime
+        world.clock.advance(by: 10)
+        try await anna.share(tresor, with: [writer], as: .writer)
+        let former = Standing.former(.init(cause: .removed, time: removed))
+        #expect(try await anna.open(file).author.standing == former)
+        var wanted = Expectations()
+        wanted.currentAuthor = true
+        #expect(await failure { _ = try await anna.open(file, expecting: wanted) } == .noAccess)
+        // Sealed again, it is still of the head at which its author first signed it.
+        let resealed = try #require(try await anna.reseal(file))
+        let opened = try await anna.open(resealed)
+        #expect(opened.author.standing == former && opened.sealer.standing == .current)
+        #expect(await failure { _ = try await anna.open(resealed, expecting: wanted) } == .noAccess)
+        let later = try await writer.seal("y", in: tresor)
+        #expect(try await anna.open(later, expecting: wanted).author.standing == .current)
+        // A writer who becomes an owner has not gone.
+        try await anna.share(tresor, with: [writer], as: .owner)
+        #expect(try await anna.open(later, expecting: wanted).author.standing == .current)
     }
 
     enum Edit: CaseIterable, Sendable {

@@ -18,7 +18,7 @@ struct Cast {
         let author = isRare(2) ? some : owners.randomElement(using: &dice) ?? some
         let known = model.generations[author] ?? 0
         let generation = isRare(12) ? Int.random(in: people[author].indices, using: &dice) : known
-        let deed = deed(in: model, known, using: &dice)
+        let deed = deed(of: author, in: model, using: &dice)
         var cards: [Int: Int] = [:]
         if case .grant(let users, _, _, _) = deed {
             for user in users {
@@ -31,7 +31,7 @@ struct Cast {
             deed: deed)
     }
 
-    private func deed(in model: NaiveLog, _ generation: Int, using dice: inout Dice) -> NaiveLog.Deed {
+    private func deed(of author: Int, in model: NaiveLog, using dice: inout Dice) -> NaiveLog.Deed {
         func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
         func some() -> [Int] {
             let users = (0..<Int.random(in: 1...2, using: &dice)).map { _ in
@@ -42,13 +42,18 @@ struct Cast {
         let role = ["owner", "writer", "reader"].randomElement(using: &dice) ?? "reader"
         let end = isRare(3) ? Int.random(in: 1..<1000, using: &dice) : nil
         let next = model.epoch + (isRare(12) ? Int.random(in: 0...2, using: &dice) : 1)
-        switch Int.random(in: 0..<14, using: &dice) {
+        switch Int.random(in: 0..<15, using: &dice) {
         case 0..<5: return .grant(some(), role, end: end, epoch: isRare(2) ? next : nil)
         case 5..<7: return .remove(some(), epoch: next)
         case 7: return .leave
-        case 8: return .renew(isRare(6) ? Int.random(in: 0...2, using: &dice) : generation + 1)
+        case 8:
+            let user = isRare(2) ? Int.random(in: people.indices, using: &dice) : author
+            let next = (model.generations[user] ?? 0) + 1
+            let generation = isRare(6) ? Int.random(in: 0...2, using: &dice) : next
+            return .renew(generation == 0 ? nil : user, generation)
         case 9, 10: return .epoch(next)
         case 11, 12: return .role(Int.random(in: people.indices, using: &dice), role, end: end)
+        case 13: return .additive(Int.random(in: 128...65_535, using: &dice))
         default: return .rename
         }
     }
@@ -75,13 +80,15 @@ struct Cast {
                     notAfter: end.map { UInt64($0) }, fromNow: fromNow))
         case .remove(let users, let next): return .remove(users: users.map { self.users[$0] }, epoch: try epoch(next))
         case .leave: return .leave
-        case .renew(let generation):
-            guard people[line.author].indices.contains(generation) else { return nil }
-            return .renew(people[line.author][generation].chain.newest)
+        case .renew(let user, let generation):
+            let cards = people[user ?? line.author]
+            guard cards.indices.contains(generation) else { return nil }
+            return .renew(cards[generation].chain.newest)
         case .epoch(let next): return .epoch(try epoch(next))
         case .role(let user, let name, let end):
             return .role(user: users[user], role: role(name), notAfter: end.map { UInt64($0) })
         case .rename: return .rename(try Chronicle.anyName())
+        case .additive(let type): return .additive(type: UInt16(type), [1, 2, 3])
         }
     }
 }

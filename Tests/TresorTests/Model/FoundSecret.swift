@@ -29,7 +29,8 @@ struct FoundSecret {
     }
 
     private mutating func `try`(on statement: Epoch, of tresor: TresorID) throws {
-        let prefix = tresor.digest.bytes + bigEndianBytes(statement.number)
+        let prefix = tresor.digest.bytes
+        let context = prefix + bigEndianBytes(statement.number)
         let content = try SecretKey<ContentUse>(SecretBytes(copying: bytes.span))
         let history = try SecretKey<HistoryUse>(SecretBytes(copying: bytes.span))
         for commitment in [
@@ -39,7 +40,7 @@ struct FoundSecret {
         }
         guard !statement.backLink.isEmpty,
             let link = try? TC1.openSecret(
-                statement.backLink.span, with: history, label: .backlinkSeal, context: prefix.span)
+                statement.backLink.span, with: history, label: .backlinkSeal, context: context.span)
         else { return }
         fulfilled.insert(statement.historyCommitment)
         let plain = link.span.publicBytes

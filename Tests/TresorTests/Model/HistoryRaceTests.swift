@@ -181,15 +181,17 @@ private final class RaceHistory {
         let wraps = parties.flatMap(\.view.everyWrap)
         let identities = parties.map(\.session.identity)
         try onlooker.look(at: entries, changes: changes, wraps: wraps, as: identities)
-        let state = onlooker.state
-        // Where a lie has cost the founder the newest keys, nothing can be sealed.
-        if !onlooker.hasFileOfEpoch, !state.rotateFirst,
-            let file = try? await parties[0].session.seal("now", in: tresor)
-        {
+        // Where a lie has cost the founder the newest keys, the founder changes the key and goes on.
+        if !onlooker.hasFileOfEpoch, !onlooker.state.rotateFirst {
+            let file = try await parties[0].session.seal("now", in: tresor)
+            let later = try await log(tresor, in: honest)
+            try onlooker.look(
+                at: later, changes: parties.flatMap(\.view.everyChange), wraps: parties.flatMap(\.view.everyWrap),
+                as: identities)
             try onlooker.take(file)
-            try onlooker.look(at: entries, changes: [], wraps: [], as: identities)
+            try onlooker.look(at: later, changes: [], wraps: [], as: identities)
         }
-        for party in parties { try await compare(party, state) }
+        for party in parties { try await compare(party, onlooker.state) }
     }
 
     private func compare(_ party: Party, _ state: State) async throws {

@@ -26,7 +26,7 @@ extension NaiveLog {
     static func line(_ entry: Entry, people: [UserID]) throws -> Line {
         var cards: [Int: Int] = [:]
         let deed: Deed
-        switch entry.body {
+        switch try entry.body {
         case .genesis: throw TresorError.usage
         case .grant(let grant):
             let users = try grant.people.map { try number(of: $0.user, people) }
@@ -37,11 +37,14 @@ extension NaiveLog {
         case .remove(let users, let epoch):
             deed = .remove(try users.map { try number(of: $0, people) }, epoch: Int(epoch.number))
         case .leave: deed = .leave
-        case .renew(let card): deed = .renew(Int(card.generation))
+        case .renew(let card):
+            let user = card.generation == 0 ? nil : try number(of: UserID(card.statedUser), people)
+            deed = .renew(user, Int(card.generation))
         case .epoch(let epoch): deed = .epoch(Int(epoch.number))
         case .role(let user, let role, let end):
             deed = .role(try number(of: user, people), role.description, end: end.map { Int($0) })
         case .rename: deed = .rename
+        case .additive(let type, _): deed = .additive(Int(type))
         }
         return Line(
             author: try number(of: entry.author, people), generation: Int(entry.generation), time: Int(entry.time),
@@ -57,6 +60,7 @@ extension NaiveLog {
             ("head", Self.name(of: state.head.hash) == written.last?.name),
             ("length", state.head.sequence == UInt64(written.count - 1)),
             ("hashes", state.hashes.map(Self.name) == written.map(\.name)),
+            ("owner time", state.ownerTime == UInt64(ownerTime)),
             ("head time", state.headTime == UInt64(written.last?.time ?? 0)),
             ("last times", state.lastTimes == Self.named(lastTimes, names) { UInt64($0) }),
             ("name", state.name.sequence == UInt64(named.entry) && state.name.epoch == UInt64(named.epoch)),

@@ -7,11 +7,13 @@ struct NaiveLog {
         case grant([Int], String, end: Int?, epoch: Int?)
         case remove([Int], epoch: Int)
         case leave
-        /// To the card of that generation.
-        case renew(Int)
+        /// Whose card, and to which generation; nobody's for a card of generation 0, which names none.
+        case renew(Int?, Int)
         case epoch(Int)
         case role(Int, String, end: Int?)
         case rename
+        /// A body from 128 on, whatever is in it.
+        case additive(Int)
 
         var name: String { String("\(self)".prefix { $0 != "(" }) }
     }
@@ -54,30 +56,36 @@ struct NaiveLog {
     /// The entry that carries the newest name, and the epoch under which that is sealed.
     private(set) var named = (entry: 0, epoch: 1)
     private(set) var written: [Written]
+    /// The time of the newest line by an owner without an end.
+    private(set) var ownerTime: Int
 
     init(founder: Int, generation: Int, time: Int, name: Int) {
         self.founder = founder
         people = [founder: Person(role: "owner", from: nil, end: nil, since: 0, by: founder)]
         generations = [founder: generation]
         written = [Written(name: name, author: founder, time: time)]
+        ownerTime = time
     }
 
     /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the name of the error.
     mutating func apply(_ line: Line, name: Int, after previous: Int) -> String? {
         guard written.last?.name == previous else { return "altered" }
-        guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line.deed, me) else {
+        guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line, me) else {
             return "no_access"
         }
         if let end = me.end, line.time > end, line.deed != .leave { return "no_access" }
         guard isSound(line) else { return "altered" }
+        if me.role == "owner", me.end == nil { ownerTime = line.time }
         enact(line, as: written.count)
         written.append(Written(name: name, author: line.author, time: line.time))
         return nil
     }
 
-    private func isAllowed(_ deed: Deed, _ me: Person) -> Bool {
-        switch deed {
-        case .leave, .renew: true
+    private func isAllowed(_ line: Line, _ me: Person) -> Bool {
+        switch line.deed {
+        case .leave: true
+        case .renew(let user, _): me.role == "owner" || user == line.author
+        case .additive: me.role != "reader"
         case .epoch: me.role == "owner" || (me.role == "writer" && mustRotate && me.from == nil)
         default: me.role == "owner"
         }
@@ -101,14 +109,15 @@ struct NaiveLog {
             let mayGo = users.allSatisfy { people[$0] != nil && $0 != founder && $0 != line.author }
             return isList(users) && mayGo && next == epoch + 1 && staysOwned(without: users)
         case .leave: return people[line.author]?.role != "owner" || staysOwned(without: [line.author])
-        case .renew(let generation): return generation == line.generation + 1
+        case .renew(let user, let generation):
+            return user.flatMap { generations[$0] }.map { generation == $0 + 1 } ?? false
         case .epoch(let next): return next == epoch + 1
         case .role(let user, let role, let end):
             guard let present = people[user], user != founder else { return false }
             let isOther = present.role != role || present.end != end
             let lasts = role == "owner" && end == nil
             return isOther && (role != "owner" || present.from == nil) && (lasts || staysOwned(without: [user]))
-        case .rename: return true
+        case .rename, .additive: return true
         }
     }
 
@@ -129,14 +138,16 @@ struct NaiveLog {
         case .leave:
             people[line.author] = nil
             mustRotate = true
-        case .renew(let generation):
-            generations[line.author] = generation
-            mustRotate = true
+        case .renew(let user, let generation):
+            guard let user else { break }
+            generations[user] = generation
+            if people[user] != nil { mustRotate = true }
         case .epoch: turn()
         case .role(let user, let role, let end):
             people[user]?.role = role
             people[user]?.end = end
         case .rename: named = (number, epoch)
+        case .additive: break
         }
     }
 

@@ -53,6 +53,11 @@ extension Session {
         home.filter { $0.key != .leftovers }
     }
 
+    /// The home without the wraps it keeps: that of an epoch about to begin is kept before anything is sent.
+    nonisolated var homeBesidesWraps: [HomeObject: [UInt8]] {
+        home.filter { $0.key != .wraps }
+    }
+
     nonisolated var home: [HomeObject: [UInt8]] {
         ((client.home as? MemoryHome)?.contents ?? [:]).filter { if case .evidence = $0.key { false } else { true } }
     }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// New keys of a person that the log does not know, and a home that has compared them (SPEC §9.7, `superseded`).
+@Suite struct SupersededCardTests {
+    let world: World
+    let anna: Session
+    let dora: Session
+    let house: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World()
+        anna = try await world.quick("anna")
+        dora = try await world.quick("dora")
+        house = try await world.quick("house")
+        try world.introduce(anna, dora, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [dora], as: .owner)
+        try await anna.share(tresor, with: [house], as: .writer)
+        for person in [dora, house] { _ = try await person.client.state(of: tresor) }
+    }
+
+    private func fresh(_ person: Session) -> Session { world.session(of: person) }
+
+    /// New keys that no log learns of.
+    private func renewed(_ person: Session) throws -> Identity {
+        try person.identity.renewed(time: world.clock.now).identity
+    }
+
+    private func records() async throws -> [LogRecord.Change] {
+        try await anna.client.records(of: tresor).records.map(\.change)
+    }
+
+    @Test func A203_noKeyIsWrappedToACardThatThisHomeKnowsToBeSuperseded() async throws {
+        let next = try renewed(house)
+        try anna.client.pin(next.chain)
+        try await anna.perform(.rotate, on: tresor)
+        let user = house.identity.user
+        #expect(await anna.takeNotices().map(\.deed) == [.renewed(user)])
+        #expect(try await records().suffix(2) == [.renewed(user, generation: 1), .rotated])
+        let file = try await anna.seal("new", in: tresor)
+        // Whoever stole the old seed.
+        #expect(await failure { _ = try await fresh(house).open(file) } == .noAccess)
+        let home = house.client.home.self
+        let session = Session(client: world.client(home), identity: next)
+        #expect(try await session.open(file).content == Array("new".utf8))
+        // Whose renewal is there already has nothing to do.
+        #expect(try await session.perform(.renew, on: tresor).effect.isNothing)
+    }
+
+    @Test func A203_twoGenerationsAreTwoEntries() async throws {
+        let next = try renewed(house).renewed(time: world.clock.now).identity
+        try anna.client.pin(next.chain)
+        _ = try await anna.seal("x", in: tresor)
+        let user = house.identity.user
+        let told = try await records().suffix(3)
+        #expect(told == [.renewed(user, generation: 1), .renewed(user, generation: 2), .rotated])
+    }
+
+    @Test func A203_aWriterWhoMustRotateStopsAndNamesThem() async throws {
+        let next = try renewed(dora)
+        try house.client.pin(next.chain)
+        let late = try await world.quick("late")
+        try world.introduce(anna, late)
+        try await anna.share(tresor, with: [late])
+        try await late.perform(.leave, on: tresor)
+        let writer = fresh(house)
+        #expect(await failure { _ = try await writer.seal("x", in: tresor) } == .unverified)
+        #expect(await failure { try await writer.perform(.rotate, on: tresor) } == .unverified)
+        let state = try await writer.client.state(of: tresor)
+        #expect(try writer.superseded(in: state) == [dora.identity.user])
+        #expect(state.rotateFirst)
+        // A pin that was replaced counts as none.
+        let other = try identity("dora")
+        try house.client.pin(other.chain, replacing: true)
+        #expect(try writer.superseded(in: state) == [])
+    }
+
+    @Test func A203_aFounderWhoLeftAndRenewedStopsNobody() async throws {
+        try await anna.perform(.leave, on: tresor)
+        let next = try renewed(anna)
+        try dora.client.pin(next.chain)
+        let owner = fresh(dora)
+        _ = try await owner.seal("x", in: tresor)
+        #expect(await owner.takeNotices().first?.deed == .renewed(anna.identity.user))
+        let state = try await owner.client.state(of: tresor)
+        #expect(state.chain(of: anna.identity.user) == next.chain)
+        #expect(!state.rotateFirst && state.members[anna.identity.user] == nil)
+        try await owner.perform(.revoke([house.identity.user]), on: tresor)
+        try await owner.perform(.rotate, on: tresor)
+        try await owner.perform(.rename(Name(typed: "other")), on: tresor)
+        let late = try await world.quick("late")
+        try world.introduce(dora, late)
+        try await owner.share(tresor, with: [late], as: .owner)
+        try await owner.perform(.leave, on: tresor)
+    }
+
+    /// A tresor that a home never saw may be a thief's of the old seed.
+    @Test func A203_withoutAPinnedHeadNobodyPutsInTheFoundersCard() async throws {
+        try await anna.perform(.leave, on: tresor)
+        let next = try renewed(anna)
+        try dora.client.pin(next.chain)
+        try dora.client.home.delete(.heads)
+        #expect(await failure { _ = try await fresh(dora).seal("x", in: tresor) } == .unverified)
+        #expect(try await records().last == .left)
+    }
+
+    @Test func A203_theComparedGenerationAloneIsCurrent() async throws {
+        let file = try await house.seal("x", in: tresor)
+        #expect(try await fresh(anna).open(file).author.standing == .current)
+        let next = try renewed(house)
+        try anna.client.pin(next.chain)
+        let opened = try await fresh(anna).open(file)
+        #expect(opened.author.standing == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
+        var wanted = Expectations()
+        wanted.currentAuthor = true
+        #expect(await failure { _ = try await fresh(anna).open(file, expecting: wanted) } == .noAccess)
+        #expect(try await fresh(dora).open(file, expecting: wanted).author.standing == .current)
+        let batch = await fresh(anna).open([file], expecting: wanted)
+        #expect(batch.map { result in error { _ = try result.get() } } == [.noAccess])
+    }
+}

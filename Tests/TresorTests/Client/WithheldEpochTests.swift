@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Epochs that do not reach everybody (SPEC §9.6): by a writer, by a second owner, by many, and on a store that helps them.
+@Suite struct WithheldEpochTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let bob: Session
+    let house: Session
+    let tresor: TresorID
+    let before: SealedFile
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        bob = try await world.quick("bob")
+        house = try await world.quick("house")
+        try world.introduce(anna, bob, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [bob], as: .writer)
+        try await anna.share(tresor, with: [house])
+        before = try await anna.seal("before", in: tresor)
+    }
+
+    private func fresh(_ person: Session) -> Session { world.session(of: person) }
+
+    /// Appends what no honest program would.
+    @discardableResult private func append(
+        _ body: EntryBody, by author: Identity, generation: UInt32? = nil, wraps: [StoredWrap] = []
+    ) async throws -> State {
+        let entries = try await log(tresor, in: evil.truth)
+        let state = try Fold.state(of: entries, tresor: tresor)
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
+            generation: generation, time: world.clock.now, body: body)
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
+        #expect(try await evil.append(change) == .done)
+        return try Fold.state(of: entries + [entry.bytes], tresor: tresor)
+    }
+
+    /// An epoch by `author` that only `reached` get, with `links`.
+    @discardableResult private func withhold(
+        by author: Identity, for reached: [Identity], linking links: [EpochKeys]
+    ) async throws -> EpochKeys {
+        let state = try Fold.state(of: await log(tresor, in: evil.truth), tresor: tresor)
+        let next = try EpochKeys(epoch: state.epoch + 1)
+        let wraps = try reached.map { person in
+            let chain = person.chain
+            let wrap = try Wrap(next, of: tresor, for: chain.newest, user: chain.user, history: .all)
+            return StoredWrap(user: chain.user, epoch: next.epoch, bytes: wrap.bytes)
+        }
+        try await append(.epoch(try next.statement(of: tresor, linking: links)), by: author, wraps: wraps)
+        return next
+    }
+
+    /// A writer marks the tresor by a renewal of her own, and begins an epoch for herself alone.
+    private func lockOut() async throws -> Identity {
+        let renewed = try bob.identity.renewed(time: world.clock.now).identity
+        try await append(.renew(renewed.chain.newest), by: renewed, generation: 0)
+        try await withhold(by: renewed, for: [renewed], linking: [try await anna.keys(of: 1, in: state())])
+        return renewed
+    }
+
+    private func state() async throws -> State { try await anna.client.state(of: tresor) }
+
+    @Test func A200_aWriterTakesAwayNothingOlder() async throws {
+        _ = try await lockOut()
+        for person in [anna, house] {
+            #expect(try await fresh(person).open(before).content == Array("before".utf8))
+        }
+        #expect(await failure { _ = try await fresh(house).keys(of: 2, in: state()) } == .noAccess)
+    }
+
+    @Test func A200_theFounderRemovesTheWriterAndGoesOn() async throws {
+        let writer = try await lockOut()
+        let founder = fresh(anna)
+        try await founder.perform(.revoke([bob.identity.user]), on: tresor)
+        let after = try await founder.seal("after", in: tresor)
+        for person in [anna, house] {
+            #expect(try await fresh(person).open(before).content == Array("before".utf8))
+            #expect(try await fresh(person).open(after).content == Array("after".utf8))
+        }
+        let removed = Session(client: bob.client, identity: writer)
+        #expect(await failure { _ = try await removed.open(after) } == .noAccess)
+        let late = try await world.quick("late")
+        try world.introduce(anna, late)
+        try await founder.share(tresor, with: [late])
+        #expect(try await late.open(before).content == Array("before".utf8))
+    }
+
+    enum Deed: CaseIterable { case seal, share, rename, rotate, reseal }
+
+    @Test(arguments: Deed.allCases) func A200_anOwnerCanDoEverything(deed: Deed) async throws {
+        _ = try await lockOut()
+        let owner = fresh(anna)
+        let late = try await world.quick("late")
+        try world.introduce(anna, late)
+        switch deed {
+        case .seal: _ = try await owner.seal("new", in: tresor)
+        case .share: try await owner.share(tresor, with: [late])
+        case .rename: try await owner.perform(.rename(Name(typed: "other")), on: tresor)
+        case .rotate: try await owner.perform(.rotate, on: tresor)
+        case .reseal: #expect(try await owner.reseal(before)?.header.epoch == 3)
+        }
+        let notices = await owner.takeNotices()
+        #expect(notices.map(\.deed) == (deed == .rotate ? [] : [.rekeyed]))
+        let now = try await owner.seal("now", in: tresor)
+        #expect(now.header.epoch == 3)
+        #expect(try await fresh(house).open(now).content == Array("now".utf8))
+        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+    }
+
+    @Test func A200_aWriterStopsWhereOnlyAnOwnerCanHelp() async throws {
+        let carol = try await world.quick("carol")
+        try world.introduce(anna, carol)
+        try await anna.share(tresor, with: [carol], as: .writer)
+        _ = try await lockOut()
+        #expect(await failure { _ = try await fresh(carol).seal("x", in: tresor) } == .noAccess)
+        try await append(.leave, by: house.identity)
+        #expect(await failure { _ = try await fresh(carol).seal("x", in: tresor) } == .noAccess)
+        _ = try await fresh(anna).seal("x", in: tresor)
+        #expect(try await fresh(carol).seal("y", in: tresor).header.epoch == 3)
+    }
+
+    @Test func A200_aSecondOwnerLocksNobodyOut() async throws {
+        let dora = try await world.quick("dora")
+        try world.introduce(anna, dora, house)
+        try await anna.share(tresor, with: [dora], as: .owner)
+        try await withhold(by: dora.identity, for: [dora.identity], linking: [anna.keys(of: 1, in: state())])
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        try await fresh(anna).perform(.revoke([dora.identity.user]), on: tresor)
+        let after = try await fresh(anna).seal("after", in: tresor)
+        #expect(try await fresh(house).open(after).content == Array("after".utf8))
+        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+    }
+
+    /// The second epoch reaches everybody and links past what the first hides, or to nothing at all.
+    @Test(arguments: [true, false]) func A200_twoEpochsOfWhichTheSecondReachesEverybody(linksPast: Bool) async throws {
+        let dora = try await world.quick("dora")
+        try world.introduce(anna, dora, house)
+        try await anna.share(tresor, with: [dora], as: .owner)
+        let first = try await anna.keys(of: 1, in: state())
+        let hidden = try await withhold(by: dora.identity, for: [dora.identity], linking: [first])
+        let secret = try await SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: hidden, state: state(), author: dora.identity,
+            time: world.clock.now)
+        let all = [anna, bob, house, dora].map(\.identity)
+        try await withhold(by: dora.identity, for: all, linking: linksPast ? [first] : [])
+        for person in [anna, bob, house] {
+            #expect(try await fresh(person).open(before).content == Array("before".utf8))
+            #expect(await failure { _ = try await fresh(person).open(secret) } == .noAccess)
+        }
+        let after = try await fresh(anna).seal("after", in: tresor)
+        #expect(after.header.epoch == 3)
+        #expect(try await fresh(house).open(after).content == Array("after".utf8))
+    }
+
+    @Test func A200_threeHundredEpochsTakeNothingAway() async throws {
+        let dora = try await world.quick("dora")
+        try world.introduce(anna, dora)
+        try await anna.share(tresor, with: [dora], as: .owner)
+        var keys = try await anna.keys(of: 1, in: state())
+        for _ in 0..<300 {
+            keys = try await withhold(by: dora.identity, for: [dora.identity], linking: [keys])
+        }
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        try await fresh(anna).perform(.revoke([dora.identity.user]), on: tresor)
+        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+        let after = try await fresh(anna).seal("after", in: tresor)
+        #expect(after.header.epoch == 302)
+        #expect(try await fresh(house).open(after).content == Array("after".utf8))
+    }
+
+    @Test func A200_aStoreThatLosesTheWrapsTakesNothingFromTheOwner() async throws {
+        _ = try await lockOut()
+        let user = anna.identity.user
+        evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        evil.behave()
+        try await fresh(anna).perform(.revoke([bob.identity.user]), on: tresor)
+        evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        #expect(try await fresh(anna).seal("x", in: tresor).header.epoch == 3)
+    }
+
+    @Test func A200_whereTheEpochIsMineTheStoreIsAtFault() async throws {
+        try await anna.perform(.rotate, on: tresor)
+        try anna.client.home.delete(.wraps)
+        evil.showWraps { _, _, _ in [] }
+        let count = evil.writeCount
+        #expect(await failure { _ = try await fresh(anna).seal("x", in: tresor) } == .store(.withheld))
+        #expect(evil.writeCount == count)
+    }
+
+    @Test func A200_theHomeKeepsItsWrapBeforeAnythingIsSent() async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let (count, kept) = (evil.writeCount, anna.client.keptWraps())
+        home.fill(after: 0)
+        #expect(await failure { try await fresh(anna).perform(.rotate, on: tresor) } == .failed(.full))
+        home.fill(after: nil)
+        #expect(evil.writeCount == count)
+        #expect(anna.client.keptWraps() == kept)
+        try await anna.perform(.rotate, on: tresor)
+        #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [2])
+    }
+
+    /// What was kept before an append that failed does not take the place of what opened.
+    @Test func A200_aWrapThatNeverCountedReplacesNone() async throws {
+        let first = anna.client.keptWraps()
+        let other = fresh(anna)
+        try anna.keepBeforeSending([StoredWrap(user: anna.identity.user, epoch: 2, bytes: [1, 2])], of: tresor)
+        #expect(anna.client.keptWraps()[tresor, 1] == first[tresor, 1])
+        evil.showWraps { _, _, _ in [] }
+        #expect(try await other.open(before).content == Array("before".utf8))
+    }
+
+    @Test func A200_checkNamesTheEpochItsAuthorAndHowManyItReaches() async throws {
+        let writer = try await lockOut()
+        let findings = try await anna.client.check([tresor])
+        let named = findings.map(\.remark).contains(.withheldEpoch(2, by: writer.user, reaching: 1, of: 3))
+        #expect(named)
+        try await fresh(anna).perform(.revoke([bob.identity.user]), on: tresor)
+        let after = try await anna.client.check([tresor]).contains {
+            if case .withheldEpoch = $0.remark { true } else { false }
+        }
+        #expect(!after)
+    }
+}
