@@ -2843,7 +2843,7 @@ def test_label(i, trace):
 @operation("hash")
 def test_hash(i, trace):
     note(trace, input=LP(i["label"]) + i["x"])
-    return {"hash": blake2b(LP(i["label"]) + i["x"])}
+    return {"hash": blake2b(LP(i["label"]) + i["x"], REGISTRY[i["label"]][1])}
 
 
 @operation("verifyLabel")
