@@ -2756,11 +2756,23 @@ def test_check_kem_key(i, trace):
     return {"pk": i["pk"]}
 
 
+def unwrap_unchecked(i, chain, identity):
+    """What a program opens that takes zero for the X25519 secret instead of refusing a point of low order."""
+    wrap = read_wrap(i["wrap"])
+    mlkem, x25519 = xwing_secrets(identity.keys[wrap.generation].kem_seed)
+    ct_m, ct_x = wrap.enc[:1088], wrap.enc[1088:]
+    secret = xwing_combine(mlkem.decapsulate(ct_m), ZERO, ct_x, x25519.public_key().public_bytes_raw())
+    key, nonce = key_schedule(secret, wrap_info(wrap.tresor, wrap.epoch, wrap.user, chain.card(wrap.generation)))
+    return ChaCha20Poly1305(key).decrypt(nonce, wrap.ct, None)
+
+
 @operation("openWrap")
 def test_open_wrap(i, trace):
     chain, own = read_chain(i["chain"]), read_chain(i["own chain"])
     identity = Identity(own, open_previous(own, i["S"], i["previous"]))
     epoch = one_epoch(i["epoch"])
+    if "plaintext without the check" in trace:
+        assert unwrap_unchecked(i, chain, identity) == trace["plaintext without the check"]
     TK, HK = open_wrap(i["wrap"], i["tresor"], epoch, chain, number_in(i["history"]), identity, trace=trace)
     keys = TK + (HK or b"")
     if "eseed" in trace:
@@ -2768,6 +2780,13 @@ def test_open_wrap(i, trace):
         again = make_wrap(i["tresor"], epoch.number, wrap.user, chain.card(wrap.generation), keys, trace["eseed"])
         assert again == i["wrap"], "eseed does not give this wrap"
     return {"keys": keys}
+
+
+@operation("keysOf")
+def test_keys_of(i, trace):
+    wraps = {number_in(row[:8]): row[8:] for row in i["wraps"]}
+    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), wraps.get, number_in(i["e"]))
+    return {"keys": TK + (HK or b"")}
 
 
 # act
@@ -2826,6 +2845,15 @@ def test_open_file(i, trace):
     expected["current"] = i.get("current author") == b"\1"
     content, fields, _ = open_file(i["file"], state_of, lambda epoch: i["TK"], expected, trace)
     return {"content hash": blake2b(content), "content size": u64(len(content))}
+
+
+@operation("standing")
+def test_standing(i, trace):
+    found = standing(fold(i["tresor"], i["log"]), i["user"], number_in(i["generation"]))
+    if found == ("current",):
+        return {"standing": b"current"}
+    _, reason, when = found
+    return {"standing": b"former", "reason": reason.encode(), "time": u64(when)}
 
 
 # labels

@@ -102,14 +102,17 @@ public struct FileProof: Hashable, Sendable {
 extension State {
     func standing(of user: UserID, generation: UInt32) -> Standing {
         guard let last = changes[user]?.last else { return .former(.init(cause: .removed, time: headTime)) }
-        let newest = generations[user]?.last
+        let records = generations[user] ?? []
         switch last.change {
         case .removed: return .former(.init(cause: .removed, time: last.time))
         case .left: return .former(.init(cause: .left, time: last.time))
         case .admitted(.reader), .roleChanged(.reader): return .former(.init(cause: .roleChanged, time: last.time))
         case .admitted, .roleChanged:
-            guard let newest, newest.generation != generation else { return .current }
-            return .former(.init(cause: .keyRenewed, time: newest.time))
+            // A later grant names the newest generation again; its date is that of the entry by which it came.
+            guard let newest = records.last?.generation, newest != generation,
+                let record = records.first(where: { $0.generation == newest })
+            else { return .current }
+            return .former(.init(cause: .keyRenewed, time: record.time))
         }
     }
 }

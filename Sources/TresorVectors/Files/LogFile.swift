@@ -26,6 +26,7 @@ extension VectorFile {
         file.addKeptStates()
         file.group("fold")
         file.addGrantedCards()
+        file.addLastTimes()
         return file
     }
 

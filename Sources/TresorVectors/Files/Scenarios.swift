@@ -5,7 +5,7 @@ enum Scenarios {
     static func all() -> [Scenario] {
         [
             share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
-            dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(),
+            dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(), renewedFounder(),
         ]
     }
 
