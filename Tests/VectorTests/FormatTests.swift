@@ -101,4 +101,17 @@ import Testing
         }
         #expect(found == stated)
     }
+
+    /// §17 names files that there are, and operations that E.3 has.
+    @Test func conformanceNamesWhatThereIs() throws {
+        let text = try Repository.text("SPEC.md")
+        let section = try #require(text.split(separator: "\n## 17. ").last?.split(separator: "\n---").first)
+        let auditor = try #require(section.split(separator: "\n").first { $0.hasPrefix("| auditor |") })
+        let operations = try Self.operations()
+        for match in auditor.matches(of: /\*([A-Za-z]+)\*/) {
+            #expect(operations[String(match.1)] != nil, "\(match.1)")
+        }
+        let reader = try #require(section.split(separator: "\n").first { $0.hasPrefix("| reader |") })
+        for file in Repository.files where file != "act" { #expect(reader.contains("\(file)"), "\(file)") }
+    }
 }
