@@ -46,9 +46,9 @@ extension VectorFile {
         reach("further behind it, by an own older wrap and its back-link", ["EdgeCase"], open, 1, wraps: [2, 5])
     }
 
-    /// A member from epoch 2 on has one wrap for each epoch, and TK alone.
+    /// A member from epoch 2 on has one wrap for each epoch, and TK alone. Somebody has also put a wrap of epoch 1 into the store.
     private func addKeysFromNow(_ stage: KeysStage) {
-        let wraps = stage.wraps(Cast.fred, [2, 3, 4, 5])
+        let wraps = stage.wraps(Cast.fred, [1, 2, 3, 4, 5])
         func reach(_ comment: String, _ epoch: Int) -> Int {
             valid(
                 comment, in: stage.input(Cast.fred, epoch, wraps), out: ["keys": stage.log.epochs[epoch - 1].tk])
@@ -56,10 +56,11 @@ extension VectorFile {
         let base = reach("from now on: the first epoch, by its own wrap", 2)
         _ = reach("from now on: the current epoch", 5)
         invalid(
-            "from now on: the epoch before the first", "WrongEpoch", "no_access", base: base, in: ["e": u64(1)])
+            "from now on: the epoch before the first, of which the store has a wrap", "WrongEpoch", "no_access",
+            base: base, in: ["e": u64(1)])
         invalid(
             "from now on: an epoch whose wrap the store does not have", "MissingWrap", "no_access", base: base,
-            in: Values([]).with("wraps", stage.wraps(Cast.fred, [3, 4, 5])))
+            in: Values([]).with("wraps", stage.wraps(Cast.fred, [1, 3, 4, 5])))
     }
 }
 
