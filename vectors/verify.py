@@ -928,7 +928,7 @@ def is_behind(pins, chain):
 
 def author_trust(own, pins, chain, generation):
     """§10.5 step 14a; `chain` is the state's chain of the author."""
-    mine = [pin.chain for pin in pins if pin.chain.user == chain.user]
+    mine = [pin.chain for pin in pins if pin.chain.user == chain.user and not pin.replaced]
     compared = own if own is not None and own.user == chain.user else mine[0] if mine else None
     if compared is None:                                                                            # 1
         require(not any(not pin.replaced and pin.chain.handle == chain.handle for pin in pins), "unverified")
