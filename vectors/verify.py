@@ -928,7 +928,7 @@ def is_behind(pins, chain):
 
 def author_trust(own, pins, chain, generation):
     """§10.5 step 14a; `chain` is the state's chain of the author."""
-    mine = [pin.chain for pin in pins if pin.chain.user == chain.user]
+    mine = [pin.chain for pin in pins if pin.chain.user == chain.user and not pin.replaced]
     compared = own if own is not None and own.user == chain.user else mine[0] if mine else None
     if compared is None:                                                                            # 1
         require(not any(not pin.replaced and pin.chain.handle == chain.handle for pin in pins), "unverified")
@@ -2885,11 +2885,23 @@ def test_check_kem_key(i, trace):
     return {"pk": i["pk"]}
 
 
+def unwrap_unchecked(i, chain, identity):
+    """What a program opens that takes zero for the X25519 secret instead of refusing a point of low order."""
+    wrap = read_wrap(i["wrap"])
+    mlkem, x25519 = xwing_secrets(identity.keys[wrap.generation].kem_seed)
+    ct_m, ct_x = wrap.enc[:1088], wrap.enc[1088:]
+    secret = xwing_combine(mlkem.decapsulate(ct_m), ZERO, ct_x, x25519.public_key().public_bytes_raw())
+    key, nonce = key_schedule(secret, wrap_info(wrap.tresor, wrap.epoch, wrap.user, chain.card(wrap.generation)))
+    return ChaCha20Poly1305(key).decrypt(nonce, wrap.ct, None)
+
+
 @operation("openWrap")
 def test_open_wrap(i, trace):
     chain, own = read_chain(i["chain"]), read_chain(i["own chain"])
     identity = Identity(own, open_previous(own, i["S"], i["previous"]))
     epoch = one_epoch(i["epoch"])
+    if "plaintext without the check" in trace:
+        assert unwrap_unchecked(i, chain, identity) == trace["plaintext without the check"]
     TK, HK = open_wrap(i["wrap"], i["tresor"], epoch, chain, number_in(i["history"]), identity, trace=trace)
     keys = TK + (HK or b"")
     if "eseed" in trace:
@@ -2897,6 +2909,13 @@ def test_open_wrap(i, trace):
         again = make_wrap(i["tresor"], epoch.number, wrap.user, chain.card(wrap.generation), keys, trace["eseed"])
         assert again == i["wrap"], "eseed does not give this wrap"
     return {"keys": keys}
+
+
+@operation("keysOf")
+def test_keys_of(i, trace):
+    wraps = [(number_in(row[:8]), row[8:]) for row in i["wraps"]]
+    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), lambda: wraps, [], number_in(i["e"]))
+    return {"keys": TK + (HK or b"")}
 
 
 # act
@@ -2957,6 +2976,15 @@ def test_open_file(i, trace):
     return {"content hash": blake2b(content), "content size": u64(len(content))}
 
 
+@operation("standing")
+def test_standing(i, trace):
+    found = standing(fold(i["tresor"], i["log"]), i["user"], number_in(i["generation"]), number_in(i["sequence"]))
+    if found == ("current",):
+        return {"standing": b"current"}
+    _, reason, when = found
+    return {"standing": b"former", "reason": reason.encode(), "time": u64(when)}
+
+
 # labels
 
 @operation("label")
@@ -2972,7 +3000,7 @@ def test_label(i, trace):
 @operation("hash")
 def test_hash(i, trace):
     note(trace, input=LP(i["label"]) + i["x"])
-    return {"hash": blake2b(LP(i["label"]) + i["x"])}
+    return {"hash": blake2b(LP(i["label"]) + i["x"], REGISTRY[i["label"]][1])}
 
 
 @operation("verifyLabel")

@@ -183,4 +183,19 @@ package enum Conformance {
     package static func checkKeys(of epoch: UInt64, in state: State, for session: Session) async throws(TresorError) {
         _ = try await session.keys(of: epoch, in: state)
     }
+
+    /// `keysOf` of SPEC §9.6: TK, or TK ‖ HK.
+    package static func keys(
+        of epoch: UInt64, in state: State, for session: Session
+    ) async throws(TresorError) -> [UInt8] {
+        let secret = try await session.keys(of: epoch, in: state).secret()
+        return secret.span.publicBytes
+    }
+
+    /// `standing` of SPEC §10.6.
+    package static func standing(
+        of user: UserID, generation: UInt32, since head: UInt64, in state: State
+    ) -> Standing {
+        state.standing(of: user, generation: generation, since: head)
+    }
 }

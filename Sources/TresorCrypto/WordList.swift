@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The 2048 English words of BIP-39, in order (SPEC §4.6).
+/// The 2048 English words of BIP-39, in order (SPEC §8.2).
 enum WordList {
     static let words: [[UInt8]] = text.description.utf8.split(separator: 0x20).map(Array.init)
 

@@ -135,8 +135,11 @@ extension State {
         {
             return .former(ended)
         }
-        guard let newest = generations[user]?.last, newest.generation != generation else { return .current }
-        return .former(.init(cause: .keyRenewed, time: newest.time))
+        // A later grant names the newest generation again; its date is that of the entry by which it came.
+        guard let newest = generations[user]?.last?.generation, newest != generation,
+            let record = generations[user]?.first(where: { $0.generation == newest })
+        else { return .current }
+        return .former(.init(cause: .keyRenewed, time: record.time))
     }
 }
 

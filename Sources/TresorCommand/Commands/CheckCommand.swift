@@ -118,9 +118,10 @@ struct CheckCommand: InputsCommand {
     }
 
     private static func head(_ text: String) throws(CommandFailure) -> Head {
-        let parts = text.split(separator: ":")
-        guard parts.count == 2, let sequence = UInt64(parts[0]), parts[1].utf8.count == 52,
-            let bytes = Base32.prefixBytes(String(parts[1])), let hash = Digest(bytes)
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, let sequence = UInt64(parts[0]), String(sequence).utf8.elementsEqual(parts[0].utf8),
+            parts[1].utf8.count == 52, let bytes = Base32.prefixBytes(parts[1]), let hash = Digest(bytes),
+            Base32.matches(parts[1], bytes)
         else { throw .usage("--head takes SEQ:HASH, as tresor log --head prints it") }
         return Head(sequence: sequence, hash: hash)
     }

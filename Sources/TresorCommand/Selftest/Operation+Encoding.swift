@@ -52,11 +52,10 @@ extension Operation {
     }
 
     static func hash(_ input: VectorFields) throws -> VectorFields {
-        let label = String(decoding: try input.bytes("label"), as: UTF8.self)
-        guard let known = Label.registry.first(where: { $0.label.text == label })?.label else {
-            throw VectorProblem("unknown label")
-        }
-        return VectorFields(["hash": try BLAKE2b.hash(known, input.bytes("x")).bytes])
+        let label = try label(input)
+        var hash = try BLAKE2b(outputCount: label == .contentHash ? 64 : 32)
+        try hash.update(label.message(input.bytes("x")).span)
+        return VectorFields(["hash": try hash.finalize()])
     }
 
     static func registered(_ input: VectorFields) throws -> VectorFields {

@@ -15,6 +15,23 @@ extension Operation {
         return VectorFields().with("links", links.map { bigEndianBytes($0.epoch) + $0.keys })
     }
 
+    static func keysOf(_ input: VectorFields) async throws -> VectorFields {
+        let identity = try Conformance.identity(
+            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
+        let store = ScriptedStore(tresor: state.tresor)
+        for row in try input.list("wraps") {
+            guard row.count >= 8 else { throw VectorProblem("a wrap without its epoch") }
+            let epoch = row[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+            await store.put(Array(row[8...]), user: identity.user, epoch: epoch)
+        }
+        let session = Conformance.session(
+            Client(home: SelftestHome(), store: store, clock: { 0 }), identity: identity)
+        return VectorFields([
+            "keys": try await Conformance.keys(of: input.integer("e"), in: state, for: session)
+        ])
+    }
+
     static func openName(_ input: VectorFields) throws -> VectorFields {
         let opened = try Conformance.openName(
             input.bytes("sealed name"), contentKey: input.bytes("TK"), tresor: input.tresor(),

@@ -87,8 +87,8 @@ extension Operation {
     }
 
     static func openWithKit(_ input: VectorFields) throws -> VectorFields {
-        let file = try IdentityFile(input.bytes("file"))
-        return opened(try file.open(kit: try RecoveryKit(typed: input.secret("words"))))
+        let kit = try RecoveryKit(typed: input.secret("words"))
+        return opened(try IdentityFile(input.bytes("file")).open(kit: kit))
     }
 
     static func openWithDevice(_ input: VectorFields) throws -> VectorFields {

@@ -40,6 +40,17 @@ extension VectorFile {
         refuse("4097 slots", "Oversize", note([], [], many))
     }
 
+    /// Generations that no identity can have condemn nothing.
+    func addImpossibleGenerations() {
+        group("reencode")
+        for generation in [255, 256, Int(UInt32.max)] {
+            let object = join(preamble("tresorO1"), u16(0), u16(0), u16(0), u16(1), u32(generation))
+            valid(
+                "a note of generation \(generation)", ["EdgeCase"],
+                in: ["magic": ascii("tresorO1"), "object": object], out: ["object": object])
+        }
+    }
+
     /// Own wraps that a home keeps, SPEC §8.5.
     func addKeptWraps() {
         group("reencode")

@@ -15,6 +15,7 @@ extension VectorFile {
         file.addArmourFaults()
         file.addMoreIDs()
         file.addKeptWraps()
+        file.addImpossibleGenerations()
         return file
     }
 
@@ -217,6 +218,7 @@ extension VectorFile {
         file.addTypedNumbers()
         file.addWords()
         file.addErrors()
+        file.addKitSizes()
         return file
     }
 
@@ -325,6 +327,19 @@ extension VectorFile {
         refuse("a word cut to four letters", "BadWord", "aban " + abandon.dropFirst(8) + " art")
         refuse("commas", "BadWord", abandon.replacing(" ", with: ",") + ",art")
         refuse("letters of another script", "BadWord", abandon + " \u{430}rt")
+    }
+
+    private func addKitSizes() {
+        group("readKit")
+        let kit = draw()("K", 32)
+        let words = IdentityFileWriter.words(kit)
+        func padded(_ count: Int) -> Bytes { ascii(words) + Bytes(repeating: 0x20, count: count - words.utf8.count) }
+        let base = valid(
+            "1024 bytes", ["EdgeCase"], in: ["words": padded(1024)], out: ["K": kit, "words": ascii(words)])
+        invalid("1025 bytes", "Oversize", "wrong_password", base: base, in: ["words": padded(1025)])
+        invalid(
+            "1025 bytes, the last a line end", "Oversize", "wrong_password", base: base,
+            in: ["words": padded(1024) + [0x0a]])
     }
 
     private func addErrors() {

@@ -41,7 +41,7 @@ extension VectorFile {
             let x = draw()("x", 97)
             valid(
                 label, in: ["label": ascii(label), "x": x], mid: ["input": prefixed(ascii(label)) + x],
-                out: ["hash": hash(label, x)])
+                out: ["hash": blake2b(label == "tresor/v1/content-hash" ? 64 : 32, prefixed(ascii(label)) + x)])
         }
     }
 

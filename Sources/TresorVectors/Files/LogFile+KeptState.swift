@@ -77,6 +77,40 @@ extension VectorFile {
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
     }
 
+    /// An entry that is dated before an earlier one of its author: the last time is the latest, not that of the newest entry.
+    func addLastTimes() {
+        group("keepState")
+        let me = Cast.gwenRenewed
+        var log = Log.begun(draw(), founder: Cast.anna)
+        log.grant([Cast.bert], role: 2)
+        let (start, end) = (UInt64(1_767_312_000), 1_767_312_000 + Log.day)
+        log.append(log.entry(Cast.anna, Body.role(Cast.bert.user, 3), time: start))
+        let changes = [(UInt64(1), end, UInt8(1), UInt8(2)), (2, start, 2, 3)].map { sequence, time, kind, role in
+            KeptStateWriter.Change(sequence: sequence, time: time, author: Cast.anna.user, kind: kind, role: role)
+        }
+        let people = [
+            (
+                Cast.anna,
+                KeptStateWriter.Record(
+                    chain: Cast.anna.chain, generations: [(0, start, 0)],
+                    changes: [.init(sequence: 0, time: start, author: Cast.anna.user, kind: 1, role: 1)], lastTime: end)
+            ),
+            (
+                Cast.bert,
+                KeptStateWriter.Record(
+                    chain: Cast.bert.chain, generations: [(1, end, 0)], changes: changes)
+            ),
+        ]
+        let writer = KeptStateWriter(
+            root: log.root, headTime: start, hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) },
+            epochs: [(log.epochs[0].statement, 0)],
+            name: log.name("interventions", epoch: log.epochs[0], sequence: 0).bytes, nameSequence: 0, marks: [],
+            people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
+        valid(
+            "an entry dated before an earlier one of its author", ["EdgeCase"], in: Self.keeping(log, me),
+            mid: ["state key": KeptStateWriter.key(me)], out: ["kept state": writer.bytes(of: me)])
+    }
+
     private static func identity(_ person: Person) -> Values {
         (["chain": person.chain, "S": person.newest.seed] as Values).with("previous", person.previous)
     }

@@ -29,6 +29,7 @@ extension VectorFile {
         file.addOpaqueBodies()
         file.addRenewalsByOwners()
         file.addReusedKeys()
+        file.addLastTimes()
         return file
     }
 

@@ -91,4 +91,80 @@ extension Scenarios {
         scenario.open("now", by: "anna", file, content: plan)
         return scenario
     }
+    /// The founder's generation at the head decides, whoever sealed the file.
+    static func renewedFounder() -> Scenario {
+        var log = begun("renewed-founder")
+        let scenario = Scenario(
+            "renewed-founder", "files of another author before and after the founder renewed", tresor: log.tresor,
+            people: [("anna", anna), ("bert", bert), ("house", house)])
+        scenario.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)])
+        for (person, role) in [(bert, UInt8(2)), (house, 3)] {
+            log.grant([person], role: role)
+            scenario.append(
+                "anna adds somebody", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
+        }
+        let before = seal(log, bert, tag: "before")
+        let renewed = anna.renewed("anna", time: log.time)
+        let waiting: [String: Scenario.Exception] = [
+            "bert": .init(founder: "renewed"), "house": .init(founder: "renewed"),
+        ]
+        scenario.renewIdentity("anna has new keys", "anna", renewed)
+        log.append(renewed, Body.renew(renewed.newest.card), generation: 0)
+        scenario.append("her new card is in the log", log.entries[3], except: waiting)
+        log.founder = renewed
+        log.rotate()
+        scenario.append(
+            "and a new epoch", log.entries[4],
+            wraps: [renewed, bert, house].map { ($0, log.current, true) }, except: waiting)
+        let after = seal(log, bert, tag: "after")
+        scenario.open(
+            "bert's file at a head of the compared generation", by: "house", before, content: plan, except: waiting)
+        scenario.open(
+            "bert's file at a head of a generation that nobody compared", by: "house", after, error: "unverified",
+            except: waiting)
+        scenario.open("the same, by bert himself", by: "bert", after, error: "unverified", except: waiting)
+        scenario.pin(
+            "house compares anna's new number", by: "house", renewed, except: waiting.filter { $0.key == "bert" })
+        scenario.open("now", by: "house", after, content: plan, except: waiting.filter { $0.key == "bert" })
+        return scenario
+    }
+    /// A pin in whose place another person was pinned gives no more trust than none.
+    static func replacedPin() -> Scenario {
+        var log = begun("replaced-pin")
+        let impostor = Person("impostor", handle: ascii("bert"))
+        let again = bert.renewed("bert again", time: 1_767_350_001)
+        let scenario = Scenario(
+            "replaced-pin", "authors whose pin was replaced by another person's", tresor: log.tresor,
+            people: [("anna", anna), ("bert", bert), ("house", house), ("cleo", Cast.cleo), ("dora", Cast.dora)],
+            pins: [
+                "anna": [bert], "bert": [anna], "house": [anna, impostor], "cleo": [anna, impostor],
+                "dora": [anna],
+            ], replaced: ["house": [bert], "cleo": [again], "dora": [bert]])
+        scenario.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)])
+        for (person, role) in [(bert, UInt8(2)), (house, 3), (Cast.cleo, 3), (Cast.dora, 3)] {
+            log.grant([person], role: role)
+            scenario.append(
+                "anna adds somebody", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
+        }
+        let file = seal(log, bert, tag: "file")
+        scenario.open("another person was pinned in the author's place", by: "house", file, error: "unverified")
+        scenario.open(
+            "the same, the pin that was replaced being longer than the log's chain", by: "cleo", file,
+            error: "unverified")
+        scenario.open("nobody is pinned in the author's place", by: "dora", file, content: plan)
+        let renewed = bert.renewed("bert", time: 1_767_350_000)
+        scenario.renewIdentity("bert has new keys", "bert", renewed)
+        log.append(renewed, Body.renew(renewed.newest.card), generation: 0)
+        scenario.append("his new card is in the log", log.entries[5])
+        log.rotate()
+        scenario.append(
+            "anna changes the key", log.entries[6],
+            wraps: [anna, renewed, house, Cast.cleo, Cast.dora].map { ($0, log.current, true) })
+        let late = seal(log, renewed, tag: "late")
+        scenario.open(
+            "another card of a generation than the pin that was replaced has", by: "cleo", late, error: "unverified")
+        scenario.open("a newer generation than the pin that was replaced has", by: "dora", late, content: plan)
+        scenario.open("by who was compared with the earlier generation", by: "anna", late, error: "unverified")
+        return scenario
+    }
 }

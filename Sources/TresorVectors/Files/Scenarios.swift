@@ -5,8 +5,8 @@ enum Scenarios {
     static func all() -> [Scenario] {
         [
             share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
-            dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(),
-            withheldEpoch(), emptyLinks(),
+            dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(), renewedFounder(),
+            replacedPin(), withheldEpoch(), emptyLinks(),
         ]
     }
 

@@ -8,6 +8,8 @@ extension VectorFile {
         file.addKeyChecks()
         file.group("openWrap")
         file.addWraps()
+        file.addTaggedLowOrder()
+        file.addKeysOf()
         return file
     }
 
@@ -86,6 +88,27 @@ extension VectorFile {
             in: input(wrapping(3, Cast.gwenRenewed).bytes, Cast.gwenRenewed, epoch: 3, history: 0)
                 .replacing("S", Cast.gwen.newest.seed).replacing("own chain", Cast.gwen.chain).replacing(
                     "previous", [Bytes]()))
+    }
+
+    /// X25519 gives zero for these points, and whoever goes on with zero finds a tag that holds.
+    private func addTaggedLowOrder() {
+        let log = Cast.fullLog()
+        let (epoch, person) = (log.epochs[2], Cast.bert)
+        let made = Wrapping(epoch, tresor: log.tresor, for: person, eseed: draw()("eseed", 64))
+        let base = tests.first { $0.out(is: made.plaintext) }?.id
+        for index in [0, 4, 5] {
+            let enc = made.hpke.enc.at(0, 1088) + Self.lowOrder[index]
+            let forged = HPKEWrapping(
+                enc: enc, sharedSecret: decapsulatedWithoutCheck(enc, seed: person.newest.kemSeed), info: made.info,
+                plaintext: made.plaintext, eseed: [])
+            invalid(
+                "the X25519 half of enc is of low order, and the tag holds", "LowOrderPoint", "altered", base: base,
+                in: [
+                    "wrap": Wrapping.encode(
+                        tresor: log.tresor, epoch: 3, user: person.user, generation: 0, enc: enc,
+                        ct: forged.ciphertext)
+                ], mid: ["plaintext without the check": made.plaintext])
+        }
     }
 
     private func addWrapFormFaults(_ base: Int, _ wrap: Bytes) {

@@ -64,6 +64,7 @@ struct Flag {
         ("ModulusOverflow", "G2", "a coefficient of the ML-KEM half is not below the modulus"),
         ("SwappedHalves", "G14", "the halves of two encapsulations or keys recombined"),
         ("WrongMember", "G2", "made for another member"),
+        ("MissingWrap", "G2", "a wrap that the store does not have"),
         ("WrongEpoch", "G1", "of another epoch"),
         ("WrongTresor", "G1", "of another tresor"),
         ("WrongCard", "G2", "made for another card"),

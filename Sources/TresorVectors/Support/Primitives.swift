@@ -101,6 +101,28 @@ private func encapsulateWithEntropy(
     _ publicKey: UnsafePointer<UInt8>, _ eseed: UnsafePointer<UInt8>
 ) -> CInt
 
+/// Keccak, for SHAKE-256 of a seed and the SHA3-256 of the combiner. This target alone declares the symbol.
+@_silgen_name("CCryptoBoringSSL_BORINGSSL_keccak")
+private func keccak(
+    _ output: UnsafeMutablePointer<UInt8>, _ outputCount: Int, _ input: UnsafePointer<UInt8>, _ inputCount: Int,
+    _ configuration: Int32)
+
+private func sha3(_ input: Bytes) -> Bytes {
+    var output = zeros(32)
+    keccak(&output, 32, input, input.count, 0)
+    return output
+}
+
+/// What a decapsulation gives that takes zero for the X25519 secret instead of refusing a point of low order.
+func decapsulatedWithoutCheck(_ enc: Bytes, seed: Bytes) -> Bytes {
+    var expanded = zeros(96)
+    keccak(&expanded, 96, seed, seed.count, 3)
+    let key = must(try MLKEM768.PrivateKey(seedRepresentation: expanded.at(0, 64), publicKey: nil))
+    let secret = must(try key.decapsulate(enc.at(0, 1088))).withUnsafeBytes { Bytes($0) }
+    let label: Bytes = [0x5c, 0x2e, 0x2f, 0x2f, 0x5e, 0x5c]
+    return sha3(join(secret, zeros(32), enc.at(1088, 32), kemPublicKey(seed: seed).at(1184, 32), label))
+}
+
 /// A wrap's encryption with every intermediate of SPEC §5.4.
 struct HPKEWrapping {
     let eseed: Bytes

@@ -15,6 +15,8 @@ final class Scenario {
     private(set) var negativeCount = 0
     private var people: [(name: String, person: Person)]
     private let pins: [String: [Person]]
+    /// Behind the pins, and marked replaced.
+    private let replaced: [String: [Person]]
     private var shown: [Bytes] = []
     /// The longest log that was shown so far.
     private var longest: [Bytes] = []
@@ -29,13 +31,15 @@ final class Scenario {
     }
 
     init(
-        _ name: String, _ purpose: String, tresor: Bytes, people: [(String, Person)], pins: [String: [Person]]? = nil
+        _ name: String, _ purpose: String, tresor: Bytes, people: [(String, Person)], pins: [String: [Person]]? = nil,
+        replaced: [String: [Person]] = [:]
     ) {
         self.name = name
         self.purpose = purpose
         self.tresor = tresor
         self.people = people
         self.pins = pins ?? Dictionary(uniqueKeysWithValues: people.map { ($0.0, people.map(\.1)) })
+        self.replaced = replaced
         draw = Draw(file: "scenario/\(name)", id: 0)
         start = people
     }
@@ -198,7 +202,9 @@ final class Scenario {
     var json: JSONText {
         let list = start.map { name, person in
             let pinned = (pins[name] ?? []).filter { $0.user != person.user }
-            let object = preamble("tresorP1") + join(pinned.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
+            let object =
+                preamble("tresorP1") + join(pinned.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
+                + join((replaced[name] ?? []).map { join(u64(1_767_300_000), [1], prefixed($0.chain)) })
             return JSONText.object(identity(name, person) + [("pins", .hex(object))])
         }
         return .object([

@@ -38,6 +38,13 @@ struct VectorTest {
     /// `nil` for a valid one.
     var error: String?
 
+    /// Whether the keys it gives are these.
+    func out(is keys: Bytes) -> Bool {
+        output.pairs.contains { name, datum in
+            if case .bytes(let bytes) = datum { name == "keys" && bytes == keys } else { false }
+        }
+    }
+
     var json: JSONText {
         var members: [(String, JSONText)] = [
             ("id", .number(id)), ("comment", .string(comment)), ("flags", .array(flags.map { .string($0) })),
