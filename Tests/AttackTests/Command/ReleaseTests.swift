@@ -152,7 +152,7 @@ import Testing
         program.wrapper = ["/bin/sh", "-c", "cat \"$@\" >&2; exit 1"]
         try stage.write(Stage.plan(2000), to: "plan.json")
         let ending = try program.run(["plan.json"])
-        #expect(ending.code == 1 && Stage.secrets(in: ending.errorText) == ["MARKED", "4711"])
+        #expect(ending.code == 1 && Stage.secrets(in: ending.errorText) == ["MARKED", "4711-CONTENT"])
         let sealed = (0..<200).map { UInt8($0) }
         let part = Array(sealed[50..<70])
         let texts = [

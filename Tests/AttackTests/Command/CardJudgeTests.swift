@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tresor
+
+/// `inspect` and `verify --card` say the same of what ought to be a card.
+@Suite struct CardJudgeTests {
+    private let stage: Stage
+    private let card: [UInt8]
+
+    init() throws {
+        stage = try Stage("anna", "house")
+        try stage.expect(as: "house", ["card", "-o", "house.txt"])
+        card = try CardChain(armoured: stage["house.txt"]).bytes
+        try stage.write(card, to: "house.card")
+    }
+
+    /// A generated card: cut, lengthened, doubled, or with a byte changed.
+    private static func mutated(_ card: [UInt8], _ number: Int) -> [UInt8] {
+        var generator = Sequence(seed: UInt64(number))
+        var bytes = card
+        switch number % 6 {
+        case 0: bytes.removeLast(Int.random(in: 1...card.count, using: &generator))
+        case 1: bytes.append(.random(in: .min ... .max, using: &generator))
+        case 2: bytes += card
+        // The beginning says what it is: every byte of it is changed more often.
+        case 3: bytes[number / 6 % 16] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+        default: bytes[.random(in: bytes.indices, using: &generator)] = .random(in: .min ... .max, using: &generator)
+        }
+        return bytes
+    }
+
+    private struct Sequence: RandomNumberGenerator {
+        private var state: UInt64
+
+        init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 &+ 1 }
+
+        mutating func next() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+    }
+
+    @Test(arguments: ["house.card", "house.txt"]) func A211_thereIsOneJudgeOfACard(form: String) throws {
+        let user = try CardChain(card).user.description
+        let count = form == "house.card" ? 120 : 60
+        var codes: [Int32: Int] = [:]
+        for number in 0..<count {
+            let bytes = Self.mutated(stage[form], number)
+            try stage.write(bytes, to: "mutated")
+            let inspected = try stage.run(as: "anna", ["inspect", "mutated"])
+            let verified = try stage.run(as: "anna", ["verify", user, "--card", "mutated"])
+            // A whole card of another person, or one whose handle was changed, is a card to `inspect`, and not this person's to `verify`.
+            let isCard = (try? CardChain(bytes)) ?? (try? CardChain(armoured: bytes))
+            codes[inspected.code, default: 0] += 1
+            guard isCard == nil else {
+                #expect(inspected.code == 0, "\(number): \(inspected.errorText)")
+                continue
+            }
+            #expect([14, 19].contains(inspected.code), "\(number): \(inspected.errorText)")
+            #expect(inspected.code == verified.code, "\(number): \(inspected.errorText)\(verified.errorText)")
+        }
+        #expect(codes[14] ?? 0 > count / 3, "\(codes)")
+        #expect(form != "house.card" || codes[19] ?? 0 > 2, "\(codes)")
+    }
+
+    @Test func A211_aCutCardAndAnotherVersionHaveTheirOwnErrors() throws {
+        try stage.write(Array(card.dropLast()), to: "cut")
+        var newer = card
+        newer[8] = 2
+        try stage.write(newer, to: "newer")
+        for (name, code) in [("cut", 14), ("newer", 19)] as [(String, Int32)] {
+            try stage.refuse(code, as: "anna", ["inspect", name])
+            try stage.refuse(code, as: "anna", ["verify", "house", "--card", name])
+        }
+    }
+}
