@@ -197,6 +197,20 @@ import TresorStore
         return code
     }
 
+    /// A true number of somebody else, of the owner herself, or of one's own earlier keys is not this card's.
+    @Test func A50_theNumberOfAnotherCardIsRefused() throws {
+        let before = try stage.number(of: "third")
+        try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
+        let number = try stage.number(of: "third")
+        #expect(number != before)
+        for other in [try stage.number(of: "anna"), try stage.number(of: "house"), before] {
+            let ending = try stage.refuse(16, as: "anna", ["share", "-t", "plans", "third", "--number", other])
+            #expect(ending.errorText.contains("differs"), "\(ending.errorText)")
+            try stage.refuse(16, as: "anna", ["verify", "third", "--number", other])
+        }
+        try stage.expect(as: "anna", ["share", "-t", "plans", "third", "--number", number])
+    }
+
     @Test func A91_aMistypedPersonIsNotRevoked() throws {
         let ending = try stage.refuse(10, as: "anna", ["revoke", "-t", "plans", "huose", "--yes"])
         #expect(ending.errorText.contains("tresor: hint: did you mean: tresor"))
