@@ -8,7 +8,8 @@ import Testing
 @Suite struct RecoveryKitTests {
     private func secret(_ text: [UInt8]) throws -> SecretBytes { try SecretBytes(copying: text.span) }
 
-    /// The last word has the checksum's eight bits and three of the key: of the 256 words that leave the key as it is, one opens.
+    /// The last word has the checksum's eight bits and three of the key: of the 256 words that leave the key as it is,
+    /// one opens.
     @Test func oneChecksumIsRight() throws {
         let kit = try RecoveryKit()
         let typed = try kit.words()

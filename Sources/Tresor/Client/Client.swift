@@ -37,7 +37,8 @@ public struct Client: Sendable {
         return try IdentityFile(bytes)
     }
 
-    /// This person's own chain, or `nil` when the home has no identity. An identity file that does not read is an error and never a stranger's.
+    /// This person's own chain, or `nil` when the home has no identity. An identity file that does not read is an error
+    /// and never a stranger's.
     package func ownChain() throws(TresorError) -> CardChain? {
         do throws(TresorError) {
             return try identityFile().chain

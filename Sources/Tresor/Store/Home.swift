@@ -20,7 +20,8 @@ public protocol Home: Sendable {
     /// - Throws: what ``read(_:)`` throws.
     func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes?
 
-    /// Replaces the object by bytes that lie in secret memory, durably, before returning. No copy of them stays elsewhere.
+    /// Replaces the object by bytes that lie in secret memory, durably, before returning. No copy of them stays
+    /// elsewhere.
     func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError)
 
     /// Deletes the object, durably; success if there is none.

@@ -143,7 +143,8 @@ struct DecryptRun {
         try report.print(workplace.output)
     }
 
-    /// On a terminal the author's line comes first: content that came before it could look like one, or leave it at the end of its own last line.
+    /// On a terminal the author's line comes first: content that came before it could look like one, or leave it at the
+    /// end of its own last line.
     private func writeToStandardOutput(
         _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileOpener.Report
     ) throws {

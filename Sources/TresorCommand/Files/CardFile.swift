@@ -4,7 +4,8 @@ import Tresor
 
 /// The one judge of what ought to be a card, binary or armoured.
 enum CardFile {
-    /// Whether an input begins like a sealed file of any version: then its own judge decides. Everything else is judged as a card.
+    /// Whether an input begins like a sealed file of any version: then its own judge decides. Everything else is judged
+    /// as a card.
     static func isSealedFile(_ start: [UInt8]) -> Bool {
         start.starts(with: "tresorF".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
     }
@@ -30,8 +31,8 @@ enum CardFile {
         }
     }
 
-    /// An armoured card as it was before a mail or a paste put blanks around it, or took its last line end: the one form of SPEC §4.2 is then
-    /// asked of it. Blanks and lines inside are not touched.
+    /// An armoured card as it was before a mail or a paste put blanks around it, or took its last line end: the one
+    /// form of SPEC §4.2 is then asked of it. Blanks and lines inside are not touched.
     private static func armoured(_ bytes: [UInt8]) -> [UInt8]? {
         func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
         let text = Array(bytes.drop(while: isBlank))

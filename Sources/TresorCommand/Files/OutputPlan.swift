@@ -60,7 +60,8 @@ struct OutputPlan: Sendable, Equatable {
     /// Refuses an output that would take the place of an INPUT, which another step may read later, and a file that is both INPUT and standard output,
     /// which would grow under its reader.
     ///
-    /// A single INPUT is compared with its output file when it is opened. A missing directory of `-C` is one error, not one for each INPUT.
+    /// A single INPUT is compared with its output file when it is opened. A missing directory of `-C` is one error, not
+    /// one for each INPUT.
     func refuseInputs() throws(CommandFailure) {
         if let directory {
             var status = stat()

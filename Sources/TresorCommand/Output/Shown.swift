@@ -47,8 +47,9 @@ enum Shown {
         }
     }
 
-    /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its own line. What turns
-    /// the writing direction, ends a line by another sign or takes no room counts as a control character (SPEC §14.4 P5).
+    /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its
+    /// own line. What turns the writing direction, ends a line by another sign or takes no room counts as a control
+    /// character (SPEC §14.4 P5).
     static func isTextForTerminal(_ bytes: Span<UInt8>) -> Bool {
         guard let text = try? UTF8Span(validating: bytes) else { return false }
         var scalars = text.makeUnicodeScalarIterator()

@@ -19,7 +19,8 @@ enum SecretInput {
     ///   - what: how a message names the source.
     ///   - deadline: when to give up, if ever.
     ///   - stopsAtLineEnd: for a terminal, which hands out lines.
-    ///   - hasEnded: whether whoever writes has gone. What has arrived by then is everything, even where somebody else holds the other end open.
+    ///   - hasEnded: whether whoever writes has gone. What has arrived by then is everything, even where somebody else
+    ///     holds the other end open.
     /// - Throws: 64 beyond the limit, 1 when reading fails or takes too long.
     static func readAll(
         _ descriptor: Int32, limit: Int, what: String, deadline: ContinuousClock.Instant? = nil,

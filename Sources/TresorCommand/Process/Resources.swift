@@ -9,8 +9,8 @@ import Tresor
     import Glibc
 #endif
 
-/// What the run-time library takes for granted, tried before it is used: without a thread it waits for ever, without a descriptor it ends
-/// the process by a trap.
+/// What the run-time library takes for granted, tried before it is used: without a thread it waits for ever, without a
+/// descriptor it ends the process by a trap.
 enum Resources {
     /// So many threads at once: those of the pool, and those that SQLite and Argon2id wait on.
     private static let threadCount = 4

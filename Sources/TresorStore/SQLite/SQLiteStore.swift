@@ -16,8 +16,9 @@ public import Tresor
 /// be emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, or ``TresorError/store(_:)``, done but for
 /// that, and is to be repeated; deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
 ///
-/// Reading needs no writing: a file, or a directory, that this process may not write to is read in place, and every write is
-/// ``TresorError/store(_:)`` with `readOnly`. Where somebody else writes to it meanwhile, a read throws ``TresorError/busy``.
+/// Reading needs no writing: a file, or a directory, that this process may not write to is read in place, and every
+/// write is ``TresorError/store(_:)`` with `readOnly`. Where somebody else writes to it meanwhile, a read throws
+/// ``TresorError/busy``.
 public final class SQLiteStore: Store {
     private let queue: DatabaseQueue
     /// The state of a file that is read in place, on a medium that cannot be written.
@@ -73,8 +74,8 @@ public final class SQLiteStore: Store {
         return SQLiteStore(queue)
     }
 
-    /// Opens a file on a medium that cannot be written. Without a write-ahead log SQLite needs no index in shared memory beside the file, which
-    /// it could not make.
+    /// Opens a file on a medium that cannot be written. Without a write-ahead log SQLite needs no index in shared
+    /// memory beside the file, which it could not make.
     private static func openStill(_ still: StoreFile.Still, at path: String) throws -> SQLiteStore {
         variadic_sqlite3_understand_uris()
         var configuration = configuration

@@ -45,8 +45,8 @@ enum StoreFile {
         let nanoseconds: Int
     }
 
-    /// A file that this process cannot write to, or beside which it cannot put anything; `nil` for all others, and for one with a write-ahead
-    /// log: its last writes are in there.
+    /// A file that this process cannot write to, or beside which it cannot put anything; `nil` for all others, and for
+    /// one with a write-ahead log: its last writes are in there.
     static func still(at path: String) -> Still? {
         let directory = AtomicFile.split(path).directory
         guard access(path, R_OK) == 0, !isWritable(path) || !isWritable(directory), !hasLog(path),

@@ -98,7 +98,8 @@
             #expect(works.count == 1, "\(works)")
             let work = try #require(works.first)
             #expect(!work.contains("d") && !work.contains("x"), "\(work)")
-            // As far as the right half's, which is then compared and decrypted; what is compared behind it ends secrets.
+            // As far as the right half's, which is then compared and decrypted; what is compared behind it ends
+            // secrets.
             let common = work.lastIndex { $0 != "c" }.map { work[...$0] } ?? ""
             #expect(common.contains("g") && opened.hasPrefix(common + "cd"), "\(opened) \(work)")
         }

@@ -42,7 +42,8 @@ import Testing
             twelve + twelve,
             french, words.reversed(), words.map { String($0.prefix(4)) + "q" },
         ]
-        // A message may hold words of the list by itself, and "nothing" or "error" may be words of the kit: all of it is compared.
+        // A message may hold words of the list by itself, and "nothing" or "error" may be words of the kit: all of it
+        // is compared.
         var hints: Set<[Substring]> = []
         for kit in kits where kit != words {
             let lines = try recover(kit).errorText.split(separator: "\n")

@@ -146,7 +146,8 @@ import Testing
         }
     }
 
-    /// Every prefix of a small sealed file, given to each command that takes several INPUTs in one run, and to the others one after another.
+    /// Every prefix of a small sealed file, given to each command that takes several INPUTs in one run, and to the
+    /// others one after another.
     @Test func A99_noPrefixIsGivenBackByAnyCommand() throws {
         try stage.write(Stage.plan(100), to: "plan.json")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])

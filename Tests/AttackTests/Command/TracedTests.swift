@@ -211,7 +211,8 @@ import Testing
 }
 
 extension [String] {
-    /// Each three words that follow one another, with the spaces between: what a kit shows and English does not. Two may stand in a message.
+    /// Each three words that follow one another, with the spaces between: what a kit shows and English does not. Two
+    /// may stand in a message.
     fileprivate func triples() -> [String] {
         indices.dropLast(2).map { self[$0...($0 + 2)].joined(separator: " ") }
     }

@@ -34,7 +34,8 @@
             try expectWork()
         }
 
-        /// An allocator that knows its own blocks, aborts at others, and counts those that come back as they were written to.
+        /// An allocator that knows its own blocks, aborts at others, and counts those that come back as they were
+        /// written to.
         private static let source = """
             #include <errno.h>
             #include <stdint.h>
@@ -122,7 +123,8 @@
             #expect(counts[2] < 20, "\(counts)")
         }
 
-        /// One that does not tell how large its blocks are gets them back as they are. (Swift itself asks for sizes: this is a program in C.)
+        /// One that does not tell how large its blocks are gets them back as they are. (Swift itself asks for sizes:
+        /// this is a program in C.)
         @Test(.enabled(if: Compiler.path != nil, "there is no C compiler"))
         func A213_anAllocatorThatTellsNoSizesIsLeftAlone() throws {
             let telling = try Compiler.library("#define TELLS\n" + Self.source, in: stage.scratch)

@@ -72,7 +72,8 @@ extension Stage {
         #expect(Self.secrets(in: text) == [], "\(text)", sourceLocation: source)
     }
 
-    /// Parts of the marks. Each has letters that neither an id, a digit nor a temporary's name has: a bare number may stand in any of them.
+    /// Parts of the marks. Each has letters that neither an id, a digit nor a temporary's name has: a bare number may
+    /// stand in any of them.
     static func secrets(in text: String) -> [String] {
         ["WORD-0815", "word 0815", "MARKED", "4711-CONTENT"].filter(text.contains)
     }

@@ -6,7 +6,8 @@ import TresorStore
 
 @testable import Tresor
 
-/// An identity file that does not read is not the same as none: who *I* am cannot be told then, and nobody is called a stranger for it.
+/// An identity file that does not read is not the same as none: who *I* am cannot be told then, and nobody is called a
+/// stranger for it.
 @Suite struct UnreadableIdentityTests {
     private let world = World()
     private let place: String

@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCrypto
 
-/// Every part of the context that a wrap is bound to: the right key wrapped under another context does not open (SPEC §9.6).
+/// Every part of the context that a wrap is bound to: the right key wrapped under another context does not open (SPEC
+/// §9.6).
 @Suite struct WrapInfoTests {
     private enum Part: CaseIterable {
         case tresor, epoch, user, card, noCard, label
