@@ -73,7 +73,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TresorCryptoTests",
-            dependencies: ["CProbe", "Tresor", "TresorCrypto", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "CProbe", "Tresor", "TresorCrypto", "TresorStore", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings),
         .testTarget(name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorStore"], swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),

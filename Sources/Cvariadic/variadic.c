@@ -17,8 +17,11 @@ int variadic_sqlite3_defend(void *database) {
     if (code != SQLITE_OK) return code;
     if (is != defences[i].value) return SQLITE_ERROR;
   }
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 16 << 20);
   return SQLITE_OK;
 }
+
+void variadic_sqlite3_understand_uris(void) { sqlite3_config(SQLITE_CONFIG_URI, 1); }
 
 int variadic_forbid_dumps(void) {
 #ifdef __linux__

@@ -12,11 +12,18 @@ enum Main {
     static func main() {
         do {
             try Hardening.apply()
+            try Resources.check()
         } catch {
             FailureReport(json: false).print(error)
             exit(error.exitCode)
         }
         Interrupts.block()
+        // The pool waits for as long as it gets no thread. This one waits for signals, whatever becomes of the pool.
+        guard Resources.start(begin) else { exit(1) }
+        Interrupts.wait()
+    }
+
+    @Sendable private static func begin() {
         #if TRESOR_TESTING
             Task.detached {
                 exit(await Experiment.$current.withValue(.named(by: CommandLine.arguments), operation: Program.run))
@@ -24,7 +31,6 @@ enum Main {
         #else
             Task.detached { exit(await Program.run()) }
         #endif
-        Interrupts.wait()
     }
 }
 

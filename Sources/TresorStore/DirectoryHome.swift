@@ -17,6 +17,7 @@ public import Tresor
 /// `permissions`; so are the identity, the names and the device half when others can read them.
 public final class DirectoryHome: Home {
     private static let largest = 1 << 30
+    private static let largestSecret = 1 << 20
     private static let patience = Duration.seconds(5)
 
     let data: String
@@ -35,15 +36,31 @@ public final class DirectoryHome: Home {
 
     /// The bytes of an object, at most 1 GiB, or `nil`.
     public func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+        guard let file = try openOwn(object) else { return nil }
+        let bytes = try SystemError.asFailed { () throws(SystemError) in try file.read(limit: Self.largest) }
+        guard let bytes else { throw .failed(.memory) }
+        return bytes
+    }
+
+    /// The bytes of a secret object, at most 1 MiB, read straight into secret memory, or `nil`.
+    public func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        guard let file = try openOwn(object) else { return nil }
+        let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
+        guard status.st_size <= Self.largestSecret else { throw .failed(.memory) }
+        return try SecretBytes(count: Int(status.st_size)) { (output) throws(TresorError) in
+            do throws(SystemError) { try file.read(into: &output) } catch { throw .failed(error.fault) }
+        }
+    }
+
+    /// Opens a file of this user's own, which nobody else can have changed, or have read if it is secret.
+    private func openOwn(_ object: HomeObject) throws(TresorError) -> FileDescriptor? {
         guard let directory = try open(place(of: object).directory, creating: false) else { return nil }
         guard let file = try Self.openForReading(place(of: object).name, in: directory) else { return nil }
         let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .failed(.inputOutput) }
         let isOwn = status.st_uid == geteuid() && status.st_mode & (object.isSecret ? 0o077 : 0o022) == 0
         guard Defence.ownerOnly.holds(isOwn) else { throw .failed(.permissions) }
-        let bytes = try SystemError.asFailed { () throws(SystemError) in try file.read(limit: Self.largest) }
-        guard let bytes else { throw .failed(.memory) }
-        return bytes
+        return file
     }
 
     private static func openForReading(
@@ -59,10 +76,19 @@ public final class DirectoryHome: Home {
 
     /// Replaces an object by a file of mode 0600, durably. Evidence that is there already stays.
     public func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        try replace(object, with: bytes.span)
+    }
+
+    /// The same, straight from secret memory.
+    public func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        try replace(object, with: bytes.span)
+    }
+
+    private func replace(_ object: HomeObject, with bytes: Span<UInt8>) throws(TresorError) {
         let place = place(of: object)
         guard let directory = try open(place.directory, creating: true) else { throw .failed(.inputOutput) }
         let file = try AtomicFile(place.name, in: directory, mode: 0o600)
-        try file.write(bytes.span)
+        try file.write(bytes)
         // Evidence bears the name of its hash: what is there already is the same.
         _ = try file.commit(replacing: !object.isPermanent)
     }

@@ -191,6 +191,46 @@ import Tresor
         #expect(try await store.card(of: user(1)) == [1])
     }
 
+    /// A row that nobody writes is not loaded to be judged.
+    @Test func A214_aHugeRowIsNotLoaded() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let greatest = random((16 << 20) - 200)
+        #expect(try await store.putCard(greatest, user: user(1), handle: [1], replacing: nil) == .done)
+        let isWhole = try await store.card(of: user(1)) == greatest
+        #expect(isWhole)
+        let error = await errorOf {
+            _ = try await store.putCard(random(16 << 20), user: user(2), handle: [2], replacing: nil)
+        }
+        #expect(error == .store(.damaged))
+        try await stranger(at: path).write { database in
+            for (sql, first) in [
+                ("INSERT INTO entries VALUES (?, x'0000000000000000', zeroblob(200000000))", tresor(1).digest),
+                ("INSERT INTO cards VALUES (?, x'02', zeroblob(17000000))", user(2).digest),
+                ("INSERT INTO wraps VALUES (?, x'01', x'01', zeroblob(17000000))", user(1).digest),
+                ("INSERT INTO kit_copies VALUES (?, zeroblob(17000000))", digest(1)),
+            ] { try database.execute(sql: sql, arguments: [Data(first.bytes)]) }
+        }
+        let before = greatestMemory
+        #expect(await errorOf { _ = try await store.entries(of: tresor(1), from: 0, limit: 256) } == .store(.damaged))
+        #expect(await errorOf { _ = try await store.card(of: user(2)) } == .store(.damaged))
+        #expect(await errorOf { _ = try await store.cards(handle: [2]) } == .store(.damaged))
+        #expect(await errorOf { _ = try await store.kitCopy(locator: digest(1)) } == .store(.damaged))
+        #expect(greatestMemory - before < 150 << 20)
+        #expect(try await store.card(of: user(1)) != nil)
+    }
+
+    /// The most bytes that this process ever had in memory.
+    private var greatestMemory: Int {
+        var usage = rusage()
+        #if canImport(Darwin)
+            getrusage(RUSAGE_SELF, &usage)
+            return usage.ru_maxrss
+        #else
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+            return usage.ru_maxrss << 10
+        #endif
+    }
+
     @Test func A108_namesAreNeverStatements() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let handle = Array("'; DROP TABLE cards; --".utf8)

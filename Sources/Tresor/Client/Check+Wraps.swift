@@ -10,7 +10,8 @@ extension Client {
         // Pins that do not read are named by themselves.
         if let pinned = try? pinnedPeople() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
-        if let mine = try? identityFile().chain.user { people.insert(mine) }
+        // So is an identity file that does not read.
+        if let mine = (try? ownChain())?.user { people.insert(mine) }
         var findings: [Finding] = []
         var reached = 0
         for user in people.sorted() {

@@ -113,7 +113,11 @@ extension Client {
         let pins = reading(.pins, &findings) { () throws(TresorError) in try pinnedPeople() } ?? []
         for pin in pins where !pin.isReplaced { findings.append(await check(pin)) }
         let known = reading(.heads, &findings) { () throws(TresorError) in try knownTresors() } ?? []
-        let isUnfinished = reading(.leftovers, &findings) { () throws(TresorError) in try hasLeftovers() } ?? false
+        let isUnfinished =
+            reading(.leftovers, &findings) { () throws(TresorError) in
+                _ = try leftovers()
+                return isIdentityRead ? try hasLeftovers() : false
+            } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
         for tresor in tresors ?? known { findings += await check(tresor) }
         return findings
@@ -221,7 +225,7 @@ extension Client {
         var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
-        if let pins = try? pins() {
+        if let pins = try? pins(), isIdentityRead {
             switch try founderTrust(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
@@ -237,6 +241,12 @@ extension Client {
         }
         let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
+    }
+
+    /// Whether the identity file can be asked who is *me*; one that does not read is a finding of its own.
+    private var isIdentityRead: Bool {
+        do throws(TresorError) { _ = try ownChain() } catch { return false }
+        return true
     }
 
     /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.

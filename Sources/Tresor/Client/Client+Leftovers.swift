@@ -5,7 +5,7 @@ extension Client {
     /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``settleWaysIn()`` does, or to learn of a generation.
     public func hasLeftovers() throws(TresorError) -> Bool {
         let noted = try leftovers()
-        let mine = try? identityFile().chain
+        let mine = try ownChain()
         return noted.kits.contains { $0.user == mine?.user } || !noted.devices.isEmpty
             || noted.generations.contains { $0 == mine?.newest.generation }
     }

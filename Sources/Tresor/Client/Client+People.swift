@@ -38,7 +38,7 @@ extension Client {
         let pins = try pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
-        let mine = try? identityFile().chain
+        let mine = try ownChain()
         if let mine, mine.handle == handle || Base32.matches(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
         }
@@ -75,7 +75,7 @@ extension Client {
     }
 
     private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
-        if let mine = try? identityFile().chain, mine.user == user { return Person(chain: mine, trust: .me) }
+        if let mine = try ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
         let offered = try await offeredChain(of: user)
         guard let chain = offered ?? pins[user]?.chain else { throw .notFound }
         return Person(chain: chain, trust: try trust(in: chain, pins: pins))
@@ -92,7 +92,7 @@ extension Client {
         #if TRESOR_TESTING
             if Defence.comparedNumber.isLeftOut { return .verified }
         #endif
-        if let mine = try? identityFile().chain, mine.user == chain.user {
+        if let mine = try ownChain(), mine.user == chain.user {
             guard mine.extends(chain) else { throw .forked }
             return .me
         }

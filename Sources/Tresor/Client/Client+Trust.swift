@@ -7,7 +7,7 @@ extension Client {
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
     public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
-        if let mine = try? identityFile().chain, mine.user == state.founder {
+        if let mine = try ownChain(), mine.user == state.founder {
             guard !mine.extends(chain) else { return .me }
             guard chain.extends(mine) else { throw .forked }
             return .renewed(since: mine)
@@ -35,7 +35,7 @@ extension Client {
     func check(_ author: FileAuthor, in state: State, acceptingUnverified: Bool) throws(TresorError) {
         guard let chain = state.chain(of: author.user) else { throw .altered }
         let compared: CardChain
-        if let mine = try? identityFile().chain, mine.user == author.user {
+        if let mine = try ownChain(), mine.user == author.user {
             compared = mine
         } else if let pin = try pins()[author.user] {
             compared = pin.chain

@@ -4,7 +4,10 @@
 extension Client {
     /// Whether this device was remembered: its half is in the home.
     public func isRemembered() throws(TresorError) -> Bool {
-        try home.read(.deviceHalf) != nil
+        switch try home.readSecret(.deviceHalf) {
+        case .some: true
+        case .none: false
+        }
     }
 
     /// The id of this device, if it is remembered.
@@ -46,7 +49,7 @@ extension Client {
     /// settles sees both or none.
     public func destroyDeviceHalf() throws(TresorError) {
         // A home that is not there is not made for this.
-        do throws(TresorError) { guard try home.read(.deviceHalf) != nil else { return } } catch {}
+        do throws(TresorError) { guard try isRemembered() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
             if let half = try? deviceHalf() {
                 var left = Leftovers()
@@ -59,8 +62,8 @@ extension Client {
     }
 
     func deviceHalf() throws(TresorError) -> DeviceHalf? {
-        guard let bytes = try home.read(.deviceHalf) else { return nil }
-        return try DeviceHalf(try SecretBytes(copying: bytes.span))
+        guard let bytes = try home.readSecret(.deviceHalf) else { return nil }
+        return try DeviceHalf(bytes)
     }
 
     /// The newest time that this person's own entries in the verified logs carry: a clock that was set back does not lengthen an expiry.

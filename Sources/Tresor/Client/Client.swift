@@ -37,6 +37,17 @@ public struct Client: Sendable {
         return try IdentityFile(bytes)
     }
 
+    /// This person's own chain, or `nil` when the home has no identity. An identity file that does not read is an error
+    /// and never a stranger's.
+    package func ownChain() throws(TresorError) -> CardChain? {
+        do throws(TresorError) {
+            return try identityFile().chain
+        } catch {
+            guard error == .notFound else { throw error }
+            return nil
+        }
+    }
+
     /// Makes a new identity and keeps it. It is not yet published. Blocks for about a second.
     ///
     /// - Throws: ``TresorError/usage`` when the home has an identity already, a handle is not usable, or the password has fewer than 8 code points.

@@ -117,7 +117,7 @@ extension Session {
         try addSlot()
         let encoded = try device.encoded()
         try client.home.exclusively { () throws(TresorError) in
-            try client.home.replace(.deviceHalf, with: encoded.span.publicBytes)
+            try client.home.replace(.deviceHalf, withSecret: encoded)
         }
         // Whoever settled between the steps took this device for one that was interrupted.
         try await put(storeHalf, of: id)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// What a person keeps for themselves (SPEC §8.5): the identity file, pins, heads, verified logs, the device half. It is trusted, and it
 /// is private to one person.
 ///
@@ -12,6 +14,15 @@ public protocol Home: Sendable {
 
     /// Replaces the object, durably, before returning.
     func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError)
+
+    /// The bytes of a small secret object, at most 1 MiB, in secret memory and nowhere else; `nil` when there is none.
+    ///
+    /// - Throws: what ``read(_:)`` throws.
+    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes?
+
+    /// Replaces the object by bytes that lie in secret memory, durably, before returning. No copy of them stays
+    /// elsewhere.
+    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError)
 
     /// Deletes the object, durably; success if there is none.
     func delete(_ object: HomeObject) throws(TresorError)

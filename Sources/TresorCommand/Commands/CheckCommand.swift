@@ -40,7 +40,10 @@ struct CheckCommand: InputsCommand {
     func perform() async throws {
         let head = try head.map { text throws(CommandFailure) in try Self.head(text) }
         var modes = FindingReport(workplace: try Workplace.local(options))
-        if !putBack { try addModes(to: &modes) }
+        if !putBack {
+            try addModes(to: &modes)
+            try addMemory(to: &modes)
+        }
         let workplace: Workplace
         do {
             workplace = try await Workplace.open(options)
@@ -76,6 +79,13 @@ struct CheckCommand: InputsCommand {
                 try report.add("bad", name, "is not this user's own file or directory", .failed(.permissions))
             }
         }
+    }
+
+    /// Secrets that the system would write to a swap area.
+    private func addMemory(to report: inout FindingReport) throws {
+        guard try !SecretBytes.isLocked() else { return }
+        let text = "the system does not lock it, and secrets may be written to swap: raise ulimit -l, or encrypt swap"
+        try report.add("warn", "memory", text, nil)
     }
 
     private func id(_ text: String, _ session: Session?, _ workplace: Workplace) async throws -> TresorID {

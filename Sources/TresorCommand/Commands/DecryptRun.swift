@@ -138,17 +138,27 @@ struct DecryptRun {
             if let content { try output.write(content.span) }
             try output.commit()
         } else if let content {
-            try writeToStandardOutput(content, step)
+            return try writeToStandardOutput(content, step, report)
         }
         try report.print(workplace.output)
     }
 
-    private func writeToStandardOutput(_ content: [UInt8], _ step: OutputPlan.Step) throws {
+    /// On a terminal the author's line comes first: content that came before it could look like one, or leave it at the
+    /// end of its own last line.
+    private func writeToStandardOutput(
+        _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileOpener.Report
+    ) throws {
         guard content.count <= DecryptCommand.standardOutputLimit else { throw Self.tooLarge }
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
+        guard Channel.output.isTerminal else {
+            try workplace.output.data(content.span)
+            return try report.print(workplace.output)
+        }
+        try report.print(workplace.output, beforeContent: true)
         try workplace.output.data(content.span)
+        if let last = content.last, last != UInt8(ascii: "\n") { try workplace.output.line("") }
     }
 
     private static let tooLarge = CommandFailure.usage(

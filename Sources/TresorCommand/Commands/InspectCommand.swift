@@ -34,46 +34,18 @@ struct InspectCommand: InputsCommand {
         try outcomes.finish()
     }
 
-    /// All of the input, but of what can only be a card no more than a card has.
-    private func read(_ input: InputFile, after start: [UInt8]) throws -> [UInt8] {
-        do throws(TresorError) {
-            try SealedFile.checkBeginning(start)
-        } catch {
-            // A card in its armoured form is a third longer.
-            return try input.readAll(
-                after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: Self.failure(error, input)
-            ) { _ throws(CommandFailure) in }
-        }
-        var judge = StreamJudge(start)
-        return try input.readAll(
-            after: start, limit: FileOpener.limit,
-            tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece")
-        ) { (part) throws(CommandFailure) in
-            do throws(TresorError) { try judge.append(part) } catch { throw Self.failure(error, input) }
-        }
-    }
-
-    private static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
-        CommandFailure(error, "\(input.shownName) is no sealed file and no card, or is damaged", file: input.path)
-    }
-
     private func inspect(_ input: InputFile, _ workplace: Workplace) throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
+        guard CardFile.isSealedFile(start) else {
+            let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
+            return try show(chain, input, workplace)
+        }
         if let stored = try opener.storedFile(input, startingWith: start) {
             return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, workplace)
         }
-        let bytes = try read(input, after: start)
-        if let chain = (try? CardChain(armoured: bytes)) ?? (try? CardChain(bytes)) {
-            return try show(chain, input, workplace)
-        }
-        let file: SealedFile
-        do {
-            file = try SealedFile(bytes)
-        } catch {
-            throw Self.failure(error, input)
-        }
-        try show(file.header, count: bytes.count, input, workplace)
+        let file = try opener.sealedFile(input, startingWith: start)
+        try show(file.header, count: input.byteCount ?? file.bytes.count, input, workplace)
     }
 
     private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ workplace: Workplace) throws {

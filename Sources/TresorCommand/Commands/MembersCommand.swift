@@ -90,7 +90,7 @@ struct MembersCommand: SurfaceCommand {
         _ user: UserID, _ admission: Admission, in state: State, _ workplace: Workplace
     ) throws -> String {
         guard let chain = state.chain(of: user) else { return "no" }
-        let me = try? workplace.client.identityFile().chain.user
+        let me = try workplace.client.ownChain()?.user
         switch try workplace.client.trust(in: chain) {
         case .me: return "you"
         case .verified: return "yes"

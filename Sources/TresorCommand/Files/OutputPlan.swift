@@ -23,6 +23,8 @@ struct OutputPlan: Sendable, Equatable {
     }
 
     let steps: [Step]
+    /// `-C`.
+    private let directory: String?
 
     /// - Parameters:
     ///   - inputs: the INPUTs as given.
@@ -34,6 +36,7 @@ struct OutputPlan: Sendable, Equatable {
     init(
         inputs: [String], output: String?, directory: String?, json: Bool = false, rename: (String) -> String
     ) throws(CommandFailure) {
+        self.directory = directory
         guard output == nil || directory == nil else { throw .usage("-o and -C cannot both be given") }
         guard output != "", directory != "", !inputs.contains("") else { throw .usage("a file name cannot be empty") }
         guard !json || (output ?? directory).map({ $0 != "-" }) ?? (inputs.count > 1) else {
@@ -57,8 +60,17 @@ struct OutputPlan: Sendable, Equatable {
     /// Refuses an output that would take the place of an INPUT, which another step may read later, and a file that is both INPUT and standard output,
     /// which would grow under its reader.
     ///
-    /// A single INPUT is compared with its output file when it is opened.
+    /// A single INPUT is compared with its output file when it is opened. A missing directory of `-C` is one error, not
+    /// one for each INPUT.
     func refuseInputs() throws(CommandFailure) {
+        if let directory {
+            var status = stat()
+            guard stat(directory, &status) == 0, status.isKind(S_IFDIR) else {
+                throw CommandFailure(
+                    .notFound, "there is no directory \(Shown.quoted(directory))",
+                    hints: ["mkdir -p \(Shell.path(directory))"], file: directory)
+            }
+        }
         let inputs = Set(
             steps.compactMap { step in
                 step.input.map { FileIdentity(path: $0) } ?? FileIdentity(descriptor: STDIN_FILENO)

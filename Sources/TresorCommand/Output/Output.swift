@@ -44,6 +44,12 @@ struct Output: Sendable {
         tell("tresor: \(text)")
     }
 
+    /// A line about what standard output is about to show on a terminal: bold, which nothing can be that comes through
+    /// ``refuseForTerminal(_:isForced:hints:)``.
+    func announce(_ text: String) {
+        tell(talkStyle.bold("tresor: \(text)"))
+    }
+
     /// Lines without a prefix, such as what a removal cannot undo. Nothing with `--json`; printed even with `-q`, because
     /// somebody is about to be asked.
     func explain(_ text: String) {
@@ -58,8 +64,8 @@ struct Output: Sendable {
         if !isQuiet && !isJSON { Channel.error.tryWrite(line + "\n") }
     }
 
-    /// Refuses what could drive a terminal, if standard output is one: control characters other than tab and line ends, and
-    /// whatever is not text.
+    /// Refuses what could drive a terminal, if standard output is one: control characters other than tab and line ends,
+    /// signs that turn the writing direction or are not seen, and whatever is not text.
     ///
     /// - Parameter isForced: whether `-o -` was given.
     func refuseForTerminal(_ bytes: Span<UInt8>, isForced: Bool, hints: [String]) throws(CommandFailure) {

@@ -47,7 +47,9 @@ enum Shown {
         }
     }
 
-    /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its own line.
+    /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its
+    /// own line. What turns the writing direction, ends a line by another sign or takes no room counts as a control
+    /// character (SPEC §14.4 P5).
     static func isTextForTerminal(_ bytes: Span<UInt8>) -> Bool {
         guard let text = try? UTF8Span(validating: bytes) else { return false }
         var scalars = text.makeUnicodeScalarIterator()
@@ -57,10 +59,23 @@ enum Shown {
             endsLine = scalar == "\r"
             switch scalar {
             case "\t", "\n", "\r": continue
-            default: if scalar.properties.generalCategory == .control { return false }
+            default: if drivesTerminal(scalar) { return false }
             }
         }
         return !endsLine
+    }
+
+    /// A variation selector alone takes no room and is harmless: it chooses how the sign before it is drawn.
+    private static func drivesTerminal(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0xfe00...0xfe0f: return false
+        case 0xfff9...0xfffb: return true
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isDefaultIgnorableCodePoint
+        }
     }
 
     private static func isUsual(_ text: String) -> Bool {

@@ -26,7 +26,8 @@ struct PasswordCommand: Sendable {
             if !isReaped { Self.end(child) }
         }
         let content = try SecretInput.readAll(
-            descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline)
+            descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline,
+            hasEnded: { Self.hasEnded(child) })
         let status = try wait(for: child, until: deadline)
         isReaped = true
         guard status == 0 else {
@@ -77,6 +78,18 @@ struct PasswordCommand: Sendable {
             throw failure
         }
         return (child, ends[0])
+    }
+
+    /// Whether the shell has ended; it stays to be waited for.
+    private static func hasEnded(_ child: pid_t) -> Bool {
+        var information = siginfo_t()
+        #if canImport(Darwin)
+            return waitid(P_PID, id_t(child), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+                && information.si_pid == child
+        #else
+            return waitid(P_PID, id_t(child), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+                && information.si_signo == SIGCHLD
+        #endif
     }
 
     private func wait(for child: pid_t, until deadline: ContinuousClock.Instant) throws(CommandFailure) -> CInt {

@@ -19,17 +19,20 @@ enum SecretInput {
     ///   - what: how a message names the source.
     ///   - deadline: when to give up, if ever.
     ///   - stopsAtLineEnd: for a terminal, which hands out lines.
+    ///   - hasEnded: whether whoever writes has gone. What has arrived by then is everything, even where somebody else
+    ///     holds the other end open.
     /// - Throws: 64 beyond the limit, 1 when reading fails or takes too long.
     static func readAll(
         _ descriptor: Int32, limit: Int, what: String, deadline: ContinuousClock.Instant? = nil,
-        stopsAtLineEnd: Bool = false
+        stopsAtLineEnd: Bool = false, hasEnded: (() -> Bool)? = nil
     ) throws(CommandFailure) -> SecretBytes {
         var outcome = Outcome.more
         var used = 0
         do {
             let memory = try SecretBytes(count: limit + 1) { span in
                 while outcome == .more {
-                    outcome = next(descriptor, &span, &used, deadline, stopsAtLineEnd: stopsAtLineEnd)
+                    outcome = next(
+                        descriptor, &span, &used, deadline, stopsAtLineEnd: stopsAtLineEnd, hasEnded: hasEnded)
                 }
             }
             if outcome == .end { return try memory.prefix(used) }
@@ -49,10 +52,15 @@ enum SecretInput {
 
     private static func next(
         _ descriptor: Int32, _ span: inout MutableSpan<UInt8>, _ used: inout Int, _ deadline: ContinuousClock.Instant?,
-        stopsAtLineEnd: Bool
+        stopsAtLineEnd: Bool, hasEnded: (() -> Bool)?
     ) -> Outcome {
         guard used < span.count else { return .full }
-        if let deadline, !waitForInput(descriptor, until: deadline) { return .late }
+        if let deadline {
+            switch waitForInput(descriptor, until: deadline, hasEnded: hasEnded) {
+            case .more: break
+            case let other: return other
+            }
+        }
         let start = used
         let count = span.withUnsafeMutableBytes { memory in
             SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
@@ -100,15 +108,22 @@ enum SecretInput {
         return (try? UTF8Span(validating: bytes)) != nil
     }
 
-    private static func waitForInput(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+    /// - Returns: `more` when there is something to read, or the end.
+    private static func waitForInput(
+        _ descriptor: Int32, until deadline: ContinuousClock.Instant, hasEnded: (() -> Bool)?
+    ) -> Outcome {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
+            guard left > .zero else { return .late }
+            // Asked before the look at the descriptor: what the end was preceded by has arrived.
+            let isOver = hasEnded?() ?? false
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
-            let ready = poll(&entry, 1, Int32(clamping: milliseconds))
-            if ready > 0 { return true }
-            if ready < 0, errno != EINTR { return false }
+            let patience = isOver ? 0 : hasEnded == nil ? milliseconds : min(milliseconds, 20)
+            let ready = poll(&entry, 1, Int32(clamping: patience))
+            if ready > 0 { return .more }
+            if ready < 0, errno != EINTR { return .late }
+            if ready == 0, isOver { return .end }
         }
     }
 }

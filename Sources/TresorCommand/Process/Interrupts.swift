@@ -73,7 +73,8 @@ enum Interrupts {
         return try await step()
     }
 
-    private static func begin() {
+    /// Begins a step that ``end()`` ends, where a closure cannot hold it.
+    static func begin() {
         let isLate = state.withLock { state in
             // What begins while a step is under way may be a part of it.
             guard !state.isLeaving || state.underWay > 0 else { return true }
@@ -84,7 +85,7 @@ enum Interrupts {
         while isLate { pause() }
     }
 
-    private static func end() {
+    static func end() {
         state.withLock { state in
             state.underWay -= 1
             steps.leave()

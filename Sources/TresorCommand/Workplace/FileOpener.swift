@@ -224,9 +224,10 @@ struct FileOpener {
         case line(String)
         case object(JSONObject)
 
-        func print(_ output: Output) throws(CommandFailure) {
+        /// - Parameter beforeContent: whether the content follows on a terminal.
+        func print(_ output: Output, beforeContent: Bool = false) throws(CommandFailure) {
             switch self {
-            case .line(let text): output.say(text)
+            case .line(let text): beforeContent ? output.announce(text) : output.say(text)
             case .object(let object): try output.object(object)
             }
         }

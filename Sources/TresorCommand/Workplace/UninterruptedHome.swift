@@ -13,6 +13,15 @@ struct UninterruptedHome: Home {
         try Interrupts.atomically { () throws(TresorError) in try home.replace(object, with: bytes) }
     }
 
+    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? { try home.readSecret(object) }
+
+    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        // A closure cannot borrow what it is given.
+        Interrupts.begin()
+        defer { Interrupts.end() }
+        try home.replace(object, withSecret: bytes)
+    }
+
     func delete(_ object: HomeObject) throws(TresorError) {
         try Interrupts.atomically { () throws(TresorError) in try home.delete(object) }
     }

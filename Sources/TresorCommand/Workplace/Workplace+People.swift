@@ -136,7 +136,7 @@ extension Workplace {
     }
 
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
-        guard chain.user != (try? client.identityFile().chain.user) else { return }
+        guard chain.user != (try client.ownChain()?.user) else { return }
         try client.pin(chain, replacing: replacing)
         output.say("\(Shown.name(chain.handle.bytes)) is verified")
     }
@@ -153,14 +153,7 @@ extension Workplace {
     /// A card that was brought by hand, binary or armoured.
     func readCard(_ path: String) throws -> CardChain {
         try refuseStore(path)
-        let input = try InputFile(path, standardInput: invocation.standardInput)
-        let bytes = try input.readAll(
-            limit: 1 << 20, tooLarge: CommandFailure(.altered, "\(input.shownName) is no card", file: path))
-        do {
-            return Armour.isArmoured(bytes) ? try CardChain(armoured: bytes) : try CardChain(bytes)
-        } catch {
-            throw CommandFailure(error, file: path)
-        }
+        return try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
     }
 
     private func broughtByHand(_ card: String, for text: String) throws -> Candidate? {
@@ -181,7 +174,7 @@ extension Workplace {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
         }
         var text = ""
-        if let mine = try? client.identityFile().chain { text += row("you", try mine.number()) }
+        if let mine = try client.ownChain() { text += row("you", try mine.number()) }
         text += row(name, try chain.number())
         try terminal.show(text)
         guard try terminal.confirms("ask \(name) to read their number to you. do they match?") else {

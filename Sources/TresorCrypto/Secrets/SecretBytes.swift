@@ -51,6 +51,15 @@ import Clibsodium
         return unsafe memory.assumingMemoryBound(to: UInt8.self)
     }
 
+    /// Whether the system locks secret memory, so that none of it is written to a swap area (SPEC §14.4 P1). Beyond a
+    /// limit of the process (`ulimit -l`) it does not; nothing else changes then.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    public static func isLocked() throws(TresorError) -> Bool {
+        let memory = try SecretBytes(count: 32)
+        return unsafe sodium_mlock(memory.base, memory.count) == 0
+    }
+
     /// A copy of `bytes` in secret memory. The source stays where it is: wiping it is the caller's part.
     public init(copying bytes: Span<UInt8>) throws(TresorError) {
         try self.init(count: bytes.count)

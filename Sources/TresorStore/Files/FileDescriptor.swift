@@ -84,6 +84,20 @@ package struct FileDescriptor: ~Copyable {
         }
     }
 
+    /// Fills `output`, and nothing else, from what is read. An end before that is an error.
+    package func read(into output: inout MutableSpan<UInt8>) throws(SystemError) {
+        var filled = 0
+        while filled < output.count {
+            let count = output.withUnsafeMutableBytes { memory in
+                let room = UnsafeMutableRawBufferPointer(rebasing: memory[filled...])
+                return systemRead(number, room.baseAddress, room.count)
+            }
+            guard count >= 0 || errno == EINTR else { throw .current }
+            guard count != 0 else { throw SystemError(EIO) }
+            filled += max(0, count)
+        }
+    }
+
     /// Makes what was written, or the entries of a directory, survive a power cut.
     package func synchronize() throws(SystemError) {
         #if canImport(Darwin)

@@ -15,10 +15,19 @@ public import Tresor
 /// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, or without space, the log cannot
 /// be emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, or ``TresorError/store(_:)``, done but for
 /// that, and is to be repeated; deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
+///
+/// Reading needs no writing: a file, or a directory, that this process may not write to is read in place, and every
+/// write is ``TresorError/store(_:)`` with `readOnly`. Where somebody else writes to it meanwhile, a read throws
+/// ``TresorError/busy``.
 public final class SQLiteStore: Store {
     private let queue: DatabaseQueue
+    /// The state of a file that is read in place, on a medium that cannot be written.
+    private let still: StoreFile.Still?
 
-    private init(_ queue: DatabaseQueue) { self.queue = queue }
+    private init(_ queue: DatabaseQueue, still: StoreFile.Still? = nil) {
+        self.queue = queue
+        self.still = still
+    }
 
     /// Opens a store file.
     ///
@@ -48,6 +57,8 @@ public final class SQLiteStore: Store {
                 try StoreSchema.migrator.migrate(queue)
                 try queue.close()
             }
+        } else if let still = StoreFile.still(at: path) {
+            return try openStill(still, at: path)
         } else {
             StoreFile.sweepSecondName(of: path)
         }
@@ -61,6 +72,17 @@ public final class SQLiteStore: Store {
             try useWriteAheadLog(database)
         }
         return SQLiteStore(queue)
+    }
+
+    /// Opens a file on a medium that cannot be written. Without a write-ahead log SQLite needs no index in shared
+    /// memory beside the file, which it could not make.
+    private static func openStill(_ still: StoreFile.Still, at path: String) throws -> SQLiteStore {
+        variadic_sqlite3_understand_uris()
+        var configuration = configuration
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: still.location, configuration: configuration)
+        try queue.inDatabase(StoreSchema.verify)
+        return SQLiteStore(queue, still: still)
     }
 
     private static var configuration: Configuration {
@@ -99,7 +121,13 @@ public final class SQLiteStore: Store {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
-        do { return try await queue.read(body) } catch { throw TresorError(store: error) }
+        do {
+            let value = try await queue.read(body)
+            guard still?.isUnchanged ?? true else { throw TresorError.busy }
+            return value
+        } catch {
+            throw TresorError(store: error)
+        }
     }
 
     /// What of the write-ahead log stays after a write.

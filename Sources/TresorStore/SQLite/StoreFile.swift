@@ -26,6 +26,67 @@ enum StoreFile {
         return stat(path, &status) == 0 && (status.st_size == 0 || status.st_size >= 512)
     }
 
+    /// A store file that cannot be written, and has no write-ahead log.
+    struct Still: Sendable {
+        let path: String
+        /// How SQLite is told that nobody writes to it.
+        var location: String { "file:\(StoreFile.escaped(path))?mode=ro&immutable=1" }
+        fileprivate let moment: Moment
+
+        /// Whether nobody has written to it since.
+        var isUnchanged: Bool { StoreFile.moment(of: path) == moment && !StoreFile.hasLog(path) }
+    }
+
+    /// What of a file's state changes when somebody writes to it.
+    fileprivate struct Moment: Equatable {
+        let inode: UInt64
+        let size: Int64
+        let seconds: Int
+        let nanoseconds: Int
+    }
+
+    /// A file that this process cannot write to, or beside which it cannot put anything; `nil` for all others, and for
+    /// one with a write-ahead log: its last writes are in there.
+    static func still(at path: String) -> Still? {
+        let directory = AtomicFile.split(path).directory
+        guard access(path, R_OK) == 0, !isWritable(path) || !isWritable(directory), !hasLog(path),
+            let moment = moment(of: path)
+        else { return nil }
+        return Still(path: path, moment: moment)
+    }
+
+    private static func isWritable(_ path: String) -> Bool {
+        access(path, W_OK) == 0 || ![EACCES, EROFS, EPERM].contains(errno)
+    }
+
+    private static func hasLog(_ path: String) -> Bool {
+        var status = stat()
+        return stat("\(path)-wal", &status) == 0 && status.st_size > 0
+    }
+
+    private static func moment(of path: String) -> Moment? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+            let time = status.st_mtimespec
+        #else
+            let time = status.st_mtim
+        #endif
+        return Moment(
+            inode: UInt64(status.st_ino), size: Int64(status.st_size), seconds: Int(time.tv_sec),
+            nanoseconds: Int(time.tv_nsec))
+    }
+
+    /// A path inside a URI. It is the path of a regular file, so bytes that are not UTF-8 were refused before.
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            switch Unicode.Scalar(byte) {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/": String(Unicode.Scalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }.joined()
+    }
+
     /// Makes the file beside its place, lets `fill` write it, and links it into place: nobody ever opens half a store.
     ///
     /// If somebody else was faster, theirs stays.

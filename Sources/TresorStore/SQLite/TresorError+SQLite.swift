@@ -22,7 +22,8 @@ extension TresorError {
         case .SQLITE_FULL: self = .store(.full)
         case .SQLITE_READONLY, .SQLITE_PERM: self = .store(.readOnly)
         // A value that breaks a constraint which every write of ours keeps was not written by us.
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: self = .store(.damaged)
+        case .SQLITE_CORRUPT, .SQLITE_TOOBIG, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+            self = .store(.damaged)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN: self = .store(.inputOutput)
         case .SQLITE_INTERRUPT: self = .interrupted
         default: self = .store(.other)

@@ -146,13 +146,49 @@ import Testing
         }
     }
 
+    /// Every prefix of a small sealed file, given to each command that takes several INPUTs in one run, and to the
+    /// others one after another.
+    @Test func A99_noPrefixIsGivenBackByAnyCommand() throws {
+        try stage.write(Stage.plan(100), to: "plan.json")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
+        let sealed = stage["plan.tresor"]
+        let windows = Windows(of: sealed)
+        let windowsBehindTresor = Windows(of: Array(sealed.dropFirst(42)))
+        let counts = Array(0..<sealed.count)
+        for count in counts { try stage.write(Array(sealed.prefix(count)), to: "cut/\(count)") }
+        // One that can be looked at shows what it claims.
+        let refused = counts.filter { (try? SealedFile(Array(sealed.prefix($0)))) == nil }
+        #expect(refused.count > 300)
+        let all = counts.map { "cut/\($0)" }
+        let none = refused.map { "cut/\($0)" }
+        try stage.write([], to: "out/empty")
+        for json in [[], ["--json"]] {
+            for arguments in [["inspect"] + none, ["decrypt", "-C", "out"] + all, ["reseal"] + all] {
+                let ending = try stage.run(as: "anna", json + arguments)
+                try expectNothing(of: ending, Array(arguments.prefix(1)), windows)
+                #expect(ending.errorText.split(separator: "\n").count >= none.count, "\(arguments[0])")
+            }
+            for arguments in [["check"] + none, ["check", "--deep"] + all] {
+                let ending = try stage.run(as: "anna", json + arguments)
+                try expectNothing(of: ending, Array(arguments.prefix(1)), windowsBehindTresor)
+            }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: stage.scratch["out"]) == ["empty"])
+        for count in counts where count < 12 || count % 29 == 0 {
+            for arguments in [
+                ["share", "-t", "plans", "house", "--card", "cut/\(count)"],
+                ["verify", "house", "--card", "cut/\(count)"],
+            ] { try expectNothing(of: try stage.run(as: "anna", arguments), arguments, windows) }
+        }
+    }
+
     /// A program that repeats what it cannot read is noticed.
     @Test func A99_theSearchFindsWhatIsGivenBack() throws {
         var program = stage.program
         program.wrapper = ["/bin/sh", "-c", "cat \"$@\" >&2; exit 1"]
         try stage.write(Stage.plan(2000), to: "plan.json")
         let ending = try program.run(["plan.json"])
-        #expect(ending.code == 1 && Stage.secrets(in: ending.errorText) == ["MARKED", "4711"])
+        #expect(ending.code == 1 && Stage.secrets(in: ending.errorText) == ["MARKED", "4711-CONTENT"])
         let sealed = (0..<200).map { UInt8($0) }
         let part = Array(sealed[50..<70])
         let texts = [

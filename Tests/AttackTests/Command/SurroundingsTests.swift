@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    /// What it leaves running keeps its output open, and nobody waits for that.
+    @Test func A109_aPasswordCommandEndsWithItsShell() throws {
+        var program = stage.program
+        let words = ["--home", stage.scratch["homes/anna"], "--batch", "list"]
+        program.environment["TRESOR_PASSWORD_COMMAND"] = "cat '\(stage.scratch["anna.password"])'; sleep 25 &"
+        let start = ContinuousClock.now
+        let ending = try program.run(words)
+        #expect(ending.code == 0, "\(ending.errorText)")
+        #expect(start.duration(to: .now) < .seconds(15))
+        // What comes late from the shell itself is still the password.
+        program.environment["TRESOR_PASSWORD_COMMAND"] = "sleep 1; cat '\(stage.scratch["anna.password"])'"
+        #expect(try program.run(words).code == 0)
+    }
+
     @Test func A109_aRelativePlaceIsRefused() throws {
         for variable in ["XDG_DATA_HOME", "XDG_STATE_HOME"] {
             var program = stage.program

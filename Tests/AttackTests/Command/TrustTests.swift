@@ -2,6 +2,8 @@
 
 import Foundation
 import Testing
+import Tresor
+import TresorStore
 
 /// What only a person at a terminal answers, and what a terminal is never given.
 @Suite struct TrustTests {
@@ -13,15 +15,22 @@ import Testing
         try stage.write(Array("yes\nyes\nyes\n".utf8), to: "yes.txt")
     }
 
-    private func wraps() throws -> Int? {
-        guard has("sqlite3") else { return nil }
-        return Int(
-            try tool("/usr/bin/sqlite3", ["-readonly", stage.store, "SELECT count(*) FROM wraps"])
-                .trimmingCharacters(in: .whitespacesAndNewlines))
+    /// How many wraps the store has for the people of the stage.
+    private func wraps() async throws -> Int {
+        let store = try await SQLiteStore.open(at: stage.store, creating: false)
+        var count = 0
+        for person in ["anna", "house", "third"] {
+            let user = try IdentityFile(stage["homes/\(person)/identity"]).chain.user
+            for tresor in try await store.tresors(of: user) {
+                count += try await store.wraps(of: user, in: tresor, epoch: nil).count
+            }
+        }
+        return count
     }
 
-    @Test func A110_nothingButAPersonAnswersAQuestionOfTrust() throws {
-        let before = try wraps()
+    @Test func A110_nothingButAPersonAnswersAQuestionOfTrust() async throws {
+        let before = try await wraps()
+        #expect(before == 2)
         let share = ["share", "-t", "plans", "third"]
         try stage.refuse(16, as: "anna", share)
         try stage.refuse(16, as: "anna", share, input: stage.scratch["yes.txt"])
@@ -43,9 +52,9 @@ import Testing
             terminal.type(typed)
             #expect(try child.end(terminal: terminal) == code, "\(typed)")
         }
-        #expect(try wraps() == before)
+        #expect(try await wraps() == before)
         #expect(try !stage.expect(as: "anna", ["members", "-t", "plans"]).contains("third"))
-        #expect(try wraps() == before)
+        #expect(try await wraps() == before)
     }
 
     /// What was typed before the question is no answer to it.
@@ -133,6 +142,51 @@ import Testing
         #expect(terminal.transcript.contains("another"))
     }
 
+    /// What a writer seals cannot stand in for the line that names its author, nor reach it.
+    @Test func A218_theAuthorsLineComesFirstAndIsMarked() throws {
+        let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1, record \"plan.json\""
+        for (name, content) in [
+            ("fake.txt", "\(fake)\n\(Stage.marker)"), ("line.txt", "\(Stage.marker)\n"), ("none.txt", ""),
+        ] {
+            try stage.write(Array(content.utf8), to: name)
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", name, "-o", "\(name).tresor"])
+            let terminal = try Terminal()
+            #expect(try onScreen(stage.words(as: "house") + ["decrypt", "\(name).tresor"], terminal) == 0)
+            let lines = terminal.transcript.components(separatedBy: "\r\n")
+            let first = try #require(lines.first)
+            #expect(first.hasPrefix("\u{1b}[1mtresor: from anna (verified), "), "\(terminal.transcript)")
+            #expect(first.hasSuffix("record \"\(name)\"\u{1b}[0m"), "\(terminal.transcript)")
+            let rest = content.split(separator: "\n").map(String.init)
+            #expect(Array(lines.dropFirst()) == rest + [""], "\(terminal.transcript)")
+        }
+    }
+
+    @Test(arguments: [
+        "\u{202e}", "\u{2066}", "\u{200e}", "\u{61c}", "\u{2028}", "\u{2029}", "\u{200b}", "\u{200d}", "\u{feff}",
+        "\u{e0041}",
+        "\u{ad}",
+    ])
+    func A218_whatTurnsOrHidesIsNotShown(sign: String) throws {
+        try stage.write(Array("text \(sign)\(Stage.marker)\n".utf8), to: "evil.txt")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", "evil.tresor"])
+        let words = stage.words(as: "house") + ["decrypt", "evil.tresor"]
+        let terminal = try Terminal()
+        #expect(try onScreen(words, terminal) == 64)
+        #expect(!terminal.transcript.contains("MARKED"), "\(terminal.transcript)")
+        let forced = try Terminal()
+        #expect(try onScreen(words + ["-o", "-"], forced) == 0)
+        #expect(forced.transcript.contains("MARKED"))
+    }
+
+    /// Where standard output is no terminal, it has the content and nothing else.
+    @Test func A218_aPipeGetsTheContentAlone() throws {
+        try stage.write(Array("no line end".utf8), to: "bare.txt")
+        try stage.expect(as: "anna", ["encrypt", "-t", "plans", "bare.txt", "-o", "bare.tresor"])
+        let ending = try stage.run(as: "house", ["decrypt", "bare.tresor"])
+        #expect(ending.output == Array("no line end".utf8))
+        #expect(ending.errorText.hasPrefix("tresor: from anna (verified), "))
+    }
+
     /// With standard output and error on the terminal itself.
     private func onScreen(_ arguments: [String], _ terminal: Terminal) throws -> Int32 {
         var program = stage.program
@@ -141,6 +195,20 @@ import Testing
         let code = try child.end(terminal: terminal)
         for _ in 0..<5 { terminal.attend(milliseconds: 20) }
         return code
+    }
+
+    /// A true number of somebody else, of the owner herself, or of one's own earlier keys is not this card's.
+    @Test func A50_theNumberOfAnotherCardIsRefused() throws {
+        let before = try stage.number(of: "third")
+        try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
+        let number = try stage.number(of: "third")
+        #expect(number != before)
+        for other in [try stage.number(of: "anna"), try stage.number(of: "house"), before] {
+            let ending = try stage.refuse(16, as: "anna", ["share", "-t", "plans", "third", "--number", other])
+            #expect(ending.errorText.contains("differs"), "\(ending.errorText)")
+            try stage.refuse(16, as: "anna", ["verify", "third", "--number", other])
+        }
+        try stage.expect(as: "anna", ["share", "-t", "plans", "third", "--number", number])
     }
 
     @Test func A91_aMistypedPersonIsNotRevoked() throws {

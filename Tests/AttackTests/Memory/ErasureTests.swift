@@ -40,22 +40,28 @@
 
         private static let erasure = Repository.root.appending(path: "Sources/Cerasure").path(percentEncoded: false)
 
-        private func kept(with sources: [String]) throws -> Int32 {
+        /// - Parameter library: an allocator that writes to the file `counts`.
+        static func kept(preloading library: String, counts: String) throws -> Int32 {
+            try kept(with: [erasure + "/free.c"], environment: ["LD_PRELOAD": library, "COUNTS": counts])
+        }
+
+        private static func kept(with sources: [String], environment: [String: String] = [:]) throws -> Int32 {
             let scratch = try Scratch()
-            try Data(Self.source.utf8).write(to: URL(fileURLWithPath: scratch["main.c"]))
+            try Data(source.utf8).write(to: URL(fileURLWithPath: scratch["main.c"]))
             let process = Process()
             process.executableURL = URL(
                 fileURLWithPath: try Compiler.compile(
-                    ["-fno-builtin", "-w", "-I", Self.erasure + "/include", scratch["main.c"]] + sources,
+                    ["-fno-builtin", "-w", "-I", erasure + "/include", scratch["main.c"]] + sources,
                     to: scratch["main"]))
+            process.environment = environment
             try process.run()
             process.waitUntilExit()
             return process.terminationStatus
         }
 
         @Test func A40_withoutErasureWhatIsReleasedStays() throws {
-            #expect((6...10).contains(try kept(with: [])))
-            #expect(try kept(with: [Self.erasure + "/free.c"]) == 0)
+            #expect((6...10).contains(try Self.kept(with: [])))
+            #expect(try Self.kept(with: [Self.erasure + "/free.c"]) == 0)
         }
     }
 #endif

@@ -67,4 +67,51 @@ import Testing
             #expect(!calls.contains { name.hasPrefix($0) }, "\(name)")
         }
     }
+
+    /// Functions of compressors that a program has, whether it loads them or was linked with them.
+    private static func compressors(in product: String) throws -> [String] {
+        let calls = [
+            "inflate", "deflate", "uncompress", "compress2", "BZ2_", "lzma_", "ZSTD_", "BrotliDecoder", "BrotliEncoder",
+            "LZ4_", "lzfse_",
+            "mz_inflate", "libdeflate_",
+        ]
+        return try symbols(of: product).compactMap { $0.split(separator: " ").last.map(String.init) }
+            .filter { name in calls.contains { name.hasPrefix($0) } }
+    }
+
+    @Test(.enabled(if: canReadSymbols, "nm is not present"), arguments: products)
+    func A8_noCompressorIsLinkedStatically(product: String) throws {
+        #expect(try Self.compressors(in: product) == [])
+    }
+
+    #if os(Linux)
+        @Test(.enabled(if: canReadSymbols && Compiler.path != nil, "nm or a C compiler is not present"))
+        func A8_theSearchFindsACompressorThatIsLinkedStatically() throws {
+            let scratch = try Scratch()
+            let source =
+                "static int inflateInit2_(int a) { return a; }\nint main(int n, char **w) { return inflateInit2_(n); }\n"
+            try source.write(toFile: scratch["main.c"], atomically: false, encoding: .utf8)
+            let program = try Compiler.compile(["-O0", scratch["main.c"]], to: scratch["main"])
+            #expect(try Self.compressors(in: program) == ["inflateInit2_"])
+        }
+    #endif
+
+    /// What is installed binds every function when it starts, and looks for no library beside itself.
+    @Test(
+        .enabled(if: canReadSymbols, "readelf is not present"), arguments: products.filter { $0.contains("/release/") })
+    func aReleaseBindsAtStartAndLooksInNoOwnPlace(product: String) throws {
+        let entries = try tool("/usr/bin/readelf", ["-d", product])
+        #expect(entries.contains("BIND_NOW"))
+        #expect(!entries.contains("RUNPATH") && !entries.contains("RPATH"))
+    }
+
+    /// Every build of a release in README and scripts says so.
+    @Test func everyReleaseIsBuiltSo() throws {
+        for file in ["README.md", "scripts/reproduce"] {
+            let text = try Repository.text(file)
+            for option in ["--static-swift-stdlib", "--disable-local-rpath", "-Xlinker -z -Xlinker now"] {
+                #expect(text.contains(option), "\(file): \(option)")
+            }
+        }
+    }
 }

@@ -56,7 +56,10 @@ struct ShownTests {
         arguments: [
             ("{\"a\":\t1}\r\n", true), ("äöü 名前", true), ("", true), ("a\u{1b}[2J", false), ("a\u{9b}2J", false),
             ("a\u{0}", false), ("a\u{8}", false), ("\u{7f}", false), ("a\rb", false), ("a\r", false),
-            ("a\r\r\n", false),
+            ("a\r\r\n", false), ("a\u{202e}b", false), ("a\u{2067}b", false), ("a\u{2028}b", false),
+            ("a\u{200c}b", false),
+            ("a\u{e0020}b", false), ("a\u{fff9}b", false), ("\u{2764}\u{fe0f}", true), ("a\u{a0}b", true),
+            ("\u{600}", true),
         ])
     func terminal(_ text: String, _ isFit: Bool) {
         let bytes = Array(text.utf8)

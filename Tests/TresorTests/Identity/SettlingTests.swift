@@ -195,6 +195,15 @@ private final class MeddledHome: Home {
         try home.replace(object, with: bytes)
     }
 
+    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        guard let bytes = read(object) else { return nil }
+        return try SecretBytes(copying: bytes.span)
+    }
+
+    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        try replace(object, with: (0..<bytes.count).map { bytes.span[$0] })
+    }
+
     func delete(_ object: HomeObject) { home.delete(object) }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }

@@ -33,6 +33,15 @@ final class MemoryHome: Home {
         objects.withLock { $0[object] = bytes }
     }
 
+    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        guard let bytes = read(object) else { return nil }
+        return try SecretBytes(copying: bytes.span)
+    }
+
+    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        try replace(object, with: (0..<bytes.count).map { bytes.span[$0] })
+    }
+
     /// From now on so many writes succeed and the next ones find no space; `nil` makes room again.
     func fill(after writes: Int?) { room.withLock { $0 = writes } }
 

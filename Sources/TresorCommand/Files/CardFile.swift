@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// The one judge of what ought to be a card, binary or armoured.
+enum CardFile {
+    /// Whether an input begins like a sealed file of any version: then its own judge decides. Everything else is judged
+    /// as a card.
+    static func isSealedFile(_ start: [UInt8]) -> Bool {
+        start.starts(with: "tresorF".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
+    }
+
+    /// Reads a whole input.
+    ///
+    /// - Parameters:
+    ///   - start: its beginning, if that has been read.
+    ///   - what: what a message says that it is not.
+    /// - Throws: 14 or 19, as the card says; 14 for more than an armoured card can be.
+    static func read(
+        _ input: InputFile, after start: [UInt8] = [], what: String = "no card"
+    ) throws(CommandFailure) -> CardChain {
+        // A card in its armoured form is a third longer.
+        let bytes = try input.readAll(
+            after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: failure(.altered, input, what)
+        ) { _ throws(CommandFailure) in }
+        do throws(TresorError) {
+            if let text = armoured(bytes) { return try CardChain(armoured: text) }
+            return try CardChain(bytes)
+        } catch {
+            throw failure(error, input, what)
+        }
+    }
+
+    /// An armoured card as it was before a mail or a paste put blanks around it, or took its last line end: the one
+    /// form of SPEC §4.2 is then asked of it. Blanks and lines inside are not touched.
+    private static func armoured(_ bytes: [UInt8]) -> [UInt8]? {
+        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
+        let text = Array(bytes.drop(while: isBlank))
+        guard Armour.isArmoured(text), let end = text.lastIndex(where: { !isBlank($0) }) else { return nil }
+        let first = text.firstIndex(of: 0x0a) ?? 0
+        return text[...end] + (first > 0 && text[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a])
+    }
+
+    private static func failure(_ error: TresorError, _ input: InputFile, _ what: String) -> CommandFailure {
+        let text =
+            error == .unsupported
+            ? "\(input.shownName) is \(what), or was made by a newer version"
+            : "\(input.shownName) is \(what), or is damaged"
+        return CommandFailure(error, text, file: input.path)
+    }
+}

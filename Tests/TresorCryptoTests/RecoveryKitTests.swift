@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TresorCrypto
+
+/// The words of a kit and the eight bits that judge them (SPEC §8.2).
+@Suite struct RecoveryKitTests {
+    private func secret(_ text: [UInt8]) throws -> SecretBytes { try SecretBytes(copying: text.span) }
+
+    /// The last word has the checksum's eight bits and three of the key: of the 256 words that leave the key as it is,
+    /// one opens.
+    @Test func oneChecksumIsRight() throws {
+        let kit = try RecoveryKit()
+        let typed = try kit.words()
+        let words = typed.span.publicBytes.split(separator: 0x20).map(Array.init)
+        let right = try #require(WordList.words.firstIndex(of: words[23]))
+        var taken: [Int] = []
+        for checksum in 0..<256 {
+            let last = WordList.words[right & ~0xff | checksum]
+            let other = try secret(Array((words.dropLast() + [last]).joined(separator: [0x20])))
+            do {
+                let read = try RecoveryKit(typed: other)
+                let isSame = read.key.bytes.matches(kit.key.bytes)
+                #expect(isSame)
+                taken.append(checksum)
+            } catch {
+                #expect(error == .wrongPassword)
+            }
+        }
+        #expect(taken == [right & 0xff])
+    }
+}

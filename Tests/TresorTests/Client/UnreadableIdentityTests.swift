@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// An identity file that does not read is not the same as none: who *I* am cannot be told then, and nobody is called a
+/// stranger for it.
+@Suite struct UnreadableIdentityTests {
+    private let world = World()
+    private let place: String
+    private let session: Session
+    private let tresor: TresorID
+
+    init() async throws {
+        place = NSTemporaryDirectory() + "tresor-identity-\(UInt64.random(in: .min ... .max))"
+        let client = world.client(DirectoryHome(data: place, state: place + "/state"))
+        session = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
+        try await client.publishCard()
+        tresor = try await session.create(Name(typed: "plans")).tresor
+    }
+
+    private func expose() throws {
+        try #require(chmod(place + "/identity", 0o644) == 0)
+    }
+
+    @Test func anActSaysThatThePermissionsAreWrong() async throws {
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        try expose()
+        #expect(await failure { try await session.perform(.rotate, on: tresor) } == .failed(.permissions))
+        let chain = session.identity.chain
+        #expect(await failure { _ = try session.client.trust(in: chain) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.person(chain.user) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.people(named: "anna") } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.hasLeftovers() } == .failed(.permissions))
+        try #require(chmod(place + "/identity", 0o600) == 0)
+        try await session.perform(.rotate, on: tresor)
+    }
+
+    @Test func checkNamesTheIdentityOnce() async throws {
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        try expose()
+        let findings = try await session.client.check()
+        #expect(
+            findings.filter { $0.level != .ok } == [Finding(subject: .identity, remark: .failed(.failed(.permissions)))]
+        )
+        try FileManager.default.removeItem(atPath: place + "/identity")
+        let without = try await session.client.check()
+        #expect(without.contains(Finding(subject: .identity, remark: .missing)))
+        #expect(without.contains(Finding(subject: .tresor(tresor), remark: .ownerNotVerified)))
+    }
+}

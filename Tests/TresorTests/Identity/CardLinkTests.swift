@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// What ties a card to the one before it: each part is changed alone, and everything is signed again (SPEC §7.3).
+@Suite struct CardLinkTests {
+    private let first: Identity
+    private let second: Identity
+    /// Where the fields of the second card begin, behind the preamble, the handle and the generation.
+    private let userPlace: Int
+    private let previousPlace: Int
+
+    init() throws {
+        first = try Identity.make(handle: Name(typed: "anna"), time: 1)
+        second = try first.renewed(time: 2).identity
+        userPlace = 10 + 2 + first.chain.handle.bytes.count + 4
+        previousPlace = userPlace + 32
+    }
+
+    /// The chain of both cards, the second one with another body that both generations have signed.
+    private func chain(_ change: (inout [UInt8]) -> Void) throws -> CardChain {
+        var body = second.chain.newest.body
+        change(&body)
+        let own = try second.sign(.cardSignature, body)
+        let succession = try first.sign(.cardSuccession, body)
+        return try CardChain(first.chain.bytes + body + own + succession)
+    }
+
+    @Test func theHashOfTheCardBeforeIsCompared() throws {
+        #expect(try chain { _ in } == second.chain)
+        let hash = first.chain.newest.hash.bytes
+        let body = second.chain.newest.body
+        #expect(Array(body[previousPlace..<(previousPlace + 32)]) == hash)
+        for bit in stride(from: 0, to: 256, by: 15) {
+            #expect(error { _ = try chain { $0[previousPlace + bit / 8] ^= 1 << UInt8(bit % 8) } } == .altered)
+        }
+    }
+
+    @Test func theUserIsCompared() throws {
+        for bit in stride(from: 0, to: 256, by: 15) {
+            #expect(error { _ = try chain { $0[userPlace + bit / 8] ^= 1 << UInt8(bit % 8) } } == .altered)
+        }
+    }
+
+    @Test func theHandleIsCompared() throws {
+        #expect(error { _ = try chain { $0[12] ^= 1 } } == .altered)
+    }
+
+    @Test func theGenerationIsCompared() throws {
+        #expect(error { _ = try chain { $0[userPlace - 1] = 2 } } == .altered)
+    }
+}
