@@ -908,13 +908,15 @@ def trust(own, pins, chain):
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
 
 
-def founder_trust(own, pins, chain):
-    """`chain` is the log's chain of the founder; `own` is none in a home without identity."""
+def founder_trust(own, pins, state, marked=False):
+    """`own` is none in a home without identity; `marked` says that the home's marks have the tresor as confirmed mine."""
+    chain = state.chains[state.root.founder]
     if own is not None and chain.user == own.user:                                                  # 1
-        if own.extends(chain):
-            return "me"
-        require(chain.extends(own), "forked")
-        return "renewed"
+        if not own.extends(chain):
+            require(chain.extends(own), "forked")
+            return "renewed"
+        is_newest = chain.bytes == own.bytes and state.root.card_hash == own.newest.hash
+        return "me" if is_newest or marked else "unverified"
     if is_behind(pins, chain):                                                                      # 2
         return "unverified"
     return trust(own, pins, chain)                                                                  # 3
@@ -928,7 +930,7 @@ def is_behind(pins, chain):
 
 def author_trust(own, pins, chain, generation):
     """§10.5 step 14a; `chain` is the state's chain of the author."""
-    mine = [pin.chain for pin in pins if pin.chain.user == chain.user]
+    mine = [pin.chain for pin in pins if pin.chain.user == chain.user and not pin.replaced]
     compared = own if own is not None and own.user == chain.user else mine[0] if mine else None
     if compared is None:                                                                            # 1
         require(not any(not pin.replaced and pin.chain.handle == chain.handle for pin in pins), "unverified")
@@ -1215,10 +1217,36 @@ def encode_kept_wraps(wraps):
     return preamble(b"tresorK1") + b"".join(tresor + opaque16(wrap) for tresor, wrap in wraps)
 
 
+# 8.5 What lies where: marks
+
+def read_marks(data):
+    reader, marks = Reader(data), []
+    reader.preamble(b"tresorY1")
+    while reader.left():
+        marks.append((reader.digest(), reader.u8()))
+        require(1 <= marks[-1][1] <= 3)
+    require(all(a[0] < b[0] for a, b in zip(marks, marks[1:])))
+    return marks
+
+
+def encode_marks(marks):
+    return preamble(b"tresorY1") + b"".join(tresor + bytes([flags]) for tresor, flags in marks)
+
+
 # 8.5 What lies where: the names that tresors had when they last opened
 
+def open_from_home(identity, label, sealed):
+    """By the home key of the newest generation under which it opens."""
+    for keys in reversed(identity.keys):
+        try:
+            return tc1_open(keys.home_key, label, identity.user, sealed)
+        except Refused:
+            pass
+    raise Refused("altered")
+
+
 def open_names(identity, sealed):
-    reader, names = Reader(tc1_open(identity.keys[-1].home_key, "tresor/v1/names-seal", identity.user, sealed)), []
+    reader, names = Reader(open_from_home(identity, "tresor/v1/names-seal", sealed)), []
     while reader.left():
         names.append((reader.digest(), reader.name(1)))
     require(all(a[0] < b[0] for a, b in zip(names, names[1:])))
@@ -1753,8 +1781,8 @@ def effect_of(act, wanted, state, own, home, pins, clock):
     me = state.members.get(own.user)
     require(me is not None and own.extends(state.chains[own.user]), "no_access")                    # 3
     known = state.chains[own.user]
-    require(act == "renew" or known.bytes == own.bytes, "no_access")
-    require(founder_trust(home, pins, state.chains[state.root.founder]) in ("me", "verified"), "unverified")     # 4
+    require(act in ("renew", "leave") or known.bytes == own.bytes, "no_access")
+    require(act == "leave" or founder_trust(home, pins, state, marked=True) in ("me", "verified"), "unverified")              # 4
     now = max(clock, state.last_times.get(own.user, 0))                                             # 5
     require(act == "leave" or me.not_after == 0 or now <= me.not_after, "no_access")
     effect = Effect(len(state.members))                                                             # 6
@@ -1941,7 +1969,7 @@ class Home:
 
     def founder_trust(self, state):
         """§7.5."""
-        return founder_trust(self.identity.chain, self.pins, state.chains[state.root.founder])
+        return founder_trust(self.identity.chain, self.pins, state, marked=True)
 
     def keys_of(self, state, epoch):
         return keys_of(state, self.identity, lambda e: self.store.wrap(state.tresor, self.identity.user, e), epoch)
@@ -2282,7 +2310,7 @@ REGISTRY = {
         ("seal", "derive", 64), ("derive", "derive", 32), ("user-id", "hash", 32), ("card-hash", "hash", 32), ("card-signature", "sign", 64),
         ("card-succession", "sign", 64), ("number", "hash", 32), ("identity-sign", "derive", 32), ("identity-kem", "derive", 32),
         ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
-        ("home-key", "derive", 32), ("names-seal", "seal", None),
+        ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None),
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
@@ -2349,6 +2377,8 @@ def encode_pieces(wanted, data):
         return encode_leftovers(read_leftovers(data))
     if wanted == b"tresorK1":
         return encode_kept_wraps(read_kept_wraps(data))
+    if wanted == b"tresorY1":
+        return encode_marks(read_marks(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
     raise AssertionError("no such object")
@@ -2572,7 +2602,7 @@ def test_trust(i, trace):
 def test_founder_trust(i, trace):
     state = fold(i["tresor"], i["log"])
     own = read_identity_file(i["identity file"]).chain
-    return {"trust": founder_trust(own, read_pins(i["pins"]), state.chains[state.root.founder]).encode()}
+    return {"trust": founder_trust(own, read_pins(i["pins"]), state).encode()}
 
 
 @operation("pin")

@@ -17,6 +17,7 @@ package enum Conformance {
             let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
             return encoded.span.publicBytes
         case .leftovers: return try Leftovers(bytes).bytes
+        case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .evidence, .state: throw .unsupported
         }
@@ -121,6 +122,11 @@ package enum Conformance {
         try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// Opens the marks that a home keeps, SPEC §8.5.
+    package static func openMarks(_ sealed: [UInt8], as identity: Identity) throws(TresorError) -> [UInt8] {
+        try Marks(sealed, of: identity).bytes
+    }
+
     /// What a home keeps of a folded log, SPEC §9.10.
     package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
         try StateKeeper(identity).bytes(of: state)
@@ -184,6 +190,11 @@ package enum Conformance {
     /// A session of an identity that is open already.
     package static func session(_ client: Client, identity: Identity) -> Session {
         Session(client: client, identity: identity)
+    }
+
+    /// Marks a tresor as *confirmed mine*, as *create* does, SPEC §8.5.
+    package static func confirmMine(_ tresor: TresorID, for session: Session) throws(TresorError) {
+        try session.mark(tresor, .confirmed, true)
     }
 
     /// `keysOf` of SPEC §9.6, without the keys.

@@ -12,15 +12,17 @@ extension Workplace {
     func tresor(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
         let found = try await session.tresors(named: text)
         guard let first = found.first else {
-            let names = try await session.tresors().compactMap { $0.name?.text }
-            let hints = Suggestion.near(text, among: names).map {
-                "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
-            }
+            let all = try await session.tresors()
+            let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
+            let hints =
+                Suggestion.near(text, among: names).map {
+                    "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
+                } + hintsForStrangers(text, among: all)
             throw CommandFailure(
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
         guard found.count == 1 else {
-            let list = found.map { "\(title(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
+            let list = found.map { "\(titleAndOwner(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
                 hints: found.map {
@@ -44,6 +46,18 @@ extension Workplace {
     /// `interventions`, or the beginning of the id where the name is not known.
     func title(of summary: TresorSummary) -> String {
         summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+    }
+
+    /// `interventions of anna`.
+    private func titleAndOwner(of summary: TresorSummary) -> String {
+        let owner = summary.state.map { " of \(handle(of: $0.founder, in: $0))" } ?? ""
+        return title(of: summary) + owner
+    }
+
+    /// What an unverified owner offers answers to no bare name; whoever typed one may have meant it.
+    private func hintsForStrangers(_ text: String, among all: [TresorSummary]) -> [String] {
+        all.filter { $0.isApart && !$0.isHidden && $0.name.map { $0 == (try? Name(typed: text)) } ?? false }.prefix(3)
+            .map { Again.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions) }
     }
 
     /// The line somebody who is out sends to the owner.

@@ -15,6 +15,7 @@ extension VectorFile {
         file.addArmourFaults()
         file.addMoreIDs()
         file.addKeptWraps()
+        file.addMarks()
         return file
     }
 

@@ -38,7 +38,7 @@ enum Operations {
         ),
         (
             "founderTrust", "identity", "`tresor`, `log`, `pins`, `identity file`",
-            "`trust`: founderTrust(fold(tresor, log)) in a home with these pins and this identity, SPEC §7.5"
+            "`trust`: founderTrust(fold(tresor, log)) in a home with these pins and this identity, and without marks, SPEC §7.5"
         ),
         (
             "pin", "identity", "`pins`, `chain`, `replacing` (00 or 01), `now`",
@@ -59,7 +59,7 @@ enum Operations {
             `role` (u8), `from now` (00 or 01), `not after` (u64, absent for none); "revoke" with `users`; "leave"; "rotate"; "rename" with `name`; "renew"
             """,
             """
-            the effect, by steps 3 to 6 of perform (SPEC §9.7); nothing is settled, rotated or looked up before: `admitted`, `changed`, `dismissed`, `already` (user ids, rising), `remaining` (u64, \
+            the effect, by steps 3 to 6 of perform (SPEC §9.7), in a home whose marks have the tresor as *confirmed mine*; nothing is settled, rotated or looked up before: `admitted`, `changed`, `dismissed`, `already` (user ids, rising), `remaining` (u64, \
             members afterwards), `epoch` (u64, the one that begins; 0 for none), `renames` (00 or 01), `generation` (u32, the one that follows; 0 for none)
             """
         ),

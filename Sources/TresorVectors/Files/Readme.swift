@@ -86,7 +86,7 @@ enum Readme {
         * `identity`: the home of `name` has the `identity file` and keys given,
         * `pin`: `by` pins `chain`, not replacing (SPEC §7.5).
 
-        A view is readLog (SPEC §9.8) of the `tresor`, in that person's home, which keeps what readLog keeps: an `error`; or `head` (u64 sequence ‖ hash), `epoch` (u64), `rotate first`, `role` (none: not a member), the number \
+        A view is readLog (SPEC §9.8) of the `tresor`, in that person's home, which keeps what readLog keeps, whose identity is open, and whose marks have the tresor as *confirmed mine* (SPEC §8.5; it means nothing to who did not found it): an `error`; or `head` (u64 sequence ‖ hash), `epoch` (u64), `rotate first`, `role` (none: not a member), the number \
         of `members`, `keys` (the result of keysOf of the current epoch: `ok` or the error; keys found earlier are not remembered), and `founder`, the result of founderTrust.
 
         """
