@@ -14,10 +14,10 @@ extension Workplace {
         guard let first = found.first else {
             let all = try await session.tresors()
             let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
-            let hints =
-                Suggestion.near(text, among: names).map {
-                    "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
-                } + hintsForStrangers(text, among: all)
+            if let apart = offeredByAStranger(text, among: all) { throw apart }
+            let hints = Suggestion.near(text, among: names).map {
+                "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
+            }
             throw CommandFailure(
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
@@ -55,9 +55,20 @@ extension Workplace {
     }
 
     /// What an unverified owner offers answers to no bare name; whoever typed one may have meant it.
-    private func hintsForStrangers(_ text: String, among all: [TresorSummary]) -> [String] {
-        all.filter { $0.isApart && !$0.isHidden && $0.name.map { $0 == (try? Name(typed: text)) } ?? false }.prefix(3)
-            .map { Again.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions) }
+    private func offeredByAStranger(_ text: String, among all: [TresorSummary]) -> CommandFailure? {
+        let name = try? Name(typed: text)
+        let meant = all.filter { $0.isApart && !$0.isHidden && $0.name != nil && $0.name == name }
+        guard let first = meant.first, let state = first.state, let owner = state.chain(of: state.founder) else {
+            return nil
+        }
+        let ids = meant.prefix(3).map {
+            Again.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
+        }
+        if owner.user == (try? client.identityFile().chain.user) { return madeWithOldKeys(first.tresor, hint: ids[0]) }
+        let person = Shown.name(owner.handle.bytes)
+        return CommandFailure(
+            .unverified, "\(Shown.name(text)) is offered by \(person), whom you have not verified",
+            hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
     }
 
     /// The line somebody who is out sends to the owner.
