@@ -187,7 +187,7 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D", b"K", b"O", b"S")]
+MAGICS = [b"tresor" + letter + b"1" for letter in (b"C", b"I", b"E", b"W", b"F", b"P", b"H", b"L", b"V", b"D", b"K", b"Y", b"O", b"S")]
 
 
 # 4.2 Armour
@@ -1251,6 +1251,14 @@ def open_names(identity, sealed):
         names.append((reader.digest(), reader.name(1)))
     require(all(a[0] < b[0] for a, b in zip(names, names[1:])))
     return names
+
+
+def open_marks(identity, sealed):
+    return read_marks(open_from_home(identity, "tresor/v1/marks-seal", sealed))
+
+
+def seal_marks(identity, marks):
+    return tc1_seal(identity.keys[-1].home_key, "tresor/v1/marks-seal", identity.user, encode_marks(marks))
 
 
 def seal_names(identity, names):
@@ -3222,6 +3230,8 @@ def check_own(totals):
     holds("names", open_names(identity, seal_names(identity, names)) == names)
 
     wrap = encode_wrap(one, 1, two, 0, bytes(1120), bytes(80))
+    marks = [(one, 1), (two, 2)]
+    holds("marks", open_marks(identity, seal_marks(identity, marks)) == marks)
     kept = encode_kept_wraps([(one, wrap), (two, wrap)])
     holds("kept wraps", encode_kept_wraps(read_kept_wraps(kept)) == kept and read_kept_wraps(preamble(b"tresorK1")) == [])
     for what, data, name in [

@@ -122,11 +122,6 @@ package enum Conformance {
         try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Opens the marks that a home keeps, SPEC §8.5.
-    package static func openMarks(_ sealed: [UInt8], as identity: Identity) throws(TresorError) -> [UInt8] {
-        try Marks(sealed, of: identity).bytes
-    }
-
     /// What a home keeps of a folded log, SPEC §9.10.
     package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
         try StateKeeper(identity).bytes(of: state)
