@@ -187,7 +187,7 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"O1", b"S2")]
+MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"Y1", b"O1", b"S2")]
 
 
 # 4.2 Armour
@@ -908,13 +908,16 @@ def trust(own, pins, chain):
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
 
 
-def founder_trust(own, pins, chain):
-    """`chain` is the log's chain of the founder; `own` is none in a home without identity."""
+def founder_trust(own, pins, state, marked=False, chain=None):
+    """`own` is none in a home without identity; `marked` says that the home's marks have the tresor as confirmed mine; `chain` is the
+    state's of the founder, or what it will be."""
+    chain = chain or state.chains[state.root.founder]
     if own is not None and chain.user == own.user:                                                  # 1
-        if own.extends(chain):
-            return "me"
-        require(chain.extends(own), "forked")
-        return "renewed"
+        if not own.extends(chain):
+            require(chain.extends(own), "forked")
+            return "renewed"
+        is_newest = chain.bytes == own.bytes and state.root.card_hash == own.newest.hash
+        return "me" if is_newest or marked else "unverified"
     if is_behind(pins, chain):                                                                      # 2
         return "unverified"
     return trust(own, pins, chain)                                                                  # 3
@@ -1216,14 +1219,48 @@ def encode_kept_wraps(wraps):
     return preamble(b"tresorK1") + b"".join(tresor + u64(epoch) + opaque16(wrap) for tresor, epoch, wrap in wraps)
 
 
+# 8.5 What lies where: marks
+
+def read_marks(data):
+    reader, marks = Reader(data), []
+    reader.preamble(b"tresorY1")
+    while reader.left():
+        marks.append((reader.digest(), reader.u8()))
+        require(1 <= marks[-1][1] <= 3)
+    require(all(a[0] < b[0] for a, b in zip(marks, marks[1:])))
+    return marks
+
+
+def encode_marks(marks):
+    return preamble(b"tresorY1") + b"".join(tresor + bytes([flags]) for tresor, flags in marks)
+
+
 # 8.5 What lies where: the names that tresors had when they last opened
 
+def open_from_home(identity, label, sealed):
+    """By the home key of the newest generation under which it opens."""
+    for keys in reversed(identity.keys):
+        try:
+            return tc1_open(keys.home_key, label, identity.user, sealed)
+        except Refused:
+            pass
+    raise Refused("altered")
+
+
 def open_names(identity, sealed):
-    reader, names = Reader(tc1_open(identity.keys[-1].home_key, "tresor/v1/names-seal", identity.user, sealed)), []
+    reader, names = Reader(open_from_home(identity, "tresor/v1/names-seal", sealed)), []
     while reader.left():
         names.append((reader.digest(), reader.name(1)))
     require(all(a[0] < b[0] for a, b in zip(names, names[1:])))
     return names
+
+
+def open_marks(identity, sealed):
+    return read_marks(open_from_home(identity, "tresor/v1/marks-seal", sealed))
+
+
+def seal_marks(identity, marks):
+    return tc1_seal(identity.keys[-1].home_key, "tresor/v1/marks-seal", identity.user, encode_marks(marks))
 
 
 def seal_names(identity, names):
@@ -1821,8 +1858,8 @@ def effect_of(act, wanted, state, own, home, pins, clock):
     me = state.members.get(own.user)
     require(me is not None and own.extends(state.chains[own.user]), "no_access")                    # 3
     known = state.chains[own.user]
-    require(act == "renew" or known.bytes == own.bytes, "no_access")
-    require(founder_trust(home, pins, state.chains[state.root.founder]) in ("me", "verified"), "unverified")     # 4
+    require(act in ("renew", "leave") or known.bytes == own.bytes, "no_access")
+    require(act == "leave" or founder_trust(home, pins, state, marked=True) in ("me", "verified"), "unverified")              # 4
     require(act == "leave" or me.not_after == 0 or clock <= me.not_after, "no_access")              # 5
     effect = Effect(len(state.members))                                                             # 6
     if act in ("share", "revoke", "rename"):
@@ -1867,26 +1904,25 @@ def settle(state, own, pins, was_pinned, clock, go_on=False):
     if me is None or me.role != OWNER or chains[own.user].newest.bytes != own.newest.bytes:         # 1
         return [], []
     founder, cards = state.root.founder, []
-    may_renew = founder_trust_is_good(own, pins, chains[founder]) or founder != own.user and is_behind(pins, chains[founder]) and was_pinned
-    if may_renew:                                                                                   # 2
-        for user in superseded(state, own, pins):
-            compared = next(pin.chain for pin in pins if pin.chain.user == user)
-            cards += compared.cards[len(chains[user].cards):]
-            chains[user] = compared
-    if not founder_trust_is_good(own, pins, chains[founder]):                                       # 3
-        return cards, []
-    ended = sorted(user for user, member in state.members.items()                                   # 4
+    behind = founder != own.user and is_behind(pins, chains[founder]) and was_pinned
+    if not (founder_trust_is_good(own, pins, state, chains[founder]) or behind):                    # 1
+        return [], []
+    ended = sorted(user for user, member in state.members.items()                                   # 2
                    if user not in (founder, own.user) and member.not_after and member.not_after < clock)
-    if not ended:
-        return cards, []
-    if clock < state.owner_time - 86400 or clock > state.owner_time + 400 * 86400:                  # 5: as it was before step 2
+    if ended and (clock < state.owner_time - 86400 or clock > state.owner_time + 400 * 86400):
         require(go_on, "failed")
+        ended = []
+    for user in superseded(state, own, pins):                                                       # 3
+        compared = next(pin.chain for pin in pins if pin.chain.user == user)
+        cards += compared.cards[len(chains[user].cards):]
+        chains[user] = compared
+    if not founder_trust_is_good(own, pins, state, chains[founder]):                                # 4
         return cards, []
-    return cards, ended                                                                             # 6
+    return cards, ended                                                                             # 5
 
 
-def founder_trust_is_good(own, pins, chain):
-    return founder_trust(own, pins, chain) in ("me", "verified")
+def founder_trust_is_good(own, pins, state, chain):
+    return founder_trust(own, pins, state, marked=True, chain=chain) in ("me", "verified")
 
 
 def body_of_act(act, wanted, effect, epoch, name, card):
@@ -2044,7 +2080,7 @@ class Home:
 
     def founder_trust(self, state):
         """§7.5."""
-        return founder_trust(self.identity.chain, self.pins, state.chains[state.root.founder])
+        return founder_trust(self.identity.chain, self.pins, state, marked=True)
 
     def keys_of(self, state, epoch):
         kept = [(e, wrap) for tresor, e, wrap in self.wraps if tresor == state.tresor]
@@ -2413,7 +2449,7 @@ REGISTRY = {
         ("seal", "derive", 64), ("derive", "derive", 32), ("user-id", "hash", 32), ("card-hash", "hash", 32), ("card-signature", "sign", 64),
         ("card-succession", "sign", 64), ("number", "hash", 32), ("identity-sign", "derive", 32), ("identity-kem", "derive", 32),
         ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
-        ("home-key", "derive", 32), ("names-seal", "seal", None),
+        ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None),
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
@@ -2480,6 +2516,8 @@ def encode_pieces(wanted, data):
         return encode_leftovers(read_leftovers(data))
     if wanted == b"tresorK1":
         return encode_kept_wraps(read_kept_wraps(data))
+    if wanted == b"tresorY1":
+        return encode_marks(read_marks(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
     raise AssertionError("no such object")
@@ -2702,7 +2740,7 @@ def test_trust(i, trace):
 def test_founder_trust(i, trace):
     state = fold(i["tresor"], i["log"])
     own = read_identity_file(i["identity file"]).chain
-    return {"trust": founder_trust(own, read_pins(i["pins"]), state.chains[state.root.founder]).encode()}
+    return {"trust": founder_trust(own, read_pins(i["pins"]), state).encode()}
 
 
 @operation("pin")
@@ -3350,6 +3388,8 @@ def check_own(totals):
     holds("names", open_names(identity, seal_names(identity, names)) == names)
 
     wrap = encode_wrap(one, 1, two, 0, bytes(1120), bytes(80))
+    marks = [(one, 1), (two, 2)]
+    holds("marks", open_marks(identity, seal_marks(identity, marks)) == marks)
     rows = [(one, 1, wrap), (one, 256, wrap), (two, 1, wrap)]
     kept = encode_kept_wraps(rows)
     holds("kept wraps", read_kept_wraps(kept) == rows and read_kept_wraps(preamble(b"tresorK1")) == [])

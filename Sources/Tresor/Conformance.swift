@@ -20,6 +20,7 @@ package enum Conformance {
             let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
             return encoded.span.publicBytes
         case .leftovers: return try Leftovers(bytes).bytes
+        case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .evidence, .state: throw .unsupported
         }
@@ -177,6 +178,11 @@ package enum Conformance {
     /// A session of an identity that is open already.
     package static func session(_ client: Client, identity: Identity) -> Session {
         Session(client: client, identity: identity)
+    }
+
+    /// Marks a tresor as *confirmed mine*, as *create* does, SPEC §8.5.
+    package static func confirmMine(_ tresor: TresorID, for session: Session) throws(TresorError) {
+        try session.mark(tresor, .confirmed, true)
     }
 
     /// `keysOf` of SPEC §9.6, without the keys.

@@ -52,6 +52,7 @@ public struct Label: Hashable, Sendable {
     package static let previousSeal = Label("tresor/v1/previous-seal")
     package static let homeKey = Label("tresor/v1/home-key")
     package static let namesSeal = Label("tresor/v1/names-seal")
+    package static let marksSeal = Label("tresor/v1/marks-seal")
     package static let homeCache = Label("tresor/v1/home-cache")
     package static let stateTag = Label("tresor/v1/state-tag")
 
@@ -80,7 +81,7 @@ public struct Label: Hashable, Sendable {
         (seal, .derive), (derive, .derive),
         (userID, .hash), (cardHash, .hash), (cardSignature, .sign), (cardSuccession, .sign), (number, .hash),
         (identitySign, .derive), (identityKEM, .derive), (identityPrevious, .derive), (identityFile, .derive),
-        (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal),
+        (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal), (marksSeal, .seal),
         (homeCache, .derive), (stateTag, .derive),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),

@@ -14,7 +14,7 @@ public import Tresor
 ///
 /// Directories are made when first needed, with mode 0700; files have mode 0600. Ids and hashes in names are lower-case hexadecimal.
 /// A directory that others can write to, and a file that is not this user's own, are refused with ``TresorError/failed(_:)`` and
-/// `permissions`; so are the identity, the names and the device half when others can read them.
+/// `permissions`; so are the identity, the names, the marks and the device half when others can read them.
 public final class DirectoryHome: Home {
     private static let largest = 1 << 30
     private static let largestSecret = 1 << 20
@@ -161,6 +161,7 @@ extension DirectoryHome {
         switch object {
         case .identity: (.data, "identity")
         case .names: (.data, "names")
+        case .marks: (.data, "marks")
         case .pins: (.data, "pins")
         case .heads: (.data, "heads")
         case .wraps: (.data, "wraps")
@@ -175,7 +176,7 @@ extension DirectoryHome {
 
 extension HomeObject {
     /// What others may not even read.
-    static let secrets: [HomeObject] = [.identity, .names, .deviceHalf]
+    static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceHalf]
 
     fileprivate var isSecret: Bool { Self.secrets.contains(self) }
 

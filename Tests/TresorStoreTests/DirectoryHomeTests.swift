@@ -9,7 +9,7 @@ import Tresor
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor(1)), .log(tresor(2)),
+        .identity, .names, .marks, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor(1)), .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)),
         .evidence(digest(3)),
     ]
@@ -26,6 +26,7 @@ import Tresor
         switch object {
         case .identity: "deep/data/identity"
         case .names: "deep/data/names"
+        case .marks: "deep/data/marks"
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
         case .wraps: "deep/data/wraps"
@@ -81,7 +82,7 @@ import Tresor
         }
     }
 
-    @Test(arguments: [HomeObject.identity, .names, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
+    @Test(arguments: [HomeObject.identity, .names, .marks, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
     func A42_secretsOpenToOthersAreRefused(_ object: HomeObject, _ mode: Int) throws {
         try home.replace(object, with: [1])
         try setMode(mode, of: scratch[Self.path(object)])
@@ -94,7 +95,7 @@ import Tresor
         try home.replace(object, with: [1])
         #expect(try home.exposures() == [])
         try setMode(0o644, of: scratch[Self.path(object)])
-        let isSecret = [.identity, .names, .deviceHalf].contains(object)
+        let isSecret = [.identity, .names, .marks, .deviceHalf].contains(object)
         #expect(try home.exposures().map(\.flaw) == [isSecret ? .open : .readable])
     }
 

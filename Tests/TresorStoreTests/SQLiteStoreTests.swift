@@ -45,6 +45,30 @@ import Tresor
         #expect(strict == 5)
     }
 
+    @Test func A217_theLostBeginningOfALogIsRestored() async throws {
+        let store = try await SQLiteStore.open(at: path, creating: true)
+        let entries = (0..<3).map { _ in random(300) }
+        for (index, entry) in entries.enumerated() {
+            let previous = index == 0 ? nil : entries[index - 1]
+            let change = LogChange(tresor: tresor(1), sequence: UInt64(index), previous: previous, entry: entry)
+            #expect(try await store.append(change) == .done)
+        }
+        let queue = try DatabaseQueue(path: path)
+        try await queue.write { database in
+            try database.execute(sql: "DELETE FROM entries WHERE entry <> ?", arguments: [Data(entries[2])])
+        }
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == [entries[2]])
+        #expect(try await store.restore(entries[1], at: 1, of: tresor(1)) == .done)
+        #expect(try await store.restore(entries[0], at: 0, of: tresor(1)) == .done)
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == entries)
+        // What lies there already is done; nothing is replaced, and nothing comes behind the end.
+        #expect(try await store.restore(entries[0], at: 0, of: tresor(1)) == .done)
+        #expect(try await store.restore(entries[1], at: 0, of: tresor(1)) == .conflict)
+        #expect(try await store.restore(entries[1], at: 3, of: tresor(1)) == .conflict)
+        #expect(try await store.restore(entries[1], at: 0, of: tresor(2)) == .conflict)
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == entries)
+    }
+
     @Test(arguments: [mode_t(0), 0o022, 0o077]) func newFileHasItsModeFromTheUmask(_ mask: mode_t) async throws {
         await #expect(processExitsWith: .success) { [mask = mask as mode_t] in
             umask(mask)

@@ -23,6 +23,7 @@ struct Samples: @unchecked Sendable {
     let contents: [[UInt8]]
     let kit: [UInt8]
     let keptWraps: [UInt8]
+    let marks: [UInt8]
     let leftovers: [UInt8]
 
     init() throws {
@@ -59,6 +60,9 @@ struct Samples: @unchecked Sendable {
         var kept = KeptWraps()
         kept[state.tresor] = wraps[0]
         keptWraps = kept.bytes
+        var marked = Marks()
+        marked[state.tresor] = .confirmed
+        marks = marked.bytes
         var note = Leftovers()
         note.kits = [Leftovers.Kit(user: anna.user, locator: .zero)]
         note.devices = [Leftovers.Device(user: anna.user, id: try .random())]

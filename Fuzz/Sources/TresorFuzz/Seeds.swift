@@ -40,7 +40,7 @@ enum Seeds {
             samples.state.encode(into: &state)
             return [
                 CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps,
-                samples.leftovers,
+                samples.marks, samples.leftovers,
             ]
         case .fold:
             return (1...samples.entries.count).map { count in

@@ -98,6 +98,7 @@ enum Target: String, CaseIterable {
         if let heads = try? Heads(bytes) { try same(heads.bytes, bytes) }
         if let log = try? CachedLog(bytes) { try same(log.bytes, bytes) }
         if let wraps = try? KeptWraps(bytes) { try same(wraps.bytes, bytes) }
+        if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
         if let leftovers = try? Leftovers(bytes) { try same(leftovers.bytes, bytes) }
         try names(bytes)
         // What stands before the tag of a kept state.

@@ -75,7 +75,9 @@ public struct Finding: Hashable, Sendable {
         case renewed
         /// The newest entry is dated later than this machine's clock says.
         case clockBehind
-        /// A member has no wrap for an epoch they may read; `check --put-back` by who reads everything puts it again.
+        /// The store lacks so many of the entries that this home has verified; `check --repair` restores them.
+        case lostEntries(UInt64)
+        /// A member has no wrap for an epoch they may read; `check --repair` by who reads everything puts it again.
         case missingWrap
         /// The newest epoch's author did not give everybody its keys: well-formed wraps lie in the store for so many of the members. That one opens, only its
         /// receiver knows.
@@ -97,7 +99,7 @@ public struct Finding: Hashable, Sendable {
     public var level: Level {
         switch remark {
         case .fine, .head: .ok
-        case .failed, .forked: .bad
+        case .failed, .forked, .lostEntries: .bad
         default: .warn
         }
     }
@@ -210,7 +212,11 @@ extension Client {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
             let state = try await state(of: tresor)
-            return try check(state, subject) + (await checkBodies(in: state)) + (await checkWraps(in: state))
+            let lost = try await lostEntries(of: state)
+            let findings =
+                try check(state, subject, isWhole: lost == 0) + (await checkBodies(in: state))
+                + (await checkWraps(in: state))
+            return (lost == 0 ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {
                 return [Finding(subject: subject, remark: fork)]
@@ -219,16 +225,21 @@ extension Client {
         }
     }
 
-    private func check(_ state: State, _ subject: Finding.Subject) throws(TresorError) -> [Finding] {
+    /// - Parameter isWhole: whether the store shows the whole log; its head is named only then.
+    private func check(
+        _ state: State, _ subject: Finding.Subject, isWhole: Bool
+    ) throws(TresorError) -> [Finding] {
         let now = clock()
         let age = now > state.headTime ? now - state.headTime : 0
-        var findings = [Finding(subject: subject, remark: .head(state.head, age: age))]
+        var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
         if let pins = try? pins(), isIdentityRead {
             switch try founderTrust(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
+            // Whether what bears this person's own name is theirs, the open identity knows.
+            case .unverified where identity == nil && isMine(state): break
             case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
             case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
             }
@@ -243,11 +254,7 @@ extension Client {
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
     }
 
-    /// Whether the identity file can be asked who is *me*; one that does not read is a finding of its own.
-    private var isIdentityRead: Bool {
-        do throws(TresorError) { _ = try ownChain() } catch { return false }
-        return true
-    }
+    private func isMine(_ state: State) -> Bool { (try? ownChain()?.user) == state.founder }
 
     /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {

@@ -31,7 +31,7 @@ extension Client {
             let known = try verifiedState(of: tresor, at: pinned)
             let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
             if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
-            guard remembering == .yes, pinned != nil || isFromSomebodyKnown(state) else { return state }
+            guard remembering == .yes, isToBeKept(state, pinned) else { return state }
             if try await remember(state, fresh, known: known) { return state }
         }
         throw .busy
@@ -66,7 +66,10 @@ extension Client {
         return (state, fresh, shown)
     }
 
-    private func isFromSomebodyKnown(_ state: State) -> Bool {
+    /// Of a tresor that bears this person's own name a pinned head is not enough: the thief of an old seed may have
+    /// made it.
+    private func isToBeKept(_ state: State, _ pinned: Head?) -> Bool {
+        if pinned != nil, (identity?.user ?? (try? identityFile().chain.user)) != state.founder { return true }
         let isKnown =
             switch try? founderTrust(in: state) {
             case .me, .verified, .renewed: true

@@ -43,16 +43,20 @@ extension Client {
             known.append(Person(chain: mine, trust: .me))
         }
         if let handle, mine?.handle != handle, let pin = pins[handle: handle] {
-            let strangers = try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
-            guard strangers.isEmpty else {
-                return strangers.map { Person(chain: $0, trust: .changed(from: pin.chain)) }
-            }
             known.append(try await person(pin.chain.user, pins: pins))
         }
         for user in pins.pins.map(\.chain.user) where Base32.matches(text, user.digest.bytes) {
             if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
         }
         return known.isEmpty ? try await offeredPeople(named: text, handle: handle, pins: pins) : known
+    }
+
+    /// Whom the store offers under a handle that this home has pinned to somebody else. It stands for the pinned
+    /// person; a program says that there are others.
+    public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
+        guard let pin = try pins()[handle: handle] else { return [] }
+        return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
+            .map { Person(chain: $0, trust: .changed(from: pin.chain)) }
     }
 
     private func offeredPeople(named text: String, handle: Name?, pins: Pins) async throws(TresorError) -> [Person] {

@@ -2,18 +2,41 @@
 
 /// Whom this home knows of those who stand in a log (SPEC §7.5, §10.5).
 extension Client {
-    /// What the home knows of the person from whom a tresor is proved.
+    /// What the home knows of the person from whom a tresor is proved (SPEC §7.5).
+    ///
+    /// A tresor that bears this person's own name is theirs only if it was made with their newest card, or if this home
+    /// marked it: it made the tresor, or they confirmed it. Marks are sealed, so only the client of a ``Session`` knows
+    /// them. Any other is ``Person/Trust/unverified``: whoever has an old seed can make one.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
     public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try ownChain(), mine.user == state.founder {
+            guard mine.extends(chain) else {
+                guard chain.extends(mine) else { throw .forked }
+                return .renewed(since: mine)
+            }
+            let isNewest = chain == mine && state.root.cardHash == mine.newest.hash
+            return isNewest || marks()[state.tresor].isConfirmed ? .me : .unverified
+        }
+        let pins = try pins()
+        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+    }
+
+    /// What the home knows of somebody whom a log names (SPEC §7.5). A log may lag behind: who was compared with newer
+    /// keys was compared with these too.
+    ///
+    /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
+    public func trust(of user: UserID, in state: State) throws(TresorError) -> Person.Trust {
+        guard user != state.founder else { return try founderTrust(in: state) }
+        guard let chain = state.chain(of: user) else { throw .altered }
+        if let mine = try ownChain(), mine.user == user {
             guard !mine.extends(chain) else { return .me }
             guard chain.extends(mine) else { throw .forked }
             return .renewed(since: mine)
         }
         let pins = try pins()
-        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+        return isBehind(chain, pins) ? .verified : try trust(in: chain, pins: pins)
     }
 
     /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
@@ -28,7 +51,7 @@ extension Client {
     }
 
     /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
-    /// by the log.
+    /// by the log. A pin that another person replaced counts as none.
     ///
     /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
     ///   another card of a generation that this home knows.
@@ -37,7 +60,7 @@ extension Client {
         let compared: CardChain
         if let mine = try ownChain(), mine.user == author.user {
             compared = mine
-        } else if let pin = try pins()[author.user] {
+        } else if let pin = try pins()[author.user], !pin.isReplaced {
             compared = pin.chain
         } else {
             guard try pins()[handle: chain.handle] == nil else { throw .unverified }

@@ -13,6 +13,8 @@ public struct Client: Sendable {
     let folded = LogCache()
     /// Keeps states in the client of a session; without it every log is folded from its beginning.
     private(set) var keeper: StateKeeper?
+    /// Who is at work, in the client of a session: what the home keeps sealed opens for them.
+    private(set) var identity: Identity?
 
     /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
     ///   read as its latest time.
@@ -26,6 +28,7 @@ public struct Client: Sendable {
     func keepingStates(for identity: Identity) -> Client {
         var client = self
         client.keeper = try? StateKeeper(identity)
+        client.identity = identity
         return client
     }
 

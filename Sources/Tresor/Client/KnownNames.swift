@@ -8,9 +8,7 @@ struct KnownNames: Hashable, Sendable {
 
     /// - Throws: ``TresorError/altered`` when it is not what this identity sealed.
     init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
-        let context = identity.user.digest.bytes
-        var decoder = ByteDecoder(
-            try TC1.open(sealed.span, with: try identity.homeKey(), label: .namesSeal, context: context.span))
+        var decoder = ByteDecoder(try identity.openFromHome(sealed, .namesSeal))
         var last: TresorID?
         while decoder.remaining > 0 {
             let tresor = TresorID(try decoder.digest())
@@ -26,9 +24,7 @@ struct KnownNames: Hashable, Sendable {
             encoder.digest(tresor.digest)
             encoder.vector16(name.bytes)
         }
-        let plain = encoder.bytes
-        let context = identity.user.digest.bytes
-        return try TC1.seal(plain.span, with: try identity.homeKey(), label: .namesSeal, context: context.span)
+        return try identity.sealForHome(encoder.bytes, .namesSeal)
     }
 
     subscript(tresor: TresorID) -> Name? {

@@ -25,7 +25,7 @@ extension Session {
             return Draft(
                 body: .remove(users: effect.dismissed, epoch: next.statement),
                 wraps: try wraps(next.keys, for: staying, in: state))
-        case .leave: return Draft(body: .leave)
+        case .leave: return Draft(body: .leave, generation: state.chain(of: identity.user)?.newest.generation)
         case .rotate:
             let next = try await nextEpoch(in: state)
             return Draft(

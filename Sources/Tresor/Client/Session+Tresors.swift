@@ -10,6 +10,11 @@ public struct TresorSummary: Sendable {
     public let name: Name?
     /// What the home knows of the owner.
     public let founderTrust: Person.Trust?
+    /// Whether it lies apart: its owner is not verified, and this home has no pinned head of it. It answers to no bare
+    /// name.
+    public let isApart: Bool
+    /// Whether it is to be kept out of sight; only of what lies apart.
+    public let isHidden: Bool
     /// What went wrong while reading it.
     public let error: TresorError?
 }
@@ -39,6 +44,7 @@ extension Session {
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
         try keepBeforeSending(wraps, of: tresor)
+        try mark(tresor, .confirmed, true)
         let outcome = try await client.store.append(
             LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
         guard let state = try await confirm(entry, outcome, wraps: wraps) else { throw .busy }
@@ -131,19 +137,34 @@ extension Session {
     private func summary(of tresor: TresorID) async -> TresorSummary {
         var state: State?
         var trust: Person.Trust?
+        var isApart = false
+        var isHidden: Bool { isApart && self.isHidden(tresor) }
         do throws(TresorError) {
             let read = try await client.state(of: tresor)
             state = read
-            trust = try client.founderTrust(in: read)
+            let founder = try client.founderTrust(in: read)
+            trust = founder
+            if isOfferedByAStranger(founder) { isApart = try client.heads()[tresor] == nil }
             let name = read.members[identity.user] == nil ? knownName(of: tresor) : try await name(in: read)
-            return TresorSummary(tresor: tresor, state: read, name: name, founderTrust: trust, error: nil)
+            return TresorSummary(
+                tresor: tresor, state: read, name: name, founderTrust: trust, isApart: isApart, isHidden: isHidden,
+                error: nil)
         } catch {
             return TresorSummary(
-                tresor: tresor, state: state, name: knownName(of: tresor), founderTrust: trust, error: error)
+                tresor: tresor, state: state, name: knownName(of: tresor), founderTrust: trust, isApart: isApart,
+                isHidden: isHidden, error: error)
         }
     }
 
-    /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters.
+    private func isOfferedByAStranger(_ trust: Person.Trust) -> Bool {
+        switch trust {
+        case .unverified, .changed: true
+        case .me, .verified, .renewed: false
+        }
+    }
+
+    /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters. What lies apart
+    /// answers to no bare name.
     public func tresors(named text: String) async throws(TresorError) -> [TresorSummary] {
         let name = try? Name(typed: text)
         // By the byte: to Swift a slash and a combining mark are one other character.
@@ -152,7 +173,7 @@ extension Session {
         return try await tresors().filter { summary in
             if Base32.matches(text, summary.tresor.digest.bytes) { return true }
             guard let found = summary.name else { return false }
-            if found == name { return true }
+            if found == name, !summary.isApart { return true }
             guard parts.count == 2, let state = summary.state else { return false }
             return found == parts[1] && state.chain(of: state.founder)?.handle == parts[0]
         }

@@ -170,37 +170,21 @@ extension Session {
         public let error: TresorError?
     }
 
-    /// Whether a renewal was interrupted: the home says so, the store or a log still shows an older generation of this person, or a tresor they own still
-    /// has the key from before.
-    public func renewalIsUnfinished() async throws(TresorError) -> Bool {
-        if identity.generation > 0, try client.isIntroducing() { return true }
-        return try await isBehind()
+    /// Whether a renewal was interrupted, by the home's own note: what a store shows does not keep anybody from making
+    /// new keys.
+    public func renewalIsUnfinished() throws(TresorError) -> Bool {
+        guard identity.generation > 0 else { return false }
+        return try client.isIntroducing()
     }
 
-    private func isBehind() async throws(TresorError) -> Bool {
-        guard let stored = try await client.store.card(of: identity.user) else { return true }
-        guard try CardChain(stored) == identity.chain else { return true }
-        for summary in try await tresors() {
-            guard let state = summary.state, let me = state.members[identity.user], try canRenew(in: state) else {
-                continue
-            }
-            if state.chain(of: identity.user)?.newest != identity.chain.newest { return true }
-            if me.role == .owner, state.rotateFirst, isRenewed(in: state) { return true }
-        }
-        return false
-    }
-
-    /// Whether this person's newer card can come into a log at all. A stranger who lets them in, or an owner who gave them a date, must not keep them from
-    /// making new keys once more.
-    private func canRenew(in state: State) throws(TresorError) -> Bool {
-        guard try client.founderTrust(in: state).isVerified else { return false }
-        return state.members[identity.user]?.notAfter.map { client.clock() <= $0 } ?? true
-    }
-
-    /// Whether this person's newest card came into the log under the present key.
-    private func isRenewed(in state: State) -> Bool {
-        guard let renewal = state.generations[identity.user]?.last, let epoch = state.epochs.last else { return false }
-        return renewal.generation == identity.generation && renewal.sequence > epoch.sequence
+    /// Whether the store lets new keys be made: before anything is changed, it must not show other keys of this person,
+    /// or newer ones.
+    ///
+    /// - Throws: ``TresorError/forked`` for a chain that this person's does not extend; ``TresorError/altered`` or
+    ///   ``TresorError/unsupported`` for what is no card; ``TresorError/store(_:)`` when it cannot be asked.
+    public func checkRenewal() async throws(TresorError) {
+        guard let present = try await client.store.card(of: identity.user) else { return }
+        guard identity.chain.extends(try CardChain(present)) else { throw .forked }
     }
 
     /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one
@@ -208,12 +192,15 @@ extension Session {
     ///
     /// - Parameter kit: made and kept safe by the caller; `nil` for none.
     /// - Returns: the session of the new generation.
+    /// - Throws: what ``checkRenewal()`` throws, and then nothing is changed; ``TresorError/busy`` when the identity
+    ///   changed meanwhile.
     public func renew(
         password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard let present = try client.home.read(.identity) else { throw .notFound }
         let file = try IdentityFile(present)
         guard file.chain == identity.chain else { throw .busy }
+        try await checkRenewal()
         let time = client.clock()
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
@@ -254,7 +241,7 @@ extension Session {
             }
         }
         let isDone = renewals.allSatisfy { $0.error.map(Self.holdsUpNothing) ?? true }
-        if isDone, try await !isBehind() { try client.unnoteIntroduction(of: identity.generation) }
+        if isDone { try client.unnoteIntroduction(of: identity.generation) }
         return renewals
     }
 
@@ -272,6 +259,14 @@ extension Session {
         guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
         else { return }
         try await put(try file.copy(for: slot, identity: identity), at: locator)
+    }
+
+    /// Puts this person's newest card into one tresor that has not learnt of it, because its log could not be verified
+    /// when the identity was renewed.
+    ///
+    /// - Throws: what ``perform(_:on:expecting:acceptingUnverified:)`` throws.
+    public func renew(in tresor: TresorID) async throws(TresorError) -> Renewal {
+        try await renew(in: try await client.state(of: tresor))
     }
 
     private func renew(in state: State) async throws(TresorError) -> Renewal {

@@ -156,6 +156,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case device = "tresorD1"
     case leftovers = "tresorO1"
     case keptWraps = "tresorK1"
+    case marks = "tresorY1"
     case state = "tresorS2"
 
     static let byteCount = 8

@@ -90,10 +90,30 @@ public final class Identity: Sendable {
         return try generations[0].seed.derive(.homeCache, context: context.span)
     }
 
-    /// The key of what the home keeps sealed for this identity alone.
-    func homeKey() throws(TresorError) -> SecretKey<HomeUse> {
+    /// Seals what the home keeps for this identity alone, under the home key of the newest generation.
+    func sealForHome(_ plain: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+        let context = user.digest.bytes
+        return try TC1.seal(plain.span, with: try Self.homeKey(generations[0]), label: label, context: context.span)
+    }
+
+    /// Opens what the home keeps. A renewal seals nothing anew: what an earlier generation sealed opens until it is
+    /// next written.
+    ///
+    /// - Throws: ``TresorError/altered`` when no generation of this identity sealed it.
+    func openFromHome(_ sealed: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+        let context = user.digest.bytes
+        for generation in generations {
+            let key = try Self.homeKey(generation)
+            do throws(TresorError) {
+                return try TC1.open(sealed.span, with: key, label: label, context: context.span)
+            } catch { guard error == .altered else { throw error } }
+        }
+        throw .altered
+    }
+
+    private static func homeKey(_ generation: Generation) throws(TresorError) -> SecretKey<HomeUse> {
         let context: [UInt8] = []
-        return try generations[0].seed.derive(.homeKey, context: context.span)
+        return try generation.seed.derive(.homeKey, context: context.span)
     }
 
     /// Seals the newest seed for a way in.

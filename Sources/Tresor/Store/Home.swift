@@ -39,6 +39,8 @@ public enum HomeObject: Hashable, Sendable {
     case identity
     /// What tresors were called when they could last be opened, sealed (SPEC §8.5).
     case names
+    /// What this person said of tresors that no log says, sealed (SPEC §8.5).
+    case marks
     /// Whom this person has verified (SPEC §7.5).
     case pins
     /// The highest head seen of each tresor (SPEC §9.8).

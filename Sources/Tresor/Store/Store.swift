@@ -42,6 +42,12 @@ public protocol Store: Sendable {
     ///   written then.
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome
 
+    /// Puts an entry that the store has lost back into its place before the last entry of a log.
+    ///
+    /// - Returns: ``StoreOutcome/done`` also if this very entry lies there; ``StoreOutcome/conflict`` if another one
+    ///   does, or the log does not go on behind it: that is for ``append(_:)``.
+    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome
+
     // MARK: Wraps
 
     /// The wraps of one member of one tresor, by rising epoch; those of `epoch` alone if given.
@@ -79,6 +85,11 @@ public protocol Store: Sendable {
 }
 
 extension Store {
+    /// For a store that cannot lose an entry in the midst of a log.
+    public func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome { .conflict }
+
     /// Asks for one member at a time.
     public func wraps(
         of users: [UserID], in tresor: TresorID, epoch: UInt64

@@ -10,11 +10,11 @@ struct CheckCommand: InputsCommand {
             name: "check", group: .proof, abstract: "Prove that this home, the logs and files are in order.",
             usage: """
                 tresor check [-t T]… [--head SEQ:HASH] [FILE…] [--deep]
-                tresor check --put-back -t T
+                tresor check --repair [-t T]
                 """,
             discussion: """
                 One finding a line: ok, warn or bad. --head compares with a head that somebody read out. --deep opens the identity, keys and \
-                files. --put-back gives the store the entries it lost, where its log is a true beginning of the one verified here.
+                files. --repair restores your card in the store, and of T the entries and keys that the store has lost.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -29,8 +29,8 @@ struct CheckCommand: InputsCommand {
     @Flag(help: "Open the identity, its tresors' keys and the FILEs.")
     var deep = false
 
-    @Flag(help: "Give the store back what it lost of T.")
-    var putBack = false
+    @Flag(help: "Restore what the store has lost.")
+    var repair = false
 
     @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
     var inputs: [String] = []
@@ -40,7 +40,7 @@ struct CheckCommand: InputsCommand {
     func perform() async throws {
         let head = try head.map { text throws(CommandFailure) in try Self.head(text) }
         var modes = FindingReport(workplace: try Workplace.local(options))
-        if !putBack {
+        if !repair {
             try addModes(to: &modes)
             try addMemory(to: &modes)
         }
@@ -49,16 +49,17 @@ struct CheckCommand: InputsCommand {
             workplace = try await Workplace.open(options)
         } catch {
             let failure = CommandFailure(error)
-            guard !putBack else { throw failure }
+            guard !repair else { throw failure }
             try modes.add("bad", "store", failure.message, failure.error)
             return try modes.finish()
         }
         var report = modes.continued(in: workplace)
-        let session = deep || putBack ? try await workplace.unlock(to: "prove that all is in order") : nil
+        let session = deep || repair ? try await workplace.unlock(to: "prove that all is in order") : nil
         var ids: [TresorID] = []
         for text in tresors { ids.append(try await id(text, session, workplace)) }
-        guard !putBack else { return try await putBack(ids, session, workplace) }
-        for finding in try await workplace.client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        guard !repair else { return try await repair(ids, session, workplace) }
+        let client = session?.client ?? workplace.client
+        for finding in try await client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
         }
@@ -94,35 +95,62 @@ struct CheckCommand: InputsCommand {
         return try await workplace.tresor(text, for: opened, isReadable: false).tresor
     }
 
-    private func putBack(_ ids: [TresorID], _ session: Session?, _ workplace: Workplace) async throws {
-        guard ids.count == 1, let session else { throw CommandFailure.usage("--put-back takes one -t T") }
+    private func repair(_ ids: [TresorID], _ session: Session?, _ workplace: Workplace) async throws {
+        guard ids.count <= 1, head == nil, inputs.isEmpty, let session else {
+            throw CommandFailure.usage("--repair takes at most one -t T, and nothing else")
+        }
+        try await repairCard(session, workplace)
+        guard let id = ids.first else { return }
         let count: Int
         let state: State
         do throws(TresorError) {
-            count = try await workplace.client.putBack(ids[0])
-            state = try await workplace.client.state(of: ids[0])
+            count = try await workplace.client.restoreEntries(of: id)
+            state = try await workplace.client.state(of: id)
         } catch {
-            throw workplace.logFailure(error, ids[0])
+            throw workplace.logFailure(error, id)
         }
-        workplace.output.say(count == 1 ? "1 entry was given back" : "\(count) entries were given back")
-        if state.members[session.identity.user] != nil { try await putBackKeys(of: state, session, workplace) }
+        workplace.output.say("restored \(FindingReport.entries(UInt64(count)))")
+        if state.members[session.identity.user] != nil {
+            try await repairKeys(of: state, session, workplace)
+            try await repairCard(in: state, session, workplace)
+        }
         guard options.json else { return }
         try workplace.output.object([
-            "type": "finding", "level": "ok", "subject": .string(ids[0].description),
-            "put_back": .unsigned(UInt64(count)),
+            "type": "finding", "level": "ok", "subject": .string(id.description),
+            "restored": .unsigned(UInt64(count)),
         ])
     }
 
-    private func putBackKeys(of state: State, _ session: Session, _ workplace: Workplace) async throws {
+    /// A card that the store has lost is put again; one that is newer or another stays, and is said.
+    private func repairCard(_ session: Session, _ workplace: Workplace) async throws {
+        let chain = session.identity.chain
+        guard try await workplace.client.store.card(of: chain.user) != chain.bytes else { return }
+        try await workplace.client.publishCard()
+        workplace.output.say("restored the card of \(Shown.name(chain.handle.bytes))")
+    }
+
+    /// A tresor whose log could not be verified when the identity was renewed learns of the new card now.
+    private func repairCard(in state: State, _ session: Session, _ workplace: Workplace) async throws {
+        guard let known = state.chain(of: session.identity.user), known != session.identity.chain,
+            session.identity.chain.extends(known)
+        else { return }
+        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+        let renewal = try await Interrupts.atomically { try await session.renew(in: state.tresor) }
+        let id = state.tresor.description.prefix(10)
+        workplace.output.say("\(id) knows your newest keys now")
+        if !renewal.isRotated { workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)") }
+    }
+
+    private func repairKeys(of state: State, _ session: Session, _ workplace: Workplace) async throws {
         do throws(TresorError) {
-            try await session.putBackWraps(state.tresor)
+            try await session.restoreWraps(of: state.tresor)
         } catch {
             guard error == .noAccess else { throw workplace.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
-                error, "the keys of \(id) are not all here; somebody who has them puts them back",
+                error, "the keys of \(id) are not all here; a member who has them can restore them",
                 hints: [
-                    "ask \(workplace.handle(of: state.founder, in: state)) to run: tresor check --put-back -t \(id)"
+                    "ask \(workplace.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
                 ])
         }
     }

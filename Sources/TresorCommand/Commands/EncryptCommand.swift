@@ -70,7 +70,7 @@ struct EncryptCommand: InputsCommand {
         guard let state = summary.state else { return }
         let title = workplace.title(of: summary)
         let owner = workplace.handle(of: state.founder, in: state)
-        try await workplace.verifyFounder(of: state, accept: false, hint: "")
+        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
                 .noAccess, "you are no longer in \(title) of \(owner)",

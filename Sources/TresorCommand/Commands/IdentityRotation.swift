@@ -14,7 +14,7 @@ struct IdentityRotation {
         let handle = Shown.name(try workplace.identityFile().chain.handle.bytes)
         let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
         let session = unlocked.session
-        if try await isUnfinished(session) {
+        if try await session.renewalIsUnfinished() {
             guard !dryRun else {
                 workplace.output.say("would go on with a renewal that was interrupted")
                 return try report(session.identity.chain, generation: session.identity.generation)
@@ -22,6 +22,7 @@ struct IdentityRotation {
             workplace.output.say("going on with a renewal that was interrupted")
             return try await finish(session)
         }
+        try await checkStore(session)
         guard unlocked.password.count >= Password.shortestNew else {
             throw CommandFailure.usage(
                 "the password has fewer than \(Password.shortestNew) characters, and would be set again",
@@ -58,10 +59,18 @@ struct IdentityRotation {
         }
     }
 
-    /// A first card that was never published is no interrupted renewal.
-    private func isUnfinished(_ session: Session) async throws -> Bool {
-        guard session.identity.generation > 0 else { return false }
-        return try await session.renewalIsUnfinished()
+    /// Before anything is changed: on an old copy of a home, or before a store that shows other keys of mine, no keys
+    /// are made.
+    private func checkStore(_ session: Session) async throws {
+        do throws(TresorError) {
+            try await session.checkRenewal()
+        } catch {
+            guard error == .forked else { throw error }
+            throw CommandFailure(
+                error,
+                "the store has a newer card of yours, or another one: this home is an old copy; nothing was changed",
+                hints: ["tresor check"])
+        }
     }
 
     private func explain() {

@@ -6,34 +6,77 @@ import Tresor
 struct ListCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "list", aliases: ["ls"], group: .tresors, abstract: "List the tresors I am in.", usage: "tresor list",
-            discussion: "STATE is ok, rotate first, left, unverified (its owner), forked, or another error.",
+            name: "list", aliases: ["ls"], group: .tresors, abstract: "List the tresors I am in.",
+            usage: """
+                tresor list [--all]
+                tresor list --hide T | --unhide T
+                """,
+            discussion: """
+                STATE is ok, rotate first, left, unverified (its owner), made with your old keys, forked, or another error. \
+                Offers of people whom you have not verified stand below; --hide keeps one out of sight.
+                """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
+
+    @Option(help: ArgumentHelp("Keep an unverified owner's T out of sight.", valueName: "T"))
+    var hide: String?
+
+    @Option(help: ArgumentHelp("Show T again.", valueName: "T"))
+    var unhide: String?
+
+    @Flag(help: "Show what is hidden, too.")
+    var all = false
 
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "list tresors")
-        var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
-        var errors: [TresorError] = []
-        let summaries = try await session.tresors()
-        for summary in summaries {
-            let row = Row(summary, me: session.identity.user, workplace)
-            if let error = row.error { errors.append(error) }
-            if options.json {
-                try workplace.output.object(row.object)
-            } else {
-                table.add(row.name, row.owner, row.role, row.people, row.key, row.state)
-            }
+        if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
+        let rows = try await session.tresors().filter { all || !$0.isHidden }
+            .map { Row($0, me: session.identity.user, workplace) }
+        guard !options.json else {
+            for row in rows { try workplace.output.object(row.object) }
+            return try finish(rows)
         }
-        if !options.json { try workplace.output.table(table) }
-        if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
+        let (known, apart) = (rows.filter { !$0.isApart }, rows.filter(\.isApart))
+        if !known.isEmpty || apart.isEmpty { try print(known, workplace) }
+        if !apart.isEmpty {
+            try workplace.output.line("not verified:")
+            try print(apart, workplace)
+        }
+        try finish(rows)
+    }
+
+    private func print(_ rows: [Row], _ workplace: Workplace) throws {
+        var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
+        for row in rows { table.add(row.name, row.owner, row.role, row.people, row.key, row.state) }
+        try workplace.output.table(table)
+    }
+
+    /// What strangers offer is no error of anybody's.
+    private func finish(_ rows: [Row]) throws {
+        if let worst = Severity.worst(rows.filter { !$0.isApart }.compactMap(\.error)) {
+            throw Exit(code: worst.exitCode)
+        }
+    }
+
+    private func setHidden(_ text: String, _ session: Session, _ workplace: Workplace) async throws {
+        guard hide == nil || unhide == nil, !all else {
+            throw CommandFailure.usage("list takes one of --hide, --unhide and --all")
+        }
+        let summary = try await workplace.tresor(text, for: session, isReadable: false)
+        let title = workplace.title(of: summary)
+        guard hide == nil || summary.isApart else {
+            throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
+        }
+        try session.hide(summary.tresor, hide != nil)
+        workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
     }
 
     private struct Row {
         let name: String
+        let isApart: Bool
         var owner = "-"
         var role = "-"
         var people = "-"
@@ -44,15 +87,18 @@ struct ListCommand: SurfaceCommand {
 
         init(_ summary: TresorSummary, me: UserID, _ workplace: Workplace) {
             name = workplace.title(of: summary)
+            isApart = summary.isApart
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
             if let known = summary.name { object["name"] = .text(known.bytes) }
             error = summary.error
             if let known = summary.state { describe(known, me, workplace) }
             if let trust = summary.founderTrust, !trust.isVerified, error == nil {
-                state = "unverified"
+                state = summary.state?.founder == me ? "made with your old keys" : "unverified"
                 error = .unverified
             }
             if let failed = summary.error { state = failed.name.replacing("_", with: " ") }
+            if summary.isApart { object["apart"] = true }
+            if summary.isHidden { object["hidden"] = true }
             object["state"] = .string(state.replacing(" ", with: "_"))
         }
 

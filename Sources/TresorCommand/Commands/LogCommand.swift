@@ -49,6 +49,14 @@ struct LogCommand: SurfaceCommand {
         do throws(TresorError) {
             return try await workplace.client.records(of: id)
         } catch {
+            if case .store = error, let known = try? workplace.client.verifiedState(of: id),
+                let lost = try? await workplace.client.lostEntries(of: known), lost > 0
+            {
+                let short = id.description.prefix(10)
+                throw CommandFailure(
+                    error, "the store has lost \(FindingReport.entries(lost)) of the log of \(short)",
+                    hints: ["tresor check --repair -t \(short)"])
+            }
             throw workplace.logFailure(error, id)
         }
     }

@@ -40,7 +40,7 @@ struct RevokeCommand: SurfaceCommand {
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         let title = workplace.title(of: summary)
         let state = try await workplace.settled(summary, session, dryRun: dryRun || me)
-        try await workplace.verifyFounder(of: state, accept: false, hint: "")
+        if !me { try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "") }
         if me, state.departure(of: session.identity.user) != nil {
             workplace.output.say("you are out of \(title) already")
             return try report(Effect(), state, workplace)

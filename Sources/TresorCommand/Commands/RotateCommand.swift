@@ -57,7 +57,7 @@ struct RotateCommand: SurfaceCommand {
         let summary = try await workplace.tresor(name, for: session)
         let title = workplace.title(of: summary)
         let state = try await workplace.settled(summary, session, dryRun: dryRun)
-        try await workplace.verifyFounder(of: state, accept: false, hint: "")
+        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
             effect = try await session.effect(of: .rotate, in: state)

@@ -93,7 +93,7 @@ struct ShareCommand: SurfaceCommand {
             let owner = workplace.handle(of: state.founder, in: state)
             throw CommandFailure(.noAccess, "only an owner lets people into \(title), which is of \(owner)")
         }
-        try await workplace.verifyFounder(of: state, accept: false, hint: "")
+        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
     }
 
     /// Each card is read once: what is compared here is what is wrapped to. Nobody is pinned before everybody was compared.

@@ -7,25 +7,32 @@ struct VerifyCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "verify", group: .you, abstract: "Compare a person's number with them, once.",
-            usage: "tresor verify PERSON [--number DIGITS | --card FILE] [--replace] [--yes]",
-            discussion: """
-                Shows both numbers; the other person reads theirs out, for example by telephone. --replace pins another person \
-                under a handle that was verified before.
+            usage: """
+                tresor verify PERSON [--number DIGITS | --card FILE] [--replace] [--yes]
+                tresor verify --mine T
                 """,
-            classes: [.store, .write],
+            discussion: """
+                Shows both numbers; the other person reads theirs out, for example by telephone. --card takes a card that \
+                you got from them, and shows its number. --replace pins another person under a handle that was verified \
+                before. --mine confirms that you made T, a tresor that still bears your old keys.
+                """,
+            classes: [.identity, .store, .write],
             examples: [
                 "tresor verify dr-house", "tresor verify dr-house --number \"80031 26649 91275 04418 65520 37792\"",
             ])
     }
 
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
-    var person: String
+    var person: String?
 
     @Option(help: ArgumentHelp("The 30 digits that the person read out.", valueName: "DIGITS"))
     var number: String?
 
     @Option(help: ArgumentHelp("A card that was brought by hand.", valueName: "FILE"))
     var card: String?
+
+    @Option(help: ArgumentHelp("A tresor of yours that bears your old keys.", valueName: "T"))
+    var mine: String?
 
     @Flag(help: "Let this person take the place of another one under the handle.")
     var replace = false
@@ -36,6 +43,8 @@ struct VerifyCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        if let mine { return try await confirm(mine) }
+        guard let name = person else { throw CommandFailure.usage("name the person to verify, or --mine T") }
         guard number == nil || card == nil else {
             throw CommandFailure.usage("--number and --card cannot both be given")
         }
@@ -43,11 +52,11 @@ struct VerifyCommand: SurfaceCommand {
             throw CommandFailure.usage("--batch needs a number", hints: ["tresor … --number \"DIGITS\""])
         }
         let workplace = try await Workplace.open(options)
-        let person = try await found(workplace)
+        let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
         let proof = Workplace.Proof(
-            number: number, card: card,
+            number: number, card: card, asks: true,
             refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
@@ -68,13 +77,70 @@ struct VerifyCommand: SurfaceCommand {
         if options.json { try workplace.output.object(object) }
     }
 
-    private func found(_ workplace: Workplace) async throws -> Candidate {
+    private func found(_ name: String, _ workplace: Workplace) async throws -> Candidate {
+        let impostors = try await impostors(name, workplace)
         if replace {
-            let people = try await workplace.client.people(named: person)
-            let changed = people.filter { if case .changed = $0.trust { true } else { false } }
+            let people = try await workplace.client.people(named: name)
+            let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
             if changed.count == 1 { return Candidate(chain: changed[0].chain, trust: changed[0].trust) }
+        } else if let meant = try meant(among: impostors, workplace), case .changed(let pinned) = meant.trust {
+            throw try workplace.changed(meant.chain, from: pinned)
         }
-        return try await workplace.person(person, card: card)
+        return try await workplace.person(name, card: card)
+    }
+
+    private func impostors(_ name: String, _ workplace: Workplace) async throws -> [Person] {
+        guard let handle = try? Name(typed: name) else { return [] }
+        return try await workplace.client.impostors(of: handle)
+    }
+
+    /// Whose card or number was given, if it is that of somebody else under a known handle.
+    private func meant(among impostors: [Person], _ workplace: Workplace) throws -> Person? {
+        guard !impostors.isEmpty else { return nil }
+        if let card {
+            guard card != "-" else { return nil }
+            let chain = try workplace.readCard(card)
+            return impostors.first { $0.chain == chain }
+        }
+        guard let typed = try number.map(workplace.number) else { return nil }
+        return try impostors.first { try $0.chain.number() == typed }
+    }
+
+    /// Shows a tresor that bears this person's old keys, asks whether they made it, and notes it.
+    private func confirm(_ text: String) async throws {
+        guard person == nil, number == nil, card == nil, !replace, !yes else {
+            throw CommandFailure.usage("--mine T stands alone")
+        }
+        let workplace = try await Workplace.open(options)
+        let session = try await workplace.unlock(to: "confirm a tresor of yours")
+        let summary = try await workplace.tresor(text, for: session)
+        guard let state = summary.state else { throw CommandFailure(summary.error ?? .notFound) }
+        let title = workplace.title(of: summary)
+        guard state.founder == session.identity.user else {
+            throw CommandFailure.usage("\(title) was made by \(workplace.handle(of: state.founder, in: state))")
+        }
+        if summary.founderTrust != .me {
+            try ask(state, title, workplace)
+            try session.confirmMine(state)
+        }
+        workplace.output.say("\(title) is yours")
+        guard options.json else { return }
+        try workplace.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
+    }
+
+    private func ask(_ state: State, _ title: String, _ workplace: Workplace) throws {
+        let terminal = try workplace.invocation.person(or: .usage("this needs somebody at a terminal"))
+        let rows = state.members.keys.sorted().map { user in
+            let admission = state.admission(of: user, at: state.head.sequence)
+            let date = admission.map { Timestamp(seconds: $0.time).date } ?? "-"
+            let role = state.members[user]?.role.description ?? "-"
+            return "  \(workplace.handle(of: user, in: state))  \(role)  since \(date)\n"
+        }
+        let newest = Timestamp(seconds: state.headTime).date
+        try terminal.show("\(title)  \(state.tresor.description)\n\(rows.joined())  newest entry \(newest)\n")
+        guard try terminal.confirms("whoever has your old keys could have made this. did you make it?") else {
+            throw CommandFailure(.unverified, "\(title) is not confirmed; nothing was changed")
+        }
     }
 
     private func confirmReplacing(_ pinned: CardChain, by chain: CardChain, _ workplace: Workplace) throws {

@@ -93,7 +93,7 @@ struct Places: Sendable, Equatable {
 
     /// Whether a path is one of those that a home and a store are made of, whatever it is called, and whether or not it is there yet.
     func isOwn(_ path: String) -> Bool {
-        let names = ["identity", "pins", "heads", "names", "wraps", "leftovers", "store", "lock"]
+        let names = ["identity", "pins", "heads", "names", "marks", "wraps", "leftovers", "store", "lock"]
         let parts = AtomicFile.split(path)
         if let directory = FileIdentity(path: parts.directory) {
             let isNamed = names.contains(parts.name) || MovedIdentity.isName(parts.name)

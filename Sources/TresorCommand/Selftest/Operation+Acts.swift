@@ -9,6 +9,7 @@ extension Operation {
             chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let session = Conformance.session(try client(input), identity: identity)
+        try Conformance.confirmMine(state.tresor, for: session)
         let effect = try await session.effect(of: requested(input), in: state)
         func users(_ users: [UserID]) -> [[UInt8]] { users.sorted().map(\.digest.bytes) }
         return VectorFields([

@@ -25,7 +25,10 @@ final class ScenarioRun {
         for person in people {
             let fields = VectorFields(person.members ?? [:])
             let home = SelftestHome([.identity: try fields.bytes("identity file"), .pins: try fields.bytes("pins")])
-            players.append(Player(name: person["name"]?.text ?? "", home: home, identity: try Self.identity(fields)))
+            let player = Player(name: person["name"]?.text ?? "", home: home, identity: try Self.identity(fields))
+            // The founder's home made the tresor; to all others the mark means nothing.
+            try Conformance.confirmMine(tresor, for: session(player))
+            players.append(player)
         }
     }
 
@@ -81,6 +84,10 @@ final class ScenarioRun {
         Client(home: player.home, store: store, clock: { 1_767_900_000 })
     }
 
+    private func session(_ player: Player) -> Session {
+        Conformance.session(client(player), identity: player.identity)
+    }
+
     private func append(_ step: VectorValue, _ fields: VectorFields) async throws {
         let entry = try fields.bytes("entry")
         guard entry.count > 82, let previous = Digest(entry[50..<82]) else {
@@ -103,7 +110,7 @@ final class ScenarioRun {
 
     private func open(_ step: VectorValue, _ fields: VectorFields) async throws {
         let player = players[try player(step["by"])]
-        let session = Conformance.session(client(player), identity: player.identity)
+        let session = session(player)
         var expectations = Expectations()
         expectations.currentAuthor = step["current author"] == .bool(true)
         let expected = step["expect"]
@@ -141,10 +148,9 @@ final class ScenarioRun {
     }
 
     private func view(_ player: Player) async -> [String: VectorValue] {
-        let client = client(player)
+        let session = session(player)
         do throws(TresorError) {
-            let state = try await client.state(of: tresor)
-            let session = Conformance.session(client, identity: player.identity)
+            let state = try await session.client.state(of: tresor)
             var keys = "ok"
             do throws(TresorError) {
                 try await Conformance.checkKeys(of: state.epoch, in: state, for: session)
@@ -156,7 +162,7 @@ final class ScenarioRun {
                 "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rotate first": .bool(state.rotateFirst),
                 "role": .text(state.members[player.identity.user]?.role.description ?? "none"),
                 "members": .number(state.members.count), "keys": .text(keys),
-                "founder": .text(Self.word(for: try client.founderTrust(in: state))),
+                "founder": .text(Self.word(for: try session.client.founderTrust(in: state))),
             ]
         } catch {
             return ["error": .text(error.name)]

@@ -88,8 +88,17 @@ struct FileOpener {
     func open(
         _ file: SealedFile, as session: Session, _ expectations: Expectations, from input: InputFile
     ) async throws -> OpenedFile {
-        try await attempt(file.header, as: session, from: input) { () throws(TresorError) in
-            try await session.open(file, expecting: expectations)
+        do {
+            return try await attempt(file.header, as: session, from: input) { () throws(TresorError) in
+                try await session.open(file, expecting: expectations)
+            }
+        } catch let failure as CommandFailure where failure.error == .forked {
+            guard let author = await session.formerAuthor(of: file) else { throw failure }
+            let liar = "\(Shown.name(author.handle.bytes)), \(Self.words(author.former)), made it up"
+            let reading = "either the store shows another history, or \(liar)"
+            throw CommandFailure(
+                .forked, "\(input.shownName) names a state of the tresor that the store does not show: \(reading)",
+                hints: ["tresor check"], file: input.path)
         }
     }
 
@@ -110,7 +119,7 @@ struct FileOpener {
             guard error == .unverified else { throw await failure(error, header, input, session) }
             let state = try await self.state(of: header.tresor)
             try await workplace.verifyFounder(
-                of: state, accept: acceptUnverified, hint: "tresor … --accept-unverified")
+                of: state, for: session, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
         return try await explaining(header, as: session, from: input, body)
     }
@@ -195,8 +204,8 @@ struct FileOpener {
         {
             let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
             return CommandFailure(
-                error, "the store has lost your key to \(title); somebody else who is in can put it back",
-                hints: ["ask \(owner) to run: tresor check --put-back -t \(word)"], file: input.path)
+                error, "the store has lost your key to \(title); another member can restore it",
+                hints: ["ask \(owner) to run: tresor check --repair -t \(word)"], file: input.path)
         }
         let author =
             requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
@@ -238,6 +247,8 @@ struct FileOpener {
         /// With --accept-forked the one the file was judged by; none when the store could not be read.
         let state: State?
         let name: String
+        /// Knows this person's marks.
+        fileprivate let client: Client
         /// How those stand whose files were reported.
         fileprivate var verified: [UserID: String] = [:]
     }
@@ -245,7 +256,8 @@ struct FileOpener {
     /// What to say of the files of a tresor, as things are now.
     func setting(of tresor: TresorID, as session: Session) async -> Setting {
         let state = try? await self.state(of: tresor)
-        return Setting(state: state, name: await name(of: tresor, in: state, as: session))
+        return Setting(
+            state: state, name: await name(of: tresor, in: state, as: session), client: session.client)
     }
 
     /// The line on standard error, or the object: whose it is, when, where, under which key.
@@ -256,7 +268,7 @@ struct FileOpener {
     ) throws -> Report {
         let (state, name) = (setting.state, setting.name)
         let author = opened.author
-        let verified = try setting.verified[author.user] ?? verification(of: author.user, in: state)
+        let verified = try setting.verified[author.user] ?? verification(of: author.user, in: setting)
         setting.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
         var text =
@@ -285,16 +297,16 @@ struct FileOpener {
         return name.map { Shown.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 
-    private func verification(of user: UserID, in state: State?) throws -> String {
-        guard let state else { return "history differs" }
-        guard let chain = state.chain(of: user) else { return "not verified" }
-        switch try workplace.client.trust(in: chain) {
+    private func verification(of user: UserID, in setting: Setting) throws -> String {
+        guard let state = setting.state else { return "history differs" }
+        guard state.chain(of: user) != nil else { return "not verified" }
+        switch try setting.client.trust(of: user, in: state) {
         case .me: return "you"
         case .verified: return "verified"
         case .renewed: return "new keys, compare numbers again"
         case .changed: return "not verified"
         case .unverified:
-            guard user != state.founder, try workplace.client.founderTrust(in: state).isVerified else {
+            guard user != state.founder, try setting.client.founderTrust(in: state).isVerified else {
                 return "not verified"
             }
             return "named by \(workplace.handle(of: state.founder, in: state))"
@@ -304,6 +316,10 @@ struct FileOpener {
     /// What is said of a standing; `nil` of one that needs no words.
     static func words(_ standing: Standing) -> String? {
         guard case .former(let former) = standing else { return nil }
+        return words(former)
+    }
+
+    private static func words(_ former: Standing.Former) -> String {
         let date = Timestamp(seconds: former.time).date
         switch former.cause {
         case .removed: return "put out \(date)"

@@ -22,6 +22,7 @@ struct FindingReport {
             switch finding.remark {
             case .failed(let error): error
             case .forked: .forked
+            case .lostEntries: .store(.other)
             default: nil
             }
         try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
@@ -80,7 +81,7 @@ struct FindingReport {
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
         case .notPublished:
-            "the store does not have the newest card: tresor card --publish, after a renewal tresor rotate --identity"
+            "the store does not have the newest card: tresor check --repair"
         case .interrupted: "a change of the ways in was interrupted: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: .evidence(evidence))))"
@@ -94,9 +95,12 @@ struct FindingReport {
             "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; an owner begins another: tresor revoke, or tresor rotate"
         case .unknownBody(let sequence, let type):
             "entry \(sequence) is of kind \(type), which this release does not know; it changes no member, role or key"
-        case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back -t T puts it back"
+        case .lostEntries(let count):
+            "the store has lost \(Self.entries(count)) of the log verified here: tresor check --repair -t T"
+        case .missingWrap: "the store lacks a key that is theirs; tresor check --repair -t T restores it"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
-        case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"
+        case .head(let head, let age):
+            "\(Self.entries(head.sequence + 1)) in the store, valid; the newest is \(Self.days(age)) old"
         }
     }
 
@@ -107,6 +111,8 @@ struct FindingReport {
 
     /// A head as `tresor log --head` prints it.
     private static func text(_ head: Head) -> String { "\(head.sequence):\(Base32.text(head.hash.bytes))" }
+
+    static func entries(_ count: UInt64) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
     private static func days(_ seconds: UInt64) -> String {
         let days = seconds / Timestamp.secondsPerDay

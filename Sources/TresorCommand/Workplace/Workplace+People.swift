@@ -35,7 +35,17 @@ extension Workplace {
                 "\(Shown.name(text)) can mean several people: \(list.joined(separator: "; "))",
                 hints: ids.map { isKnown ? Again.replacing(text, with: $0) : "tresor verify \($0)" })
         }
+        try await reportImpostors(of: first)
         return first
+    }
+
+    /// The store may offer somebody else under a pinned handle; the pinned person is used.
+    private func reportImpostors(of person: Candidate) async throws {
+        guard let others = try? await client.impostors(of: person.chain.handle), let other = others.first else {
+            return
+        }
+        let card = "\(Shown.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
+        output.say("the store also offers another card for \(card); the person you verified is used")
     }
 
     private static func words(for error: TresorError) -> String {
@@ -67,14 +77,26 @@ extension Workplace {
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 
+    /// What has to be said first of a number that is not the one that was compared before; `nil` of any other.
+    func changeOfNumber(_ chain: CardChain) throws -> String? {
+        guard let pin = try client.pinnedPeople().first(where: { $0.chain.user == chain.user }),
+            pin.chain.newest != chain.newest
+        else { return nil }
+        let made = Timestamp(seconds: chain.newest.time).date
+        let compared = Timestamp(seconds: pin.time).date
+        let name = Shown.name(chain.handle.bytes)
+        let old = "the number compared on \(compared) was \(try pin.chain.number().grouped)"
+        return "THE NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
+    }
+
     /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
     func peopleToCompare(in state: State) -> [CardChain] {
-        state.everybody.compactMap { state.chain(of: $0) }.filter { chain in
-            switch try? client.trust(in: chain) {
+        state.everybody.filter { user in
+            switch try? client.trust(of: user, in: state) {
             case .renewed, .changed: true
             case .me, .verified, .unverified, nil: false
             }
-        }
+        }.compactMap { state.chain(of: $0) }
     }
 
     /// A user id as a person can type it.
@@ -91,6 +113,8 @@ extension Workplace {
         var number: String?
         var card: String?
         var accept = false
+        /// Whether a card that was brought by hand is asked about where somebody is at a terminal.
+        var asks = false
         /// What `--batch` answers when nobody can be asked.
         var refusal: CommandFailure
     }
@@ -118,6 +142,7 @@ extension Workplace {
         let chain = person.chain
         let name = Shown.name(chain.handle.bytes)
         if let typed = proof.number {
+            if let change = try changeOfNumber(chain) { output.say(change) }
             guard try Defence.typedNumber.holds(number(typed) == chain.number()) else {
                 throw CommandFailure(
                     .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
@@ -127,6 +152,7 @@ extension Workplace {
                 throw CommandFailure(
                     .unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
             }
+            try show(chain, asking: proof.asks)
         } else {
             if person.trust.isVerified, !replacing { return false }
             if proof.accept { return false }
@@ -165,6 +191,21 @@ extension Workplace {
         return Candidate(chain: chain, trust: try client.trust(in: chain))
     }
 
+    /// Shows the number that a card brought by hand is about to be pinned with.
+    private func show(_ chain: CardChain, asking: Bool) throws {
+        let name = Shown.name(chain.handle.bytes)
+        let change = try changeOfNumber(chain)
+        guard asking, invocation.hasTerminal else {
+            if let change { output.say(change) }
+            return output.say("the number of \(name) in this card: \(try chain.number().grouped)")
+        }
+        let terminal = try invocation.person(or: .usage("there is no terminal to ask at"))
+        try terminal.show((change.map { $0 + "\n" } ?? "") + "  \(name)  \(try chain.number().grouped)\n")
+        guard try terminal.confirms("is this the number of \(name)?") else {
+            throw CommandFailure(.unverified, "\(name) is not verified; nothing was changed")
+        }
+    }
+
     /// Shows both numbers, one above the other, and asks.
     private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
         let terminal = try invocation.person(or: refusal)
@@ -173,7 +214,7 @@ extension Workplace {
         func row(_ label: String, _ number: Number) -> String {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
         }
-        var text = ""
+        var text = try changeOfNumber(chain).map { $0 + "\n" } ?? ""
         if let mine = try client.ownChain() { text += row("you", try mine.number()) }
         text += row(name, try chain.number())
         try terminal.show(text)
@@ -185,17 +226,28 @@ extension Workplace {
     /// Asks for the owner of a tresor to be verified, where that is what a command lacks.
     ///
     /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
-    func verifyFounder(of state: State, accept: Bool, hint: String) async throws {
-        let trust = try client.founderTrust(in: state)
+    func verifyFounder(of state: State, for session: Session, accept: Bool, hint: String) async throws {
+        let trust = try session.client.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = Shown.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
         guard !accept else { return }
+        guard chain.user != (try? client.identityFile().chain.user) else {
+            throw madeWithOldKeys(state.tresor, hint: hint)
+        }
         let refusal = CommandFailure(
             .unverified, "\(name), the owner, is not verified",
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user)) --number \"DIGITS\"", hint].filter {
                 !$0.isEmpty
             })
         _ = try verified(chain, trust: trust, by: Proof(refusal: refusal), replacing: false)
+    }
+
+    /// A tresor that bears this person's own name, and that whoever has their old keys can have made.
+    func madeWithOldKeys(_ tresor: TresorID, hint: String) -> CommandFailure {
+        let id = tresor.description.prefix(10)
+        return CommandFailure(
+            .unverified, "\(id) was made with your old keys, and nothing here proves that it was by you",
+            hints: ["tresor verify --mine \(id)", hint].filter { !$0.isEmpty })
     }
 }

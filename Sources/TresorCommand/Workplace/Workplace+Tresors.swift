@@ -12,7 +12,9 @@ extension Workplace {
     func tresor(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
         let found = try await session.tresors(named: text)
         guard let first = found.first else {
-            let names = try await session.tresors().compactMap { $0.name?.text }
+            let all = try await session.tresors()
+            let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
+            if let apart = offeredByAStranger(text, among: all) { throw apart }
             let hints = Suggestion.near(text, among: names).map {
                 "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
             }
@@ -20,7 +22,7 @@ extension Workplace {
                 .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
         }
         guard found.count == 1 else {
-            let list = found.map { "\(title(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
+            let list = found.map { "\(titleAndOwner(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
             throw CommandFailure(
                 .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
                 hints: found.map {
@@ -44,6 +46,29 @@ extension Workplace {
     /// `interventions`, or the beginning of the id where the name is not known.
     func title(of summary: TresorSummary) -> String {
         summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+    }
+
+    /// `interventions of anna`.
+    private func titleAndOwner(of summary: TresorSummary) -> String {
+        let owner = summary.state.map { " of \(handle(of: $0.founder, in: $0))" } ?? ""
+        return title(of: summary) + owner
+    }
+
+    /// What an unverified owner offers answers to no bare name; whoever typed one may have meant it.
+    private func offeredByAStranger(_ text: String, among all: [TresorSummary]) -> CommandFailure? {
+        let name = try? Name(typed: text)
+        let meant = all.filter { $0.isApart && !$0.isHidden && $0.name != nil && $0.name == name }
+        guard let first = meant.first, let state = first.state, let owner = state.chain(of: state.founder) else {
+            return nil
+        }
+        let ids = meant.prefix(3).map {
+            Again.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
+        }
+        if owner.user == (try? client.identityFile().chain.user) { return madeWithOldKeys(first.tresor, hint: ids[0]) }
+        let person = Shown.name(owner.handle.bytes)
+        return CommandFailure(
+            .unverified, "\(Shown.name(text)) is offered by \(person), whom you have not verified",
+            hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
     }
 
     /// The line somebody who is out sends to the owner.

@@ -47,6 +47,27 @@ extension SQLiteStore {
         return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
     }
 
+    /// Restores an entry of a log that goes on behind it.
+    public func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        try await write { database in
+            let tresor = tresor.digest.data
+            let present = try DatabaseValue.fetchOne(
+                database, sql: "SELECT entry FROM entries WHERE tresor = ? AND sequence = ?",
+                arguments: [tresor, sequence.data])
+            if let present { return try present.blob() == entry ? .done : .conflict }
+            let next = try DatabaseValue.fetchOne(
+                database, sql: "SELECT sequence FROM entries WHERE tresor = ? AND sequence > ? LIMIT 1",
+                arguments: [tresor, sequence.data])
+            guard next != nil else { return .conflict }
+            try database.execute(
+                sql: "INSERT INTO entries (tresor, sequence, entry) VALUES (?, ?, ?)",
+                arguments: [tresor, sequence.data, Data(entry)])
+            return .done
+        }
+    }
+
     /// The wraps of one member of one tresor, by rising epoch.
     public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
         try await read { database in

@@ -82,6 +82,33 @@ extension VectorFile {
         refuse("a byte behind", "TrailingData", object + [0])
     }
 
+    /// Marks of a home, inside their seal, SPEC §8.5.
+    func addMarks() {
+        group("reencode")
+        let tresors = [draw()("one", 32), draw()("two", 32), draw()("three", 32)].sorted {
+            $0.lexicographicallyPrecedes($1)
+        }
+        func marks(_ rows: [(Bytes, UInt8)]) -> Bytes {
+            join([preamble("tresorY1")] + rows.map { join($0.0, [$0.1]) })
+        }
+        let rows = Array(zip(tresors, [UInt8(1), 2, 3]))
+        let object = marks(rows)
+        let base = valid("three marks", in: ["magic": ascii("tresorY1"), "object": object], out: ["object": object])
+        let empty = preamble("tresorY1")
+        valid("no marks", ["EdgeCase"], in: ["magic": ascii("tresorY1"), "object": empty], out: ["object": empty])
+        func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
+            invalid(comment, flag, error, base: base, in: ["object": object])
+        }
+        refuse("another release", "WrongMagic", object.replacing(at: 7, with: [0x39]), error: "unsupported")
+        refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
+        refuse("tresor ids that fall", "NonCanonical", marks(rows.reversed()))
+        refuse("one tresor twice", "NonCanonical", marks([rows[0], rows[0]]))
+        refuse("flags of which none is set", "NonCanonical", marks([(tresors[0], 0)]))
+        refuse("a flag that is none", "NonCanonical", marks([(tresors[0], 4)]))
+        refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
+        refuse("a byte behind", "TrailingData", object + [0])
+    }
+
     func addArmourFaults() {
         group("dearmour")
         let bytes = draw()("bytes", 96)

@@ -16,6 +16,7 @@ extension VectorFile {
         file.addMoreIDs()
         file.addKeptWraps()
         file.addImpossibleGenerations()
+        file.addMarks()
         return file
     }
 

@@ -48,7 +48,14 @@ extension VectorFile {
             valid(comment, [flag], in: input, out: ["trust": ascii(word)])
         }
         let mine = trust("one's own tresor", "Normal", "me", input(late, me: Cast.gwenRenewed))
-        _ = trust("one's own, from before a renewal", "EdgeCase", "me", input(early, me: Cast.gwenRenewed))
+        _ = trust(
+            "one's own, from before a renewal, without a mark", "StaleGeneration", "unverified",
+            input(early, me: Cast.gwenRenewed))
+        var retold = founded(Cast.gwen, " retold")
+        retold.append(Cast.gwenRenewed, Body.renew(Cast.gwenRenewed.newest.card), generation: 0)
+        _ = trust(
+            "one's own, made before a renewal, that knows the newest card", "StaleGeneration", "unverified",
+            input(retold, me: Cast.gwenRenewed))
         _ = trust(
             "one's own, with a generation that this home does not have", "StaleGeneration", "renewed",
             input(late, me: Cast.gwen))

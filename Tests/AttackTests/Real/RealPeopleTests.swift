@@ -39,7 +39,7 @@
                 let evil = try identity("third").chain
                 scene.store.late(good.bytes, evil.bytes)
                 try client.pin(#require(try await client.people(named: "third").first).chain)
-                let used = try #require(try await client.people(named: "third").first).chain
+                let used = try #require(try await client.impostors(of: Name(typed: "third")).first).chain
                 #expect(used == evil)
                 await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
                     try await share(scene, with: used)

@@ -14,7 +14,7 @@ extension Stage {
         ["recover", "--kit", "old-kit.txt", "--new-password-file", "anna.password", "--argon2id", "64,3"],
         ["rotate", "--identity", "--no-kit", "--yes"], ["card", "-o", "card.txt"],
         ["card", "--publish", "--store", "WORK/new.db"], ["verify", "fourth", "--card", "fourth.card"],
-        ["check", "--put-back", "-t", "plans", "--store", "WORK/old.db"],
+        ["check", "--repair", "-t", "plans", "--store", "WORK/old.db"],
         ["keygen", "zoe", "--no-kit", "--argon2id", "64,3", "--home", "WORK/homes/zoe"],
     ]
 

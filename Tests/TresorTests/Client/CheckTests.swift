@@ -83,7 +83,7 @@ import TresorStore
         #expect(try await remarks() == [reader: [.failed(.altered), .missingWrap]])
         #expect(await failure { _ = try await world.session(of: late).open(file) } == .altered)
         let count = try await log(tresor, in: evil.truth).count
-        try await world.session(of: anna).putBackWraps(tresor)
+        try await world.session(of: anna).restoreWraps(of: tresor)
         #expect(try await remarks() == [:])
         #expect(try await log(tresor, in: evil.truth).count == count)
         let state = try await late.client.state(of: tresor)
@@ -104,7 +104,7 @@ import TresorStore
 
     @Test func A85_whoReadsFromNowPutsNothingBack() async throws {
         let writes = evil.writeCount
-        #expect(await failure { try await late.putBackWraps(tresor) } == .noAccess)
+        #expect(await failure { try await late.restoreWraps(of: tresor) } == .noAccess)
         #expect(evil.writeCount == writes)
     }
 
@@ -128,20 +128,20 @@ import TresorStore
         let file = try await anna.seal("after", in: tresor)
         let restored = world.session(of: anna, seeing: backup)
         #expect(await failure { _ = try await restored.client.state(of: tresor) } == .forked)
-        #expect(try await restored.client.putBack(tresor) == 3)
+        #expect(try await restored.client.restoreEntries(of: tresor) == 3)
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
         let kept = try #require(anna.home[.wraps])
         try anna.client.home.delete(.wraps)
-        #expect(await failure { try await restored.putBackWraps(tresor) } == .noAccess)
+        #expect(await failure { try await restored.restoreWraps(of: tresor) } == .noAccess)
         try anna.client.home.replace(.wraps, with: kept)
-        try await restored.putBackWraps(tresor)
+        try await restored.restoreWraps(of: tresor)
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
         #expect(try await world.session(of: anna, seeing: backup).open(file).content == Array("after".utf8))
-        #expect(try await restored.client.putBack(tresor) == 0)
+        #expect(try await restored.client.restoreEntries(of: tresor) == 0)
     }
 
     @Test func keptWrapsHaveOneEncoding() throws {
@@ -183,11 +183,11 @@ import TresorStore
         for bytes in [flipped(mine, 700), try await wrap(epoch: 1, for: anna).bytes, []] {
             wraps[tresor, state.epoch] = bytes.isEmpty ? nil : bytes
             try anna.client.home.replace(.wraps, with: wraps.bytes)
-            #expect(await failure { try await world.session(of: anna).putBackWraps(tresor) } == .altered)
+            #expect(await failure { try await world.session(of: anna).restoreWraps(of: tresor) } == .altered)
         }
         wraps[tresor, state.epoch] = mine
         try anna.client.home.replace(.wraps, with: wraps.bytes)
-        try await world.session(of: anna).putBackWraps(tresor)
+        try await world.session(of: anna).restoreWraps(of: tresor)
         #expect(try await remarks() == [:])
     }
 

@@ -258,7 +258,7 @@ import TresorStore
         try await evil.truth.putWraps([StoredWrap(user: user, epoch: 1, bytes: [1])], in: tresor)
         #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
         let count = try await log(tresor, in: evil.truth).count
-        try await anna.putBackWraps(tresor)
+        try await anna.restoreWraps(of: tresor)
         #expect(try await log(tresor, in: evil.truth).count == count)
         #expect(try await fresh(house).open(file).content == Array("x".utf8))
     }

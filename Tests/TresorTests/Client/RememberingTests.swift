@@ -28,7 +28,7 @@ import TresorStore
         let home = house.home
         let uses: [() async throws -> Void] = [
             { _ = try await house.open(file) }, { _ = try await house.seal("y", in: tresor) },
-            { try await house.perform(.leave, on: tresor) }, { try await house.perform(.rotate, on: tresor) },
+            { try await house.perform(.rotate, on: tresor) },
         ]
         for use in uses { #expect(await failure(use) == .unverified) }
         #expect(try await house.tresors().map(\.founderTrust) == [.unverified])
@@ -37,6 +37,13 @@ import TresorStore
         try house.client.pin(anna.identity.chain)
         _ = try await house.open(file)
         #expect(try house.client.knownTresors() == [tresor])
+    }
+
+    @Test func A68_whoLeavesATresorWhoseOwnerNobodyComparedKeepsNothingOfIt() async throws {
+        let home = house.home
+        try await house.perform(.leave, on: tresor)
+        #expect(house.home == home)
+        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
     }
 
     @Test func A42_namesThatOthersCanReadAreNeitherBelievedNorWrittenOver() async throws {

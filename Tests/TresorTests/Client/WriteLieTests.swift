@@ -79,9 +79,9 @@ import TresorStore
         let spoiled = users.map { StoredWrap(user: $0, epoch: 1, bytes: [1]) }
         try await evil.truth.putWraps([spoiled[1]], in: tresor)
         evil.lie(.storesNothing)
-        #expect(await failure { try await anna.putBackWraps(tresor) } == .store(.notStored))
+        #expect(await failure { try await anna.restoreWraps(of: tresor) } == .store(.notStored))
         evil.behave()
-        try await anna.putBackWraps(tresor)
+        try await anna.restoreWraps(of: tresor)
         let put = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
         #expect(zip(put, good).allSatisfy { $0 != [1] && $0?.count == $1?.count })
     }

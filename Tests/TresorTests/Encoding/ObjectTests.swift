@@ -44,6 +44,8 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let keys = try await anna.keys(of: 2, in: state)
         var kept = KeptWraps()
         kept[tresor, 2] = wrap
+        var marks = Marks()
+        marks[tresor] = [.hidden, .confirmed]
         var note = Leftovers()
         note.kits = [Leftovers.Kit(user: anna.identity.user, locator: .zero)]
         note.devices = [Leftovers.Device(user: anna.identity.user, id: try .random())]
@@ -63,6 +65,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             Specimen(name: "kept wraps", bytes: kept.bytes, magicCount: 1, lengths: [(50, 2)]) {
                 try KeptWraps($0).bytes
             },
+            Specimen(name: "marks", bytes: marks.bytes, magicCount: 1, lengths: []) { try Marks($0).bytes },
             Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
                 try Leftovers($0).bytes
             },
@@ -137,7 +140,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
 
     /// Objects that are a sequence of parts: a prefix of whole parts is one too.
     private func isSequence(_ name: String) -> Bool {
-        ["card", "pins", "heads", "cached log", "kept wraps"].contains(name)
+        ["card", "pins", "heads", "cached log", "kept wraps", "marks"].contains(name)
     }
 
     @Test func A20_trailingBytesAreRefused() async throws {

@@ -35,8 +35,12 @@ import TresorStore
                 Place(name: "known names of \(name)", sealed: try #require(person.home[.names])) {
                     _ = try KnownNames($0, of: person.identity)
                 })
+            places.append(
+                Place(name: "marks of \(name)", sealed: try #require(person.home[.marks])) {
+                    _ = try Marks($0, of: person.identity)
+                })
         }
-        #expect(places.count == 30)
+        #expect(places.count == 32)
         for (index, one) in places.enumerated() {
             for (other, place) in places.enumerated() {
                 let error = await failure { try await place.open(one.sealed) }

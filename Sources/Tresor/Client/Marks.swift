@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What this person said of tresors, or did to them, that no log says (SPEC §8.5).
+struct Marks: Hashable, Sendable {
+    /// The marks of one tresor.
+    struct Flags: OptionSet, Hashable, Sendable {
+        let rawValue: UInt8
+
+        /// It is kept out of sight while its owner is not verified.
+        static let hidden = Flags(rawValue: 1)
+        /// This home made it, or its owner confirmed that they did.
+        static let confirmed = Flags(rawValue: 2)
+
+        var isHidden: Bool { contains(.hidden) }
+        var isConfirmed: Bool { contains(.confirmed) }
+    }
+
+    private(set) var flags: [TresorID: Flags] = [:]
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.marks)
+        var last: TresorID?
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
+            if let last, tresor <= last { throw .altered }
+            last = tresor
+            let value = try decoder.integer(UInt8.self)
+            guard (1...3).contains(value) else { throw .altered }
+            flags[tresor] = Flags(rawValue: value)
+        }
+    }
+
+    var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.marks)
+        for (tresor, flags) in flags.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(tresor.digest)
+            encoder.integer(flags.rawValue)
+        }
+        return encoder.bytes
+    }
+
+    /// - Throws: ``TresorError/altered`` when it is not what this identity sealed; ``TresorError/unsupported``.
+    init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
+        try self.init(try identity.openFromHome(sealed, .marksSeal))
+    }
+
+    func sealed(for identity: Identity) throws(TresorError) -> [UInt8] {
+        try identity.sealForHome(bytes, .marksSeal)
+    }
+
+    subscript(tresor: TresorID) -> Flags {
+        get { flags[tresor] ?? [] }
+        set { flags[tresor] = newValue.isEmpty ? nil : newValue }
+    }
+}
+
+extension Client {
+    /// The marks of this home; none without an open identity, or where they do not open.
+    func marks() -> Marks {
+        guard let identity, let sealed = try? home.read(.marks) else { return Marks() }
+        return (try? Marks(sealed, of: identity)) ?? Marks()
+    }
+}
+
+extension Session {
+    /// Whether a tresor is kept out of sight.
+    public nonisolated func isHidden(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
+
+    /// Keeps a tresor out of sight, or shows it again.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    public nonisolated func hide(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
+        try mark(tresor, .hidden, isHidden)
+    }
+
+    /// Notes that this person made a tresor whose log still shows their old keys. They looked at it and said so.
+    ///
+    /// - Throws: ``TresorError/usage`` for a tresor that bears somebody else's name; ``TresorError/forked`` for one
+    ///   that knows newer or other keys of this person; ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    public nonisolated func confirmMine(_ state: State) throws(TresorError) {
+        guard state.founder == identity.user else { throw .usage }
+        if case .renewed = try client.founderTrust(in: state) { throw .forked }
+        try mark(state.tresor, .confirmed, true)
+    }
+
+    nonisolated func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
+        try client.home.exclusively { () throws(TresorError) in
+            // Marks that others can read or change are not written over: their owner can still close the file.
+            _ = try client.home.read(.marks)
+            var marks = client.marks()
+            if isSet { marks[tresor].insert(flag) } else { marks[tresor].remove(flag) }
+            guard marks != client.marks() else { return }
+            try client.home.replace(.marks, with: try marks.sealed(for: identity))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// What strangers put into a store that somebody else uses, and what a store loses.
+@Suite struct StrangersTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let eve: Session
+    let mine: TresorID
+    let theirs: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        eve = try await world.quick("eve")
+        try world.introduce(anna, house)
+        mine = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(mine, with: [house], as: .writer)
+        try eve.client.pin(house.identity.chain)
+        theirs = try await eve.create(Name(typed: "plans")).tresor
+        try await eve.share(theirs, with: [house], as: .writer)
+    }
+
+    @Test func A215_aStrangersTresorLiesApart() async throws {
+        #expect(try await house.tresors(named: "plans").map(\.tresor) == [mine])
+        for text in ["eve/plans", theirs.description, String(theirs.description.prefix(10))] {
+            #expect(try await house.tresors(named: text).map(\.tresor) == [theirs])
+        }
+        let apart = try await house.tresors().filter(\.isApart)
+        #expect(apart.map(\.tresor) == [theirs] && apart.allSatisfy { !$0.isHidden })
+        try house.hide(theirs)
+        try house.hide(mine)
+        #expect(try await house.tresors().filter(\.isHidden).map(\.tresor) == [theirs])
+        try house.hide(theirs, false)
+        #expect(try await house.tresors().filter(\.isHidden).isEmpty)
+        // Who is verified has a name, and so has whom this home has read before.
+        try house.client.pin(eve.identity.chain)
+        #expect(try await house.tresors(named: "plans").count == 2)
+        try house.client.home.delete(.pins)
+        try house.client.pin(anna.identity.chain)
+        #expect(try await house.tresors(named: "plans").count == 2)
+    }
+
+    @Test func A215_leavingNeedsNoTrust() async throws {
+        let home = house.home
+        try await house.perform(.leave, on: theirs)
+        #expect(house.home == home)
+        #expect(try await eve.client.state(of: theirs).members[house.identity.user] == nil)
+        try house.client.pin(identity("anna").chain, replacing: true)
+        try await house.perform(.leave, on: mine)
+        #expect(try await anna.client.state(of: mine).members[house.identity.user] == nil)
+    }
+
+    @Test func A215_theLastOwnerDoesNotLeaveAnythingWithoutOne() async throws {
+        #expect(await failure { try await eve.perform(.leave, on: theirs) } == .usage)
+    }
+
+    @Test func A221_thePinnedPersonIsUsed() async throws {
+        let impostor = try identity("anna")
+        evil.invent(impostor.chain.bytes)
+        let people = try await house.client.people(named: "anna")
+        #expect(people.map(\.chain) == [anna.identity.chain] && people[0].trust == .verified)
+        #expect(try await house.client.impostors(of: Name(typed: "anna")).map(\.chain) == [impostor.chain])
+        let findings = try await house.client.check()
+        #expect(findings.contains { $0.subject == .person(anna.identity.user) && $0.remark == .failed(.unverified) })
+    }
+
+    @Test func A217_whatTheStoreLacksIsFound() async throws {
+        try await anna.perform(.rotate, on: mine)
+        let whole = try await log(mine, in: evil.truth)
+        _ = try await house.client.state(of: mine)
+        func found() async throws -> [Finding.Remark] {
+            try await house.client.check([mine]).filter { $0.subject == .tresor(mine) }.map(\.remark)
+        }
+        guard case .head = try await found().first else {
+            Issue.record("not whole")
+            return
+        }
+        for lost in [[0], [1], [0, 1]] {
+            evil.show { _ in whole.enumerated().filter { !lost.contains($0.offset) }.map(\.element) }
+            let state = try #require(try house.client.verifiedState(of: mine))
+            #expect(try await house.client.lostEntries(of: state) == UInt64(lost.count))
+        }
+        evil.show { _ in [whole[0], whole[2], whole[1]] }
+        let state = try #require(try house.client.verifiedState(of: mine))
+        #expect(await failure { _ = try await house.client.lostEntries(of: state) } == .forked)
+    }
+}

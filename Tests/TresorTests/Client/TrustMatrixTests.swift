@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// Every pin against every log: who is compared, who may be read, and what of it a thief of an old seed can bring
+/// about.
+@Suite struct TrustMatrixTests {
+    enum PinKind: CaseIterable { case none, older, equal, newer, replaced }
+
+    let world: World
+    let anna: Session
+    let house: Session
+    let tresor: TresorID
+
+    init() async throws {
+        world = World(store: MemoryStore())
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        try world.introduce(anna, house)
+        tresor = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(tresor, with: [house], as: .writer)
+    }
+
+    private func renewed(_ person: Session) async throws -> Session {
+        try await person.renew(password: password("new"), cost: .floor, kit: nil)
+    }
+
+    /// A reader whose home has this pin of house beside that of anna.
+    private func reader(_ pin: PinKind, of person: Identity, _ name: String) async throws -> Session {
+        let reader = try await world.quick(name)
+        try anna.client.pin(reader.identity.chain)
+        try await anna.share(tresor, with: [reader])
+        try reader.client.pin(anna.identity.chain)
+        let cards = person.chain.cards
+        switch pin {
+        case .none: break
+        case .older: try reader.client.pin(CardChain(Array(cards.dropLast().map(\.bytes).joined())))
+        case .equal: try reader.client.pin(person.chain)
+        case .newer: try reader.client.pin(person.renewed(time: 77).identity.chain)
+        case .replaced:
+            try reader.client.pin(person.chain)
+            try reader.client.pin(identity("house").chain, replacing: true)
+        }
+        return reader
+    }
+
+    @Test(arguments: PinKind.allCases) func A204_A209_everyPinAgainstEveryLog(pin: PinKind) async throws {
+        let early = try await house.seal("early", in: tresor)
+        if pin != .older { try await check(pin, house.identity, early: early, late: nil) }
+        let me = try await renewed(house)
+        _ = try await me.finishRenewal()
+        try await anna.perform(.rotate, on: tresor)
+        let late = try await me.seal("late", in: tresor)
+        try await check(pin, me.identity, early: early, late: late)
+    }
+
+    private func check(_ pin: PinKind, _ person: Identity, early: SealedFile, late: SealedFile?) async throws {
+        let reader = try await self.reader(pin, of: person, "reader\(person.generation)")
+        let chain = person.chain
+        let state = try await reader.client.state(of: tresor)
+        let trust = try reader.client.trust(of: chain.user, in: state)
+        switch pin {
+        case .none: #expect(trust == .unverified)
+        case .older: #expect(trust == .renewed(since: self.house.identity.chain))
+        case .equal, .newer: #expect(trust == .verified)
+        case .replaced: if case .changed = trust {} else { Issue.record("\(trust)") }
+        }
+        let isReplaced = pin == .replaced
+        #expect(await failure { _ = try await reader.open(early) } == (isReplaced ? .unverified : nil))
+        guard let late else { return }
+        let isRefused = isReplaced || pin == .older
+        #expect(await failure { _ = try await reader.open(late) } == (isRefused ? .unverified : nil))
+    }
+
+    @Test func A209_theSameFileOpensNoMoreWithAReplacedPinThanWithNone() async throws {
+        let file = try await house.seal("x", in: tresor)
+        let reader = try await reader(.none, of: house.identity, "cam")
+        try reader.client.pin(identity("house").chain)
+        #expect(await failure { _ = try await reader.open(file) } == .unverified)
+        try reader.client.pin(house.identity.chain, replacing: true)
+        #expect(try await reader.open(file).content == Array("x".utf8))
+        try reader.client.pin(identity("house").chain, replacing: true)
+        #expect(await failure { _ = try await reader.open(file) } == .unverified)
+        // What does not extend a replaced pin is forked all the same.
+        let (other, _) = try house.identity.renewed(time: 5)
+        try reader.client.pin(other.chain, replacing: true)
+        #expect(error { try reader.client.pin(house.identity.chain, replacing: true) } == .forked)
+    }
+
+    @Test func A204_whoIsOutAndHasNewKeysIsNoFork() async throws {
+        let file = try await house.seal("x", in: tresor)
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        let me = try await renewed(house)
+        try anna.client.pin(me.identity.chain)
+        let opened = try await anna.open(file)
+        #expect(opened.author.standing != .current)
+        let state = try await anna.client.state(of: tresor)
+        #expect(try anna.client.trust(of: me.identity.user, in: state) == .verified)
+    }
+
+    @Test func A204_aFormerAuthorWhoInventsAHeadIsNamed() async throws {
+        let state = try await anna.client.state(of: tresor)
+        let keys = try await house.keys(of: 1, in: state)
+        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        // The head of a branch that nobody has ever seen.
+        var fold = Fold(state: state)
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: house.identity,
+            time: 5, body: .leave)
+        try fold.apply(entry.bytes)
+        let branch = try #require(fold.state)
+        let file = try SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: keys, state: branch, author: house.identity, time: 5)
+        #expect(await failure { _ = try await anna.open(file) } == .forked)
+        let author = try #require(await anna.formerAuthor(of: file))
+        #expect(author.handle == house.identity.handle && author.former.cause == .removed)
+        let mine = try SealedFile.seal(
+            [1], type: .empty, record: .empty, keys: keys, state: branch, author: anna.identity, time: 5)
+        #expect(await failure { _ = try await anna.open(mine) } == .forked)
+        #expect(await anna.formerAuthor(of: mine) == nil)
+    }
+}

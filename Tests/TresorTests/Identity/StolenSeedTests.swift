@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+
+/// What the thief of an old seed, or a store, can make of a renewal.
+@Suite struct StolenSeedTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let house: Session
+    let mallory: Session
+    let plans: TresorID
+    /// A copy of anna's home before she renewed.
+    let thief: Session
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        mallory = try await world.quick("mallory")
+        try world.introduce(anna, house, mallory)
+        plans = try await anna.create(Name(typed: "plans")).tresor
+        try await anna.share(plans, with: [house], as: .writer)
+        let stolen = try #require(anna.client.home as? MemoryHome).copy()
+        thief = world.session(of: anna, home: stolen)
+    }
+
+    private func renewed(_ person: Session) async throws -> Session {
+        let renewed = try await person.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.finishRenewal().allSatisfy { $0.error == nil })
+        return renewed
+    }
+
+    /// The trap: founded with the old seed, shared with an accomplice and everybody who matters.
+    private func trap(for me: Session, withNewCard: Bool) async throws -> TresorID {
+        let trap = try await thief.create(Name(typed: "medication")).tresor
+        try await thief.share(trap, with: [mallory], as: .owner)
+        try thief.client.home.delete(.pins)
+        for person in [house, mallory] { try thief.client.pin(person.identity.chain) }
+        try await thief.share(trap, with: [house])
+        guard withNewCard else { return trap }
+        // Cards are public: the newest comes out of the store, and the old seed signs the entry that names it.
+        let state = try await mallory.client.state(of: trap, remembering: .no)
+        let entry = try Entry(
+            tresor: trap, sequence: state.head.sequence + 1, previous: state.head.hash, author: thief.identity,
+            time: world.clock.now, body: .renew(me.identity.chain.newest))
+        let last = try #require(try await log(trap, in: world.store).last)
+        let outcome = try await world.store.append(
+            LogChange(tresor: trap, sequence: entry.sequence, previous: last, entry: entry.bytes))
+        #expect(outcome == .done)
+        return trap
+    }
+
+    @Test(arguments: [false, true])
+    func A201_theThiefOfAnOldSeedFoundsNothingThatIsMine(withNewCard: Bool) async throws {
+        let me = try await renewed(anna)
+        let trap = try await trap(for: me, withNewCard: withNewCard)
+        let file = withNewCard ? nil : try await thief.seal("dose", in: trap)
+        let home = me.home
+        let state = try await me.client.state(of: trap)
+        #expect(try me.client.founderTrust(in: state) == .unverified)
+        #expect(me.home == home, "nothing of it is kept")
+        let count = try await log(trap, in: world.store).count
+        let summary = try #require(try await me.tresors().first { $0.tresor == trap })
+        #expect(summary.isApart && summary.founderTrust == .unverified)
+        if let file {
+            #expect(await failure { _ = try await me.open(file) } == .unverified)
+            var expecting = Expectations()
+            expecting.acceptingUnverified = true
+            #expect(try await me.open(file, expecting: expecting).content == Array("dose".utf8))
+        }
+        #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
+        for act in [Act.rotate, .renew, .revoke([house.identity.user]), .rename(try Name(typed: "mine"))] {
+            #expect(await failure { try await me.perform(act, on: trap) } != nil, "\(act)")
+        }
+        // Whoever makes new keys once more signs nothing over.
+        let again = try await me.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await again.finishRenewal().first { $0.tresor == trap }?.error == .unverified)
+        #expect(again.identity.generation == 2)
+        #expect(try await again.client.state(of: plans).chain(of: me.identity.user) == again.identity.chain)
+        #expect(try await log(trap, in: world.store).count == count)
+        #expect(again.client.marks()[trap] == [])
+        try await again.perform(.leave, on: trap)
+        #expect(try await mallory.client.state(of: trap, remembering: .no).members[again.identity.user] == nil)
+    }
+
+    @Test func A201_aHeadThatWasPinnedBeforeIsNotEnough() async throws {
+        // The thief is faster: the tresor is there before anna has new keys, and her home takes it for hers.
+        let trap = try await trap(for: anna, withNewCard: false)
+        _ = try await anna.client.state(of: trap)
+        #expect(try anna.client.heads()[trap] != nil)
+        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await me.finishRenewal().first { $0.tresor == trap }?.error == .unverified)
+        try await thief.perform(.rotate, on: trap)
+        let heads = me.home[.heads]
+        let state = try await me.client.state(of: trap)
+        #expect(try me.client.founderTrust(in: state) == .unverified)
+        #expect(me.home[.heads] == heads)
+        #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
+    }
+
+    @Test func A201_whatThisHomeMadeIsMineAfterARenewal() async throws {
+        let file = try await anna.seal("plan", in: plans)
+        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(me.client.marks()[plans].isConfirmed)
+        #expect(me.knownName(of: plans) == nil || me.knownName(of: plans)?.text == "plans")
+        let state = try await me.client.state(of: plans)
+        #expect(try me.client.founderTrust(in: state) == .me)
+        #expect(try await me.open(file).content == Array("plan".utf8))
+        #expect(try await me.finishRenewal().allSatisfy { $0.error == nil && $0.isRotated })
+        let again = try await renewed(me)
+        #expect(try await again.seal("plan", in: plans).header.epoch == 3)
+        // Without the identity there are no marks, and nothing of an older log is believed.
+        let locked = world.client(again.client.home)
+        #expect(try locked.founderTrust(in: state) == .unverified)
+        #expect(try again.client.founderTrust(in: state) == .me)
+    }
+
+    @Test func A201_anEmptyHomeConfirmsWhatIsMine() async throws {
+        let me = try await renewed(anna)
+        let home = MemoryHome()
+        try home.replace(.identity, with: try #require(me.home[.identity]))
+        let fresh = world.session(of: me, home: home)
+        let state = try await fresh.client.state(of: plans)
+        #expect(try fresh.client.founderTrust(in: state) == .unverified)
+        #expect(try await fresh.tresors().map(\.isApart) == [true])
+        #expect(await failure { _ = try await fresh.seal("x", in: plans) } == .unverified)
+        try fresh.confirmMine(state)
+        #expect(try fresh.client.founderTrust(in: state) == .me)
+        #expect(try await fresh.tresors(named: "plans").map(\.tresor) == [plans])
+        _ = try await fresh.seal("x", in: plans)
+        // What was made with the newest keys needs no mark.
+        let made = try await me.create(Name(typed: "new")).tresor
+        #expect(try fresh.client.founderTrust(in: try await fresh.client.state(of: made)) == .me)
+        #expect(error { try house.confirmMine(state) } == .usage)
+    }
+
+    @Test func A202_whatAStoreShowsMakesNoRenewalUnfinished() async throws {
+        let old = try #require(try await world.store.card(of: anna.identity.user))
+        var me = try await renewed(anna)
+        // The card of before is a beginning of mine: it stops nothing, and it is no interrupted renewal.
+        for generation in 2...3 as ClosedRange<UInt32> {
+            evil.late(old)
+            #expect(try await !me.renewalIsUnfinished())
+            try await me.checkRenewal()
+            evil.late()
+            me = try await renewed(me)
+            #expect(me.identity.generation == generation)
+        }
+        _ = try await trap(for: me, withNewCard: false)
+        #expect(try await !me.renewalIsUnfinished())
+    }
+
+    @Test func A202_anOldCopyOfAHomeMakesNoKeys() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 99)
+        let copy = try #require(anna.client.home as? MemoryHome).copy()
+        let stale = world.session(of: anna, home: copy)
+        let me = try await renewed(anna)
+        let half = try await me.rememberDevice(name: .empty, until: world.clock.now + 99)
+        let before = copy.contents
+        #expect(await failure { _ = try await stale.renew(password: password("x"), cost: .floor, kit: nil) } == .forked)
+        #expect(copy.contents == before)
+        #expect(try await world.store.half(user: me.identity.user, device: half.id) != nil)
+        #expect(device.id != half.id)
+        #expect(try await me.client.unlockWithDevice().identity.generation == 1)
+    }
+
+    @Test func A202_aStoreThatCannotBeReachedChangesNothing() async throws {
+        let home = anna.home
+        evil.fail(after: 0, behind: false)
+        let outcome = await failure { _ = try await anna.renew(password: password("x"), cost: .floor, kit: nil) }
+        guard case .store = outcome else {
+            Issue.record("\(String(describing: outcome))")
+            return
+        }
+        #expect(anna.home == home)
+    }
+}
