@@ -52,6 +52,16 @@ public struct Effect: Hashable, Sendable {
     }
 }
 
+/// The state in which an act begins, and what ending passed dates did to reach it.
+public struct Settlement: Sendable {
+    /// The state in which the act begins.
+    public let state: State
+    /// What the entry did that this call appended; nothing if it appended none.
+    public var effect = Effect()
+    /// The last second, since 1970, of everybody whom that entry removed.
+    public var lastTimes: [UserID: UInt64] = [:]
+}
+
 extension Session {
     private static let attemptCount = 16
 
@@ -161,7 +171,7 @@ extension Session {
         for _ in 0..<Self.attemptCount {
             let state =
                 expected == nil && act != .leave && act != .renew
-                ? try await settle(tresor) : try await client.state(of: tresor)
+                ? try await settle(tresor).state : try await client.state(of: tresor)
             // Whoever left still has the key under which the name would be sealed.
             if case .rename = act, state.rotateFirst {
                 try await perform(.rotate, on: tresor)
@@ -194,22 +204,26 @@ extension Session {
 
     /// Reads a tresor's log and, where this person is an owner, turns dates that have passed into removals (SPEC §9.7). To be called before an effect is
     /// computed that somebody is shown.
-    public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
-        let state = try await client.state(of: tresor)
-        guard state.members[identity.user]?.role == .owner,
-            state.chain(of: identity.user)?.newest == identity.chain.newest,
-            try client.founderTrust(in: state).isVerified
-        else { return state }
-        let now = now(in: state)
-        let ended = state.members.filter { user, member in
-            user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
+    ///
+    /// - Returns: the state, and what this call itself did to reach it: what others removed meanwhile is not in it.
+    public func settle(_ tresor: TresorID) async throws(TresorError) -> Settlement {
+        for _ in 0..<Self.attemptCount {
+            let state = try await client.state(of: tresor)
+            guard state.members[identity.user]?.role == .owner,
+                state.chain(of: identity.user)?.newest == identity.chain.newest,
+                try client.founderTrust(in: state).isVerified
+            else { return Settlement(state: state) }
+            let now = now(in: state)
+            let ended = state.members.filter { user, member in
+                user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
+            }
+            guard !ended.isEmpty else { return Settlement(state: state) }
+            let removal = Act.revoke(ended.keys.sorted())
+            let effect = try effect(of: removal, in: state)
+            guard let after = try await append(removal, effect, to: state) else { continue }
+            return Settlement(state: after, effect: effect, lastTimes: ended.compactMapValues(\.notAfter))
         }
-        guard !ended.isEmpty else { return state }
-        let removal = Act.revoke(ended.keys.sorted())
-        guard let after = try await append(removal, try effect(of: removal, in: state), to: state) else {
-            throw .busy
-        }
-        return after
+        throw .busy
     }
 
     /// `nil` when somebody else was faster.

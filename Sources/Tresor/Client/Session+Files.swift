@@ -47,7 +47,7 @@ extension Session {
     func writableState(of tresor: TresorID) async throws(TresorError) -> State {
         for _ in 0..<4 {
             do throws(TresorError) {
-                let state = try await settle(tresor)
+                let state = try await settle(tresor).state
                 try checkMayWrite(in: state)
                 guard state.rotateFirst else { return state }
             } catch {

@@ -68,18 +68,20 @@ extension Workplace {
         }
     }
 
-    /// The verified state in which an act begins: dates that have passed are removals by then, and each is told.
+    /// The verified state in which an act begins: dates that have passed are removals by then. Each that this run
+    /// made is told, and none that others made.
     func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> State {
-        let before: State
-        if let known = summary.state { before = known } else { before = try await state(of: summary.tresor) }
-        guard !dryRun else { return before }
-        let after = try await Interrupts.atomically { try await session.settle(summary.tresor) }
-        let ended = before.members.keys.filter { after.members[$0] == nil }.sorted()
-        for user in ended {
-            let date = before.members[user]?.notAfter.map { Timestamp(seconds: $0).date } ?? "-"
-            output.say("\(handle(of: user, in: before)) is out: their last day was \(date)")
+        if dryRun {
+            if let known = summary.state { return known }
+            return try await state(of: summary.tresor)
         }
-        if !ended.isEmpty { output.say("\(title(of: summary)) now uses key \(after.epoch)") }
+        let settlement = try await Interrupts.atomically { try await session.settle(summary.tresor) }
+        let (after, effect) = (settlement.state, settlement.effect)
+        for user in effect.dismissed {
+            let date = settlement.lastTimes[user].map { Timestamp(seconds: $0).date } ?? "-"
+            output.say("\(handle(of: user, in: after)) is out: their last day was \(date)")
+        }
+        if let epoch = effect.epoch { output.say("\(title(of: summary)) now uses key \(epoch)") }
         return after
     }
 

@@ -90,6 +90,32 @@ import TresorStore
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).count == 1)
     }
 
+    /// What others removed meanwhile is no removal of this run, whether a date had passed or not.
+    @Test(arguments: [false, true]) func A216_onlyWhatThisRunEndedIsReported(otherIsFaster: Bool) async throws {
+        let evil = EvilStore()
+        let world = World(store: evil)
+        let anna = try await world.quick("anna")
+        let bob = try await world.quick("bob")
+        let cam = try await world.quick("cam")
+        try world.introduce(anna, bob, cam)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [bob], notAfter: end)
+        try await anna.share(tresor, with: [cam])
+        let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        #expect(try await anna.settle(tresor).effect.isNothing)
+        world.clock.now = end + 1
+        if otherIsFaster { evil.beforeNextAppend { _ = try? await device.settle(tresor) } }
+        let settled = try await anna.settle(tresor)
+        #expect(settled.state.members[bob.identity.user] == nil)
+        #expect(settled.effect.dismissed == (otherIsFaster ? [] : [bob.identity.user]))
+        #expect(settled.effect.epoch == (otherIsFaster ? nil : 2))
+        #expect(settled.lastTimes == (otherIsFaster ? [:] : [bob.identity.user: end]))
+        try await device.perform(.revoke([cam.identity.user]), on: tresor)
+        let later = try await anna.settle(tresor)
+        #expect(later.effect.isNothing && later.lastTimes.isEmpty && later.state.epoch == 3)
+    }
+
     @Test func A67_anotherEpochOrAnotherCountOfOthersIsNoOtherMeaning() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
         let other = try await world.quick("other")
