@@ -26,7 +26,9 @@ import Testing
     }
 
     @Test func theListIsWhole() throws {
-        #expect(try Self.ids("attacks.txt") == (1...113).map { "A\($0)" })
+        let numbers = try Self.ids("attacks.txt").map { try #require(Int($0.dropFirst())) }
+        #expect(Array(numbers.prefix(113)) == Array(1...113))
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "rising, and none twice")
     }
 
     @Test func everyAttackIsTried() throws {

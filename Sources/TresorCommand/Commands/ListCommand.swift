@@ -19,8 +19,10 @@ struct ListCommand: SurfaceCommand {
         var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
         var errors: [TresorError] = []
         let summaries = try await session.tresors()
-        for summary in summaries {
-            let row = Row(summary, me: session.identity.user, workplace)
+        // By name, as a person looks for it; equal names by id.
+        for summary in summaries.sorted(by: { order($0) < order($1) }) {
+            var row = Row(summary, me: session.identity.user, workplace)
+            if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
             if let error = row.error { errors.append(error) }
             if options.json {
                 try workplace.output.object(row.object)
@@ -30,6 +32,18 @@ struct ListCommand: SurfaceCommand {
         }
         if !options.json { try workplace.output.table(table) }
         if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
+    }
+
+    private func order(_ summary: TresorSummary) -> (String, String) {
+        (summary.name.map { $0.text } ?? "\u{10ffff}", summary.tresor.description)
+    }
+
+    /// What a member can read of the tresor's kind; `nil` where it is empty or does not open.
+    private func kind(of summary: TresorSummary, _ session: Session) async -> Name? {
+        guard summary.error == nil, let state = summary.state, state.members[session.identity.user] != nil,
+            let kind = try? await session.kind(in: state), !kind.isEmpty
+        else { return nil }
+        return kind
     }
 
     private struct Row {

@@ -42,6 +42,7 @@ enum Program {
     static func parse(
         _ arguments: ArgumentList, for type: any SurfaceCommand.Type
     ) throws -> any ParsableCommand {
+        try RepeatedOption.check(arguments.options, for: type)
         do {
             guard type is any InputsCommand.Type else { return try type.parseAsRoot(arguments.rest) }
             let (words, operands) = arguments.withOperandsApart

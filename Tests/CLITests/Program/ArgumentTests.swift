@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 import Testing
 import Tresor
 
@@ -24,6 +25,66 @@ struct ArgumentTests {
         let arguments = ArgumentList(words)
         #expect(arguments.command == command)
         #expect(arguments.rest == rest)
+    }
+
+    /// What the committed surface says of every command: its options that take one value, each with all its names.
+    private static func singleOptions() throws -> [(command: String, names: [String])] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("surface.json")
+        let surface = try JSONReader.read([UInt8](try Data(contentsOf: file)))
+        var found: [(String, [String])] = []
+        for command in surface["command"]?["subcommands"]?.list ?? [] {
+            guard let name = command["commandName"]?.text else { continue }
+            for argument in command["arguments"]?.list ?? []
+            where argument["kind"]?.text == "option" && argument["isRepeating"] == .bool(false) {
+                let names = argument["names"]?.list?.compactMap { name in
+                    name["name"]?.text.map { name["kind"]?.text == "long" ? "--\($0)" : "-\($0)" }
+                }
+                found.append((name, try #require(names)))
+            }
+        }
+        return found
+    }
+
+    @Test("An option that takes one value is refused when it is given twice, under whichever names, and named")
+    func repeatedOptions() throws {
+        let options = try Self.singleOptions()
+        #expect(options.count > 100)
+        for (name, names) in options {
+            let command = try #require(RootCommand.command(named: name))
+            for first in names {
+                for second in names {
+                    for words in [[first, "a", second, "b"], ["\(first)=a", "x", "\(second)=b"]] {
+                        let failure = #expect(throws: CommandFailure.self, "\(name) \(words)") {
+                            _ = try Program.parse(ArgumentList([name] + words), for: command)
+                        }
+                        let isNamed = names.contains { failure?.message == "\($0) can be given only once" }
+                        #expect(failure?.error == .usage && isNamed, "\(name) \(words): \(failure?.message ?? "")")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Several -t, flags given twice, and what follows -- are no repeated options",
+        arguments: [
+            ["share", "-t", "a", "--tresor", "b", "house"], ["revoke", "-t", "a", "-t", "b", "--me"],
+            ["check", "-t", "a", "-t", "b"], ["list", "--json", "--json", "-q", "-q"],
+            ["encrypt", "-t", "a", "--", "-t", "-t"], ["encrypt", "-t", "a", "-o", "-", "-", "-a"],
+        ])
+    func notRepeated(_ words: [String]) throws {
+        let arguments = ArgumentList(words)
+        let command = try #require(RootCommand.command(named: words[0]))
+        _ = try Program.parse(arguments, for: command)
+    }
+
+    @Test("Bundled letters count as the options they are")
+    func bundled() throws {
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try Program.parse(ArgumentList(["encrypt", "-t", "a", "-at", "b"]), for: EncryptCommand.self)
+        }
+        #expect(failure?.message == "-t can be given only once")
     }
 
     @Test("What follows -- is no option")

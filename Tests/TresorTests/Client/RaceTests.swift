@@ -116,6 +116,24 @@ import TresorStore
         #expect(later.effect.isNothing && later.lastTimes.isEmpty && later.state.epoch == 3)
     }
 
+    /// A date for somebody who was removed meanwhile is no grant; a role that was left as it is does not undo another owner's change of it.
+    @Test(arguments: [true, false]) func A220_aDateForSomebodyWhoChangedMeanwhileIsNotSet(isRemoved: Bool) async throws {
+        let (anna, device, tresor, doctor, _, world) = try await revocation()
+        let house = try #require(try await anna.client.state(of: tresor).chain(of: doctor))
+        let date = Act.share(with: [house], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
+        let shown = try await anna.effect(of: date, in: anna.client.state(of: tresor))
+        #expect(shown.changed == [doctor])
+        if isRemoved {
+            try await device.perform(.revoke([doctor]), on: tresor)
+        } else {
+            try await device.perform(
+                .share(with: [house], role: .writer, fromNow: false, notAfter: nil), on: tresor)
+        }
+        let before = try await log(tresor, in: world.store)
+        #expect(await failure { try await anna.perform(date, on: tresor, expecting: shown) } == .busy)
+        #expect(try await log(tresor, in: world.store) == before)
+    }
+
     @Test func A67_anotherEpochOrAnotherCountOfOthersIsNoOtherMeaning() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
         let other = try await world.quick("other")
@@ -135,6 +153,7 @@ import TresorStore
         let changes: [(inout Effect) -> Void] = [
             { $0.admitted = [people[1]] }, { $0.changed = people }, { $0.dismissed = [people[1]] },
             { $0.already = [people[1]] }, { $0.epoch = nil }, { $0.renames = true }, { $0.generation = 1 },
+            { $0.replaced = [people[0]: Terms(role: .reader, notAfter: nil)] },
         ]
         for change in changes {
             var other = shown
