@@ -121,13 +121,20 @@ struct OutputOptions: ParsableArguments, Sendable {
     var directory: String?
 
     /// The file a step writes, not yet begun; `nil` for standard output.
+    ///
+    /// - Parameter replaces: whether a file may be replaced whose name nobody typed.
     func file(
-        for step: OutputPlan.Step, access: FileAccess, input: InputFile
+        for step: OutputPlan.Step, access: FileAccess, input: InputFile, replaces: Bool = true
     ) throws(CommandFailure) -> OutputFile? {
         guard case .file(let path) = step.target else { return nil }
-        let file = OutputFile(path: path, access: access)
+        let file = OutputFile(path: path, access: access, replaces: replaces || output != nil)
         try file.refuse(input)
-        try file.check()
+        do throws(CommandFailure) {
+            try file.check()
+        } catch {
+            guard error.error == .usage else { throw error }
+            throw CommandFailure(error.error, error.message, hints: ["tresor … --force"], file: error.file)
+        }
         return file
     }
 }

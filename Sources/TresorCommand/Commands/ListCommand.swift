@@ -31,6 +31,7 @@ struct ListCommand: SurfaceCommand {
             }
         }
         if !options.json { try workplace.output.table(table) }
+        if summaries.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
         if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
     }
 

@@ -43,8 +43,14 @@ struct FileOpener {
         do {
             try SealedFile.checkBeginning(start)
         } catch {
-            throw failure(error, input)
+            guard error == .altered, !Self.isNamedSealed(start) else { throw failure(error, input) }
+            throw CommandFailure(error, "\(input.shownName) is not a sealed file", file: input.path)
         }
+    }
+
+    /// Whether bytes begin as a sealed file does, whatever follows.
+    private static func isNamedSealed(_ start: [UInt8]) -> Bool {
+        start.starts(with: "tresorF1".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
     }
 
     private func judge(
@@ -245,13 +251,13 @@ struct FileOpener {
         let verified = try setting.verified[author.user] ?? verification(of: author.user, in: state)
         setting.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
+        let standing = Self.words(author.standing).map { [$0] } ?? []
         var text =
-            "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
+            "from \(Shown.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
-        if let standing = Self.words(author.standing) { text += " (\(standing))" }
         if let state, !Defence.olderState.holds(opened.sealer.head.sequence >= state.head.sequence) {
-            text += ", an older state"
+            text += ", sealed before the log's newest entry"
         }
         return .line(text + Self.resealing(of: opened))
     }
