@@ -7,7 +7,8 @@ struct CreateCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "create", group: .tresors, abstract: "Make a tresor.", usage: "tresor create NAME [--kind TEXT]",
-            discussion: "Prints its id. You are its owner. Name and kind can be read by members only.", classes: [.identity, .write],
+            discussion: "Prints its id. You are its owner. Name and kind can be read by members only.",
+            classes: [.identity, .write],
             examples: ["tresor create interventions"])
     }
 

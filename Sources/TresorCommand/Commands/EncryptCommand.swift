@@ -68,7 +68,7 @@ struct EncryptCommand: InputsCommand {
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: Workplace) async throws {
         guard let state = summary.state else { return }
         let title = workplace.title(of: summary)
-        let owner = workplace.handle(of: state.founder, in: state)
+        let owner = workplace.handle(of: workplace.owner(of: state), in: state)
         try await workplace.verifyFounder(of: state, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(

@@ -85,7 +85,8 @@ struct KeygenCommand: SurfaceCommand {
             ? "the identity that was here, with all it verified and saw, moves to"
             : "what an earlier identity left here moves to"
         output.say("\(what) \(Shown.quoted(moved.path))")
-        guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) }) else {
+        guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
+        else {
             throw isThere(in: places)
         }
         return moved

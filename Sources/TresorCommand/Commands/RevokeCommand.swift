@@ -6,7 +6,8 @@ import Tresor
 struct RevokeCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "revoke", group: .tresors, abstract: "Remove people from a tresor, or several, and change the key; or leave.",
+            name: "revoke", group: .tresors,
+            abstract: "Remove people from a tresor, or several, and change the key; or leave.",
             usage: """
                 tresor revoke -t T… PERSON… [-n] [--yes]
                 tresor revoke -t T… --me [-n] [--yes]

@@ -63,7 +63,7 @@ struct RotateCommand: SurfaceCommand {
             effect = try await session.effect(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
-            let owner = workplace.handle(of: state.founder, in: state)
+            let owner = workplace.handle(of: workplace.owner(of: state), in: state)
             throw CommandFailure(
                 error, "only an owner changes the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])

@@ -162,7 +162,8 @@ struct ShareRun {
     private func checkUnchanged(_ step: Step) async throws {
         guard !step.already.isEmpty else { return }
         let state = try await workplace.state(of: step.summary.tresor)
-        for user in step.already where state.members[user].map({ Terms($0) }) != step.state.members[user].map({ Terms($0) }) {
+        for user in step.already
+        where state.members[user].map({ Terms($0) }) != step.state.members[user].map({ Terms($0) }) {
             throw CommandFailure(TresorError.busy)
         }
     }

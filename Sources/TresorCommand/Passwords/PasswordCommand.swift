@@ -25,9 +25,17 @@ struct PasswordCommand: Sendable {
             close(descriptor)
             if !isReaped { Self.end(child) }
         }
+        var ended: CInt?
+        // What the command left running in the background may hold its output open.
         let content = try SecretInput.readAll(
-            descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline)
-        let status = try wait(for: child, until: deadline)
+            descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline
+        ) {
+            if ended == nil { ended = Self.status(of: child) }
+            isReaped = ended != nil
+            return isReaped
+        }
+        let status: CInt
+        if let ended { status = ended } else { status = try wait(for: child, until: deadline) }
         isReaped = true
         guard status == 0 else {
             throw CommandFailure(.failed(.other), "TRESOR_PASSWORD_COMMAND failed")
@@ -77,6 +85,12 @@ struct PasswordCommand: Sendable {
             throw failure
         }
         return (child, ends[0])
+    }
+
+    /// How the child ended; `nil` while it runs.
+    private static func status(of child: pid_t) -> CInt? {
+        var status: CInt = 0
+        return waitpid(child, &status, WNOHANG) == child ? status : nil
     }
 
     private func wait(for child: pid_t, until deadline: ContinuousClock.Instant) throws(CommandFailure) -> CInt {

@@ -19,17 +19,18 @@ enum SecretInput {
     ///   - what: how a message names the source.
     ///   - deadline: when to give up, if ever.
     ///   - stopsAtLineEnd: for a terminal, which hands out lines.
+    ///   - isOver: whether nothing more is to be waited for, though somebody keeps the descriptor open; what has come by then is read.
     /// - Throws: 64 beyond the limit, 1 when reading fails or takes too long.
     static func readAll(
         _ descriptor: Int32, limit: Int, what: String, deadline: ContinuousClock.Instant? = nil,
-        stopsAtLineEnd: Bool = false
+        stopsAtLineEnd: Bool = false, isOver: (() -> Bool)? = nil
     ) throws(CommandFailure) -> SecretBytes {
         var outcome = Outcome.more
         var used = 0
         do {
             let memory = try SecretBytes(count: limit + 1) { span in
                 while outcome == .more {
-                    outcome = next(descriptor, &span, &used, deadline, stopsAtLineEnd: stopsAtLineEnd)
+                    outcome = next(descriptor, &span, &used, deadline, isOver, stopsAtLineEnd: stopsAtLineEnd)
                 }
             }
             if outcome == .end { return try memory.prefix(used) }
@@ -49,10 +50,16 @@ enum SecretInput {
 
     private static func next(
         _ descriptor: Int32, _ span: inout MutableSpan<UInt8>, _ used: inout Int, _ deadline: ContinuousClock.Instant?,
-        stopsAtLineEnd: Bool
+        _ isOver: (() -> Bool)?, stopsAtLineEnd: Bool
     ) -> Outcome {
         guard used < span.count else { return .full }
-        if let deadline, !waitForInput(descriptor, until: deadline) { return .late }
+        if let deadline {
+            switch waitForInput(descriptor, until: deadline, isOver) {
+            case .ready: break
+            case .over: return .end
+            case .late: return .late
+            }
+        }
         let start = used
         let count = span.withUnsafeMutableBytes { memory in
             SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
@@ -100,15 +107,25 @@ enum SecretInput {
         return (try? UTF8Span(validating: bytes)) != nil
     }
 
-    private static func waitForInput(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+    private enum Waiting {
+        case ready, over, late
+    }
+
+    private static func waitForInput(
+        _ descriptor: Int32, until deadline: ContinuousClock.Instant, _ isOver: (() -> Bool)?
+    ) -> Waiting {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
+            guard left > .zero else { return .late }
+            // Whoever is over before the descriptor is looked at once more has written all of it.
+            let isLast = isOver?() ?? false
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
-            let ready = poll(&entry, 1, Int32(clamping: milliseconds))
-            if ready > 0 { return true }
-            if ready < 0, errno != EINTR { return false }
+            let ready = poll(
+                &entry, 1, isLast ? 0 : Int32(clamping: isOver == nil ? milliseconds : min(milliseconds, 20)))
+            if ready > 0 { return .ready }
+            if isLast { return .over }
+            if ready < 0, errno != EINTR { return .late }
         }
     }
 }

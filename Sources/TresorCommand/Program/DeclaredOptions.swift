@@ -9,7 +9,8 @@ enum DeclaredOptions {
     ///
     /// - Parameter words: the words before `--`.
     /// - Throws: 64, naming the option.
-    static func refuseRepeated(_ words: ArraySlice<String>, for command: any SurfaceCommand.Type) throws(CommandFailure) {
+    static func refuseRepeated(_ words: ArraySlice<String>, for command: any SurfaceCommand.Type) throws(CommandFailure)
+    {
         var counts: [String: Int] = [:]
         for name in words.flatMap({ names(in: $0) }) { counts[canonical(name), default: 0] += 1 }
         let repeated = counts.filter { $0.value > 1 }.keys

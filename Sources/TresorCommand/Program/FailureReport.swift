@@ -14,7 +14,8 @@ struct FailureReport: Sendable {
         var text = "tresor: error: \(Shown.escaped(failure.message))\n"
         // A line that goes on from the one before is indented, and begins no usage of its own.
         if let usage = failure.usage {
-            text += usage.split(separator: "\n").map { ($0.hasPrefix(" ") ? "       " : "usage: ") + "\($0)\n" }.joined()
+            text += usage.split(separator: "\n").map { ($0.hasPrefix(" ") ? "       " : "usage: ") + "\($0)\n" }
+                .joined()
         }
         for hint in hints(of: failure) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
         return text

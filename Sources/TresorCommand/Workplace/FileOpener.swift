@@ -154,7 +154,14 @@ struct FileOpener {
             return failure(error, input)
         }
         let id = header.tresor.description.prefix(10)
-        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        let state: State?
+        do throws(TresorError) {
+            state = try await workplace.client.state(of: header.tresor, remembering: .no)
+        } catch {
+            // Nobody's refusal: a store that never had the log, such as another machine's.
+            if error == .notFound { return missing(header.tresor, input) }
+            state = nil
+        }
         guard let state, workplace.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
                 error, "\(input.shownName) is in the tresor \(id), which you cannot read",
@@ -170,6 +177,14 @@ struct FileOpener {
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return await failure(error, of: session, in: state, input)
+    }
+
+    private func missing(_ tresor: TresorID, _ input: InputFile) -> CommandFailure {
+        let path = (try? workplace.invocation.places.store()) ?? "store.db"
+        return CommandFailure(
+            .notFound,
+            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(Shown.quoted(path)) does not have",
+            hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
     /// Why a member cannot have a file, as far as it can be told.

@@ -92,7 +92,7 @@ struct FindingReport {
         case .clockBehind: "its newest entry is dated later than this machine's clock"
         case .missingWrap: "the store lacks a key that is theirs; tresor check --put-back -t T puts it back"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
-        case .head(let head, let age): "\(head.sequence + 1) entries, valid; the newest is \(Self.days(age)) old"
+        case .head(let head, let age): "\(Self.entries(head.sequence + 1)) valid; the newest is \(Self.days(age)) old"
         }
     }
 
@@ -103,6 +103,10 @@ struct FindingReport {
 
     /// A head as `tresor log --head` prints it.
     private static func text(_ head: Head) -> String { "\(head.sequence):\(Base32.text(head.hash.bytes))" }
+
+    private static func entries(_ count: UInt64) -> String {
+        count == 1 ? "the only entry is" : "all \(count) entries are"
+    }
 
     private static func days(_ seconds: UInt64) -> String {
         let days = seconds / Timestamp.secondsPerDay

@@ -49,7 +49,10 @@ extension Workplace {
     private func nobody(_ text: String) throws -> CommandFailure {
         let known = try client.pinnedPeople().map(\.chain.handle.text)
         let hints = Suggestion.near(text, among: known).map { "did you mean: \(Again.replacing(text, with: $0))" }
-        return CommandFailure(.notFound, "there is no card of \(Shown.name(text)) in the store", hints: hints)
+        let store = (try? invocation.places.store()).map { " at \(Shown.quoted($0))" } ?? ""
+        return CommandFailure(
+            .notFound, "there is no card of \(Shown.name(text)) in the store\(store)",
+            hints: hints + ["tresor … --card FILE"])
     }
 
     func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {

@@ -117,7 +117,8 @@ import TresorStore
     }
 
     /// A date for somebody who was removed meanwhile is no grant; a role that was left as it is does not undo another owner's change of it.
-    @Test(arguments: [true, false]) func A220_aDateForSomebodyWhoChangedMeanwhileIsNotSet(isRemoved: Bool) async throws {
+    @Test(arguments: [true, false]) func A220_aDateForSomebodyWhoChangedMeanwhileIsNotSet(isRemoved: Bool) async throws
+    {
         let (anna, device, tresor, doctor, _, world) = try await revocation()
         let house = try #require(try await anna.client.state(of: tresor).chain(of: doctor))
         let date = Act.share(with: [house], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
