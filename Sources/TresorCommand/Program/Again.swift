@@ -20,7 +20,10 @@ enum Again {
         var options = words.prefix { $0 != "--" }
         let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
-            let places = places(in: Array(options))
+            var places = places(in: Array(options))[...]
+            for option in ["--home", "--store"] where rest.contains("\(option) ") {
+                places = without(option, in: places)
+            }
             return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }
         while added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
