@@ -144,6 +144,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case currentAuthor
     /// What is said of a file that was sealed at an older state.
     case olderState
+    /// Who could open a file that is sealed again, and cannot open it as it is.
+    case newcomers
 
     // Home, store and command.
 

@@ -254,6 +254,12 @@ extension Client {
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
     }
 
+    /// Whether the identity file can be asked who is *me*; one that does not read is a finding of its own.
+    private var isIdentityRead: Bool {
+        do throws(TresorError) { _ = try ownChain() } catch { return false }
+        return true
+    }
+
     private func isMine(_ state: State) -> Bool { (try? ownChain()?.user) == state.founder }
 
     /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.

@@ -40,7 +40,7 @@ extension Client {
     }
 
     /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
-    func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
+    package func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
         guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
         return isBehind(chain, try pins())
     }

@@ -10,10 +10,27 @@ public enum Act: Hashable, Sendable {
     case leave
     /// Changes the key.
     case rotate
-    /// Gives another name.
-    case rename(Name)
+    /// Gives another name, and another kind if one is given.
+    case rename(Name, kind: Name? = nil)
     /// Puts this person's next card in the place of the one the log holds.
     case renew
+}
+
+/// What a member may do, and until when.
+public struct Terms: Hashable, Sendable {
+    /// What they may do.
+    public let role: Role
+    /// When the owner means to take access back, in seconds since 1970.
+    public let notAfter: UInt64?
+
+    /// A role and a date.
+    public init(role: Role, notAfter: UInt64?) {
+        self.role = role
+        self.notAfter = notAfter
+    }
+
+    /// What a member has.
+    public init(_ member: Member) { self.init(role: member.role, notAfter: member.notAfter) }
 }
 
 /// What an act means at one state of the log. When the log has moved on and the meaning is no longer the same, the act is not done.
@@ -22,6 +39,8 @@ public struct Effect: Hashable, Sendable {
     public var admitted: [UserID] = []
     /// Whose role or date changes.
     public var changed: [UserID] = []
+    /// The role and date they have until then.
+    public var replaced: [UserID: Terms] = [:]
     /// Who loses access.
     public var dismissed: [UserID] = []
     /// For whom nothing changes, because it is so already.
@@ -85,7 +104,7 @@ extension Session {
             // An owner says it in the log first. A writer cannot, and would wrap to keys that may be a thief's.
             if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
             effect.epoch = state.epoch + 1
-        case .rename(let name):
+        case .rename(let name, _):
             guard me.role == .owner else { throw .noAccess }
             guard !name.isEmpty else { throw .usage }
             effect.renames = true
@@ -108,11 +127,12 @@ extension Session {
                 continue
             }
             guard fromNow == (member.history != .all) else { throw .usage }
-            if member.role == role, member.notAfter == notAfter {
+            if Terms(member) == Terms(role: role, notAfter: notAfter) {
                 effect.already.append(user)
             } else {
                 guard user != state.founder, role != .owner || member.history == .all else { throw .usage }
                 effect.changed.append(user)
+                effect.replaced[user] = Terms(member)
             }
         }
         guard effect.changed.isEmpty || (effect.admitted.isEmpty && effect.changed.count == 1) else { throw .usage }
@@ -215,20 +235,23 @@ extension Session {
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
     public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
-        var state = try await client.state(of: tresor)
-        guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
-        // Before anything is written: an entry of this very clock would make it believed.
-        let mayEndDates = try checkClock(in: state)
-        state = try await renewOthers(state)
-        guard mayEndDates, isOwner(in: state), try client.founderTrust(in: state).isVerified else { return state }
-        let ended = ended(in: state)
-        guard !ended.isEmpty else { return state }
-        let removal = Act.revoke(ended)
-        let effect = try effect(of: removal, in: state)
-        let draft = try await draft(removal, effect, in: state)
-        guard let after = try await append(draft, effect, to: state) else { throw .busy }
-        notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: after.epoch))
-        return after
+        for _ in 0..<Self.attemptCount {
+            var state = try await client.state(of: tresor)
+            guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
+            // Before anything is written: an entry of this very clock would make it believed.
+            let mayEndDates = try checkClock(in: state)
+            state = try await renewOthers(state)
+            guard mayEndDates, isOwner(in: state), try client.founderTrust(in: state).isVerified else { return state }
+            let ended = ended(in: state)
+            guard !ended.isEmpty else { return state }
+            let removal = Act.revoke(ended)
+            let effect = try effect(of: removal, in: state)
+            let draft = try await draft(removal, effect, in: state)
+            guard let after = try await append(draft, effect, to: state) else { continue }
+            notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: after.epoch))
+            return after
+        }
+        throw .busy
     }
 
     /// The members whose date has passed, by rising user id.

@@ -30,9 +30,10 @@ extension Session {
             let next = try await nextEpoch(in: state)
             return Draft(
                 body: .epoch(next.statement), wraps: try wraps(next.keys, for: state.members, in: state))
-        case .rename(let name):
+        case .rename(let name, let given):
             let keys = try await keys(of: state.epoch, in: state)
-            return Draft(body: .rename(try seal(name, try await keptKind(in: state), under: keys, in: state)))
+            let kind = if let given { given } else { try await keptKind(in: state) }
+            return Draft(body: .rename(try seal(name, kind, under: keys, in: state)))
         case .renew:
             guard let generation = effect.generation, let card = identity.chain.card(generation: generation) else {
                 throw .usage

@@ -141,14 +141,17 @@ extension Session {
 
     /// Seals a file again under the current key of its tresor. The first author, their signature and standing stay with it (SPEC §10.7).
     ///
+    /// - Parameter acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards, and cannot now
+    ///   (``State/newcomers(after:)``).
     /// - Returns: `nil` for a file that is sealed under the current key already.
-    /// - Throws: what opening and sealing throw.
+    /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
     public func reseal(
-        _ file: SealedFile, expecting: Expectations = Expectations()
+        _ file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
         let state = try await writableState(of: opened.tresor)
         guard opened.epoch != state.epoch else { return nil }
+        try checkNewcomers(after: opened.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await keys(of: state.epoch, in: state)
         return try SealedFile.seal(
             opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys,
@@ -156,22 +159,31 @@ extension Session {
             author: identity, time: client.clock())
     }
 
-    /// Under which epoch ``reseal(_:expecting:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    /// Under which epoch ``reseal(_:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
     ///
-    /// - Throws: what opening and sealing throw.
+    /// - Throws: what opening and sealing throw, and what newcomers would stop.
     public func resealingEpoch(
-        of file: SealedFile, expecting: Expectations = Expectations()
+        of file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         let opened = try await open(file, expecting: expecting)
-        return try await resealingEpoch(of: opened.proof)
+        return try await resealingEpoch(of: opened.proof, acceptingNewcomers: acceptingNewcomers)
     }
 
-    func resealingEpoch(of proof: FileProof) async throws(TresorError) -> UInt64? {
+    func resealingEpoch(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> UInt64? {
         let state = try await client.state(of: proof.tresor)
         try checkMayWrite(in: state)
-        guard state.rotateFirst else { return proof.epoch == state.epoch ? nil : state.epoch }
+        guard state.rotateFirst || proof.epoch != state.epoch else { return nil }
+        try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
+        guard state.rotateFirst else { return state.epoch }
         guard let effect = try effect(of: .rotate, in: state).epoch else { throw .noAccess }
         return effect
+    }
+
+    /// Whether everybody who could open a file of `epoch` sealed again now can open it as it is (SPEC §10.7 step 2).
+    nonisolated func checkNewcomers(
+        after epoch: UInt64, in state: State, accepting: Bool
+    ) throws(TresorError) {
+        guard accepting || Defence.newcomers.holds(state.newcomers(after: epoch).isEmpty) else { throw .usage }
     }
 
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.

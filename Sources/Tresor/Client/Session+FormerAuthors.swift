@@ -16,7 +16,8 @@ extension Session {
     public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
             let author = try? file.author(with: keys, in: state),
-            case .former(let former) = state.standing(of: author.user, generation: author.generation)
+            case .former(let former) = state.standing(
+                of: author.user, generation: author.generation, since: file.header.head.sequence)
         else { return nil }
         return FormerAuthor(handle: author.handle, former: former)
     }

@@ -45,17 +45,21 @@ extension Session {
         return try await open(file, to: &nothing, expecting: expecting)
     }
 
-    /// Seals a file again under the current key of its tresor, like ``reseal(_:expecting:)``: verified as a whole, then read a second time.
+    /// Seals a file again under the current key of its tresor, like ``reseal(_:expecting:acceptingNewcomers:)``: verified as a whole, then read a second time.
     ///
-    /// - Parameter sink: takes the sealed file; nothing is written to it for a file that is current.
+    /// - Parameters:
+    ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
+    ///   - acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards.
     /// - Returns: `nil` for a file that is sealed under the current key already.
-    /// - Throws: what opening and sealing throw.
+    /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
     public nonisolated func reseal(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
         let verified = try await verify(file, expecting: expecting)
         let state = try await writableState(of: verified.proof.tresor)
         guard verified.proof.epoch != state.epoch else { return nil }
+        try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await keys(of: state.epoch, in: state)
         var content = VerifiedContent(verified)
         return try await SealedFile.seal(
@@ -63,13 +67,15 @@ extension Session {
             origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())
     }
 
-    /// Under which epoch ``reseal(_:to:expecting:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    /// Under which epoch ``reseal(_:to:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
     ///
-    /// - Throws: what opening and sealing throw.
+    /// - Throws: what opening and sealing throw, and what newcomers would stop.
     public nonisolated func resealingEpoch(
-        of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
+        of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
-        try await resealingEpoch(of: try await verify(file, expecting: expecting).proof)
+        try await resealingEpoch(
+            of: try await verify(file, expecting: expecting).proof, acceptingNewcomers: acceptingNewcomers)
     }
 }
 

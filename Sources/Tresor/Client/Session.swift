@@ -59,6 +59,13 @@ public actor Session {
         return name
     }
 
+    /// What a tresor is said to be for; empty where nobody said it. Every member can read it, and the store cannot.
+    ///
+    /// - Throws: what ``name(in:)`` throws.
+    public func kind(in state: State) async throws(TresorError) -> Name {
+        try await nameAndKind(in: state).kind
+    }
+
     func nameAndKind(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
         let record = state.name
         let keys = try await keys(of: record.epoch, in: state)

@@ -152,6 +152,11 @@ public struct State: Sendable {
         return members.count { $0.value.role == .owner && $0.value.notAfter == nil && !users.contains($0.key) }
     }
 
+    /// Members whose history begins after an epoch, by rising user id: they cannot open what is sealed under it.
+    public func newcomers(after epoch: UInt64) -> [UserID] {
+        members.filter { if case .from(let first) = $0.value.history { epoch < first } else { false } }.keys.sorted()
+    }
+
     /// The epoch as the log states it.
     func statement(of epoch: UInt64) -> Epoch? {
         guard epoch >= 1, epoch <= self.epoch else { return nil }

@@ -6,23 +6,28 @@ import Tresor
 struct CreateCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "create", group: .tresors, abstract: "Make a tresor.", usage: "tresor create NAME",
-            discussion: "Prints its id. I am its owner.", classes: [.identity, .write],
+            name: "create", group: .tresors, abstract: "Make a tresor.", usage: "tresor create NAME [--kind TEXT]",
+            discussion: "Prints its id. You are its owner. Name and kind can be read by members only.",
+            classes: [.identity, .write],
             examples: ["tresor create interventions"])
     }
 
     @Argument(help: ArgumentHelp("The tresor's name, which the store does not learn.", valueName: "NAME"))
     var name: String
 
+    @Option(help: ArgumentHelp("What the tresor is for, in words of your own.", valueName: "TEXT"))
+    var kind: String?
+
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
         let tresorName = try Workplace.name(name, of: "a tresor's name")
+        let tresorKind = try kind.map { text throws(CommandFailure) in try Workplace.name(text, of: "a kind") }
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "make a tresor")
         let state: State
         do throws(TresorError) {
-            state = try await session.create(tresorName)
+            state = try await session.create(tresorName, kind: tresorKind ?? .empty)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
             throw CommandFailure.usage(
@@ -33,9 +38,11 @@ struct CreateCommand: SurfaceCommand {
             workplace.output.say("\(Shown.name(name)) is made")
             return
         }
-        try workplace.output.object([
+        var object: JSONObject = [
             "type": "tresor", "tresor": .string(state.tresor.description), "name": .text(tresorName.bytes),
             "owner": .text(session.identity.handle.bytes), "role": "owner", "people": 1, "key": 1, "state": "ok",
-        ])
+        ]
+        if let tresorKind { object["kind"] = .text(tresorKind.bytes) }
+        try workplace.output.object(object)
     }
 }

@@ -9,11 +9,12 @@ struct DecryptCommand: InputsCommand {
             name: "decrypt", group: .data, abstract: "Open sealed files.",
             usage: """
                 tresor decrypt [-t T] [--record NAME | --any-record] [--from PERSON] [--current]
-                           [--accept-unverified] [--accept-forked] [-o FILE | -C DIR] [INPUT…]
+                           [--accept-unverified] [--accept-forked] [-o FILE | -C DIR [--force]] [INPUT…]
                 """,
             discussion: """
                 The content comes out after the last check, and nothing else comes out. -t, --record and --from are expectations: a file \
-                that is another one is refused. Of several INPUTs each must be the record its name says, unless --any-record.
+                that is another one is refused. Of several INPUTs each must be the record its name says, unless --any-record. \
+                A file that is there already is replaced only under -o or with --force: it may have been edited.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy],
             examples: ["tresor decrypt plan.tresor", "tresor decrypt --from anna -C out *.tresor"])
@@ -43,6 +44,9 @@ struct DecryptCommand: InputsCommand {
     var acceptForked = false
 
     @OptionGroup var place: OutputOptions
+
+    @Flag(help: "Replace files that are there already.")
+    var force = false
 
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"))
     var inputs: [String] = []

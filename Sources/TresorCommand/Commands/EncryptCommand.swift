@@ -69,7 +69,7 @@ struct EncryptCommand: InputsCommand {
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: Workplace) async throws {
         guard let state = summary.state else { return }
         let title = workplace.title(of: summary)
-        let owner = workplace.handle(of: state.founder, in: state)
+        let owner = workplace.handle(of: workplace.owner(of: state), in: state)
         try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
@@ -122,13 +122,20 @@ struct OutputOptions: ParsableArguments, Sendable {
     var directory: String?
 
     /// The file a step writes, not yet begun; `nil` for standard output.
+    ///
+    /// - Parameter replaces: whether a file may be replaced whose name nobody typed.
     func file(
-        for step: OutputPlan.Step, access: FileAccess, input: InputFile
+        for step: OutputPlan.Step, access: FileAccess, input: InputFile, replaces: Bool = true
     ) throws(CommandFailure) -> OutputFile? {
         guard case .file(let path) = step.target else { return nil }
-        let file = OutputFile(path: path, access: access)
+        let file = OutputFile(path: path, access: access, replaces: replaces || output != nil)
         try file.refuse(input)
-        try file.check()
+        do throws(CommandFailure) {
+            try file.check()
+        } catch {
+            guard error.error == .usage else { throw error }
+            throw CommandFailure(error.error, error.message, hints: ["tresor … --force"], file: error.file)
+        }
         return file
     }
 }

@@ -26,7 +26,8 @@ struct HelpCommand: SurfaceCommand {
         if let command = RootCommand.command(named: subject) { return CommandPage.text(of: command) }
         let failure = Surface.unknown(subject)
         guard failure.error == .usage else { throw failure }
-        let known = Surface.commandNames + HelpTopic.allCases.map(\.rawValue)
+        let known =
+            RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + HelpTopic.allCases.map(\.rawValue)
         let hints = Suggestion.near(subject, among: known).map { "did you mean: tresor help \($0)" }
         throw .usage("there is no help on \(Shown.quoted(subject))", hints: hints.isEmpty ? ["tresor help"] : hints)
     }

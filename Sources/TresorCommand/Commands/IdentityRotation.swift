@@ -82,7 +82,10 @@ struct IdentityRotation {
     private func renew(
         _ session: Session, _ password: borrowing Password, _ cost: Argon2id.Cost
     ) async throws -> Session {
-        guard !kit.noKit else { return try await session.renew(password: password, cost: cost, kit: nil) }
+        guard !kit.noKit else {
+            workplace.output.say("no recovery kit: a lost password cannot be replaced")
+            return try await session.renew(password: password, cost: cost, kit: nil)
+        }
         return try await session.renew(password: password, cost: cost, kit: try kit.make(workplace))
     }
 
@@ -90,22 +93,36 @@ struct IdentityRotation {
         let renewals = try await session.finishRenewal()
         // Run again when there is nothing left to go on with, the command would make new keys once more.
         let goesOn = try await session.renewalIsUnfinished()
-        for renewal in renewals {
-            let id = renewal.tresor.description.prefix(10)
-            if let error = renewal.error {
-                let next = goesOn ? "run this again" : "its log keeps the keys of before"
-                workplace.output.say("\(id): \(CommandFailure(error).message); \(next)")
-            } else if !renewal.isRotated {
-                workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)")
-            }
-        }
         let chain = session.identity.chain
+        workplace.output.say(
+            "\(Shown.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
+        for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
+        let errors = renewals.compactMap(\.error)
+        if let worst = Severity.worst(errors) {
+            workplace.output.say("your new number is \(try chain.number().grouped)")
+            throw CommandFailure(
+                worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : "tresor check"])
+        }
         if !workplace.output.isJSON { try workplace.output.line(try chain.number().grouped) }
         try report(chain, generation: chain.newest.generation)
-        let errors = renewals.compactMap(\.error)
-        guard let worst = Severity.worst(errors) else { return }
-        throw CommandFailure(
-            worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : "tresor check"])
+    }
+
+    /// What became of one tresor, by its name.
+    private func say(_ renewal: Session.Renewal, _ session: Session, goesOn: Bool) async {
+        let name = session.knownName(of: renewal.tresor)
+        let id = String(renewal.tresor.description.prefix(10))
+        let title = name.map { Shown.name($0.bytes) } ?? id
+        if let error = renewal.error {
+            let next = goesOn ? "run this again" : "its log keeps the keys of before"
+            workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")
+        } else if renewal.isRotated {
+            workplace.output.say("\(title): your new keys are in use, and its key is changed")
+        } else {
+            let state = try? await workplace.client.state(of: renewal.tresor)
+            let owner = state.map { workplace.handle(of: workplace.owner(of: $0), in: $0) } ?? "its owner"
+            let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id
+            workplace.output.say("\(title): your new keys are in use; ask \(owner) to run: tresor rotate -t \(word)")
+        }
     }
 
     private func report(_ chain: CardChain, generation: UInt32) throws {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct KeygenCommand: SurfaceCommand {
     static var page: CommandPage {
@@ -24,7 +25,7 @@ struct KeygenCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("What the password costs a guesser; 256,3 if left out.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
-    @Flag(help: "Move an identity that is there aside.")
+    @Flag(help: "Move an identity that is there aside, with everything it kept.")
     var force = false
 
     @OptionGroup var new: NewPasswordOptions
@@ -37,12 +38,13 @@ struct KeygenCommand: SurfaceCommand {
         let places = local.invocation.places
         let isBegun = !force && Self.isBegun(handle, local.client)
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
-            throw Self.isThere(in: places)
+            throw isThere(in: places)
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await Workplace.open(options, creating: true)
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
-        if let path = options.store { try places.noteStore(path) }
+        // A store that is named for this run only would be looked for in the home by the next.
+        if let path = places.givenStore { try places.noteStore(path) }
         try await publish(session, workplace)
         try report(session, workplace)
     }
@@ -54,13 +56,13 @@ struct KeygenCommand: SurfaceCommand {
         let password = try Workplace.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
-        let moved = force ? try Interrupts.atomically { try MovedIdentity(in: places) } : nil
+        let moved = try moveAside(places, workplace.output)
         func makeIdentity() throws -> Session {
             do {
                 return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
                 guard error == .usage else { throw error }
-                throw Self.isThere(in: places)
+                throw isThere(in: places)
             }
         }
         guard let moved else { return try makeIdentity() }
@@ -70,14 +72,34 @@ struct KeygenCommand: SurfaceCommand {
             return session
         } catch {
             moved.putBack()
+            workplace.output.say("nothing was made; everything is back in \(Shown.quoted(places.data))")
             throw error
         }
     }
 
-    private static func isThere(in places: Places) -> CommandFailure {
-        .usage(
-            "there is an identity in \(Shown.quoted(places.data))",
-            hints: ["tresor … --force", "tresor … {--home} --home DIR"])
+    /// Empties the home for a new identity. Where everything goes is said before it goes.
+    private func moveAside(_ places: Places, _ output: Output) throws -> MovedHome? {
+        guard let moved = MovedHome(in: places) else { return nil }
+        let what =
+            moved.hasIdentity
+            ? "the identity that was here, with all it verified and saw, moves to"
+            : "what an earlier identity left here moves to"
+        output.say("\(what) \(Shown.quoted(moved.path))")
+        guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
+        else {
+            throw isThere(in: places)
+        }
+        return moved
+    }
+
+    /// The card of the identity that is there keeps its handle in the store, so that another one needs another handle.
+    private func isThere(in places: Places) -> CommandFailure {
+        let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
+        let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
+        let isSame = handle != nil && handle == (try? Name(typed: name))
+        let again = isSame ? "\(Again.replacing(name, with: "NAME")) --force" : "tresor … --force"
+        return .usage(
+            "there is an identity in \(Shown.quoted(places.data))", hints: [again, "tresor … {--home} --home DIR"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.
@@ -116,8 +138,10 @@ struct KeygenCommand: SurfaceCommand {
         } catch let error as TresorError {
             throw CommandFailure(
                 error == .unverified ? .usage : error,
-                "the identity is made, but the store did not take its card: \(CommandFailure(error).message)",
-                hints: ["tresor card --publish"])
+                error == .unverified
+                    ? "the identity is made, but somebody else has published a card of \(Shown.name(name)) meanwhile"
+                    : "the identity is made, but the store did not take its card: \(CommandFailure(error).message)",
+                hints: [error == .unverified ? "tresor keygen NAME --force" : "tresor card --publish"])
         }
     }
 

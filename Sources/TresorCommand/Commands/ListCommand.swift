@@ -33,8 +33,14 @@ struct ListCommand: SurfaceCommand {
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "list tresors")
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
-        let rows = try await session.tresors().filter { all || !$0.isHidden }
-            .map { Row($0, me: session.identity.user, workplace) }
+        var rows: [Row] = []
+        // By name, as a person looks for it; equal names by id.
+        let summaries = try await session.tresors().filter { all || !$0.isHidden }
+        for summary in summaries.sorted(by: { order($0) < order($1) }) {
+            var row = Row(summary, me: session.identity.user, workplace)
+            if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
+            rows.append(row)
+        }
         guard !options.json else {
             for row in rows { try workplace.output.object(row.object) }
             return try finish(rows)
@@ -45,6 +51,7 @@ struct ListCommand: SurfaceCommand {
             try workplace.output.line("not verified:")
             try print(apart, workplace)
         }
+        if rows.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
         try finish(rows)
     }
 
@@ -72,6 +79,18 @@ struct ListCommand: SurfaceCommand {
         }
         try session.hide(summary.tresor, hide != nil)
         workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
+    }
+
+    private func order(_ summary: TresorSummary) -> (String, String) {
+        (summary.name.map { $0.text } ?? "\u{10ffff}", summary.tresor.description)
+    }
+
+    /// What a member can read of the tresor's kind; `nil` where it is empty or does not open.
+    private func kind(of summary: TresorSummary, _ session: Session) async -> Name? {
+        guard summary.error == nil, let state = summary.state, state.members[session.identity.user] != nil,
+            let kind = try? await session.kind(in: state), !kind.isEmpty
+        else { return nil }
+        return kind
     }
 
     private struct Row {

@@ -38,7 +38,7 @@ struct LogCommand: SurfaceCommand {
             let sequence = String(record.sequence)
             let columns = [
                 String(repeating: " ", count: sequenceWidth - sequence.count) + sequence,
-                Timestamp(seconds: record.time).date,
+                Timestamp(seconds: record.time).dateAndMinute,
                 author + String(repeating: " ", count: nameWidth - author.count), change,
             ]
             try workplace.output.line(columns.joined(separator: "  "))

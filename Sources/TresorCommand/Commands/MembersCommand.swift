@@ -139,3 +139,31 @@ struct TresorOption: ParsableArguments, Sendable {
         return try await workplace.tresor(tresor, for: session).tresor
     }
 }
+
+/// `-t T`, once for each tresor.
+struct TresorsOption: ParsableArguments, Sendable {
+    @Option(
+        name: [.customShort("t"), .customLong("tresor")],
+        help: ArgumentHelp(
+            "A tresor: its name, OWNER/NAME, or an id of at least 6 characters; may be given several times.",
+            valueName: "T"))
+    var tresors: [String]
+
+    /// The names as the question for a password shows them.
+    var shown: String { tresors.map { Shown.name($0) }.joined(separator: ", ") }
+
+    /// The tresors, in the order of the options.
+    ///
+    /// - Throws: 64 when two options mean the same one.
+    func summaries(in workplace: Workplace, for session: Session) async throws -> [TresorSummary] {
+        var found: [TresorSummary] = []
+        for text in tresors {
+            let summary = try await workplace.tresor(text, for: session)
+            guard !found.contains(where: { $0.tresor == summary.tresor }) else {
+                throw CommandFailure.usage("\(Shown.name(text)) is named twice")
+            }
+            found.append(summary)
+        }
+        return found
+    }
+}

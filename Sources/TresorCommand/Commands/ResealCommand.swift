@@ -7,16 +7,20 @@ struct ResealCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "reseal", group: .data, abstract: "Seal files again under their tresor's current key, in place.",
-            usage: "tresor reseal [-n] FILE…",
+            usage: "tresor reseal [-n] [--accept-newcomers] FILE…",
             discussion: """
                 A file that is current is left alone, so an interrupted run is simply repeated. The first author and their signature stay \
-                provable. Copies made before keep the old key.
+                provable. Copies made before keep the old key. A file from before the time of a member who was added with --from-now is refused: \
+                that member could open it afterwards.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor reseal *.tresor"])
     }
 
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say which files would be sealed again.")
     var dryRun = false
+
+    @Flag(help: "Go on although members added with --from-now could open the files afterwards.")
+    var acceptNewcomers = false
 
     @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
     var inputs: [String]
@@ -59,11 +63,13 @@ struct ResealCommand: InputsCommand {
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.resealingEpoch(of: file)
+                try await session.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
             }
         }
-        let resealed = try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-            try await session.reseal(file)
+        let resealed = try await naming(file.header, input, opener) {
+            try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
+                try await session.reseal(file, acceptingNewcomers: acceptNewcomers)
+            }
         }
         guard let resealed else {
             try report(path, file.header, key: file.header.epoch, isChanged: false, workplace)
@@ -84,7 +90,7 @@ struct ResealCommand: InputsCommand {
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.resealingEpoch(of: file)
+                try await session.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
             }
         }
         let note = FailureNote()
@@ -94,10 +100,12 @@ struct ResealCommand: InputsCommand {
         var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
         let resealed: SealedStream?
         do {
-            resealed = try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                let resealed = try await session.reseal(file, to: &sink)
-                if resealed != nil { try await sink.finish() }
-                return resealed
+            resealed = try await naming(file.header, input, opener) {
+                try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
+                    let resealed = try await session.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
+                    if resealed != nil { try await sink.finish() }
+                    return resealed
+                }
             }
         } catch let failure as CommandFailure {
             throw note.words(for: failure.error, or: failure)
@@ -108,12 +116,33 @@ struct ResealCommand: InputsCommand {
         return resealed != nil
     }
 
+    /// Names those who would gain access, where that is what refuses a file.
+    private func naming<Result>(
+        _ header: FileHeader, _ input: InputFile, _ opener: FileOpener, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let failure as CommandFailure where failure.error == .usage {
+            let state = try await opener.state(of: header.tresor)
+            let newcomers = state.newcomers(after: header.epoch)
+            guard !acceptNewcomers, !newcomers.isEmpty else { throw failure }
+            let names = newcomers.prefix(3).map { opener.workplace.handle(of: $0, in: state) }
+            let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
+            throw CommandFailure(
+                .usage,
+                "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), who could open it afterwards",
+                hints: ["tresor … --accept-newcomers"], file: input.path)
+        }
+    }
+
     /// What would become of the file. Opens it as the real thing would, and writes nothing.
     private func foresee(
         _ path: String, _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
-        let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)
+        let epoch = try await naming(header, input, opener) {
+            try await opener.attempt(header, as: session, from: input, resealingEpoch)
+        }
         try report(path, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
         return epoch != nil
     }

@@ -63,7 +63,7 @@ struct RotateCommand: SurfaceCommand {
             effect = try await session.effect(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
-            let owner = workplace.handle(of: state.founder, in: state)
+            let owner = workplace.handle(of: workplace.owner(of: state), in: state)
             throw CommandFailure(
                 error, "only an owner changes the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
@@ -71,21 +71,22 @@ struct RotateCommand: SurfaceCommand {
         let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"
         if dryRun {
             workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
-            return try report(state, workplace)
+            return try report(state, key: state.epoch, workplace)
         }
         try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: yes)
-        let after = try await Interrupts.atomically {
-            try await session.perform(.rotate, on: summary.tresor, expecting: effect).state
+        let done = try await Interrupts.atomically {
+            try await session.perform(.rotate, on: summary.tresor, expecting: effect)
         }
-        workplace.output.say("\(title) now uses key \(after.epoch)")
-        try report(after, workplace)
+        let key = done.effect.epoch ?? done.state.epoch
+        workplace.output.say("\(title) now uses key \(key)")
+        try report(done.state, key: key, workplace)
     }
 
-    private func report(_ state: State, _ workplace: Workplace) throws {
+    private func report(_ state: State, key: UInt64, _ workplace: Workplace) throws {
         guard options.json else { return }
         try workplace.output.object([
             "type": "change", "change": "rotate", "tresor": .string(state.tresor.description),
-            "key": .unsigned(state.epoch),
+            "key": .unsigned(key),
             "dry_run": .bool(dryRun),
         ])
     }

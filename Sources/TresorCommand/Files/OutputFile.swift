@@ -48,8 +48,7 @@ final class OutputFile {
             return
         }
         throw CommandFailure(
-            .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor reseal \(Shell.path(path))"],
-            file: path)
+            .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor … {-C} -o FILE"], file: path)
     }
 
     /// Refuses what may not lie at the target: a link, a device, a pipe, a directory; a file, unless it may be replaced.
@@ -58,7 +57,10 @@ final class OutputFile {
         guard lstat(path, &status) == 0 else { return }
         let name = Shown.quoted(path)
         guard Defence.replaceable.holds(status.isKind(S_IFREG)) else {
-            throw CommandFailure(.failed(.other), "\(name) is not a regular file and is not replaced", file: path)
+            let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
+            throw CommandFailure(
+                .failed(.other), "\(name) is not a regular file and is not replaced",
+                hints: isStream ? ["tresor … -o -"] : [], file: path)
         }
         guard replaces else {
             throw CommandFailure(.usage, "\(name) exists already and is not replaced", file: path)

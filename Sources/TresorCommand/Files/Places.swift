@@ -91,14 +91,20 @@ struct Places: Sendable, Equatable {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"
     }
 
+    /// The files in which a home keeps what belongs to its identity, and the directories; the half key of a device lies apart.
+    static let objectNames = ["identity", "pins", "heads", "names", "wraps", "leftovers", "marks"]
+    static let objectDirectories = ["logs", "evidence"]
+
     /// Whether a path is one of those that a home and a store are made of, whatever it is called, and whether or not it is there yet.
     func isOwn(_ path: String) -> Bool {
-        let names = ["identity", "pins", "heads", "names", "marks", "wraps", "leftovers", "store", "lock"]
+        let names = Self.objectNames + ["store", "lock"]
         let parts = AtomicFile.split(path)
+        let above = AtomicFile.split(parts.directory)
+        if MovedHome.isName(above.name), FileIdentity(path: above.directory) == FileIdentity(path: data) { return true }
         if let directory = FileIdentity(path: parts.directory) {
-            let isNamed = names.contains(parts.name) || MovedIdentity.isName(parts.name)
+            let isNamed = names.contains(parts.name) || MovedHome.isName(parts.name)
             if isNamed, FileIdentity(path: data) == directory { return true }
-            let kept = [state, Self.join(data, "logs"), Self.join(data, "evidence")]
+            let kept = [state] + Self.objectDirectories.map { Self.join(data, $0) }
             if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
         }
         guard let file = FileIdentity(path: path) else { return false }

@@ -129,6 +129,16 @@ enum Shell {
         name.bytes.first == UInt8(ascii: "-") ? String(id.description.prefix(10)) : word(name.text)
     }
 
+    /// What would not survive being shown, as `$'…'`, which bash, zsh and ksh read.
+    private static func escaped(_ text: String) -> String {
+        "$'"
+            + text.unicodeScalars.map { scalar in
+                if scalar == "'" || scalar == "\\" { return "\\\(scalar)" }
+                guard Shown.isUnsafe(scalar) else { return String(scalar) }
+                return String(scalar).utf8.map { "\\x" + Shown.hexadecimal(UInt32($0), digits: 2) }.joined()
+            }.joined() + "'"
+    }
+
     /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the shell.
     static func word(_ text: String) -> String {
         let isPlain =
@@ -139,6 +149,7 @@ enum Shell {
                 default: false
                 }
             }
+        if text.unicodeScalars.contains(where: { Shown.isUnsafe($0) }) { return escaped(text) }
         return isPlain ? text : "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }

@@ -25,6 +25,7 @@ struct PasswordCommand: Sendable {
             close(descriptor)
             if !isReaped { Self.end(child) }
         }
+        // What the command left running in the background may hold its output open.
         let content = try SecretInput.readAll(
             descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline,
             hasEnded: { Self.hasEnded(child) })

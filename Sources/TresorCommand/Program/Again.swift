@@ -20,12 +20,20 @@ enum Again {
         var options = words.prefix { $0 != "--" }
         let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
-            let places = places(in: Array(options))
-            return places.isEmpty ? hint : "tresor \(text(places)) \(rest)"
+            var places = places(in: Array(options))[...]
+            for option in ["--home", "--store"] where rest.contains("\(option) ") {
+                places = without(option, in: places)
+            }
+            return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }
         while added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
             options = without(String(added[added.index(after: added.startIndex)..<end]), in: options)
             added = String(added[added.index(after: end)...].drop { $0 == " " })
+        }
+        // An option that is given already gives way to the one that is added.
+        let given = added.split(separator: " ")
+        if given.count > 1, given[0].hasPrefix("-"), !given[1].hasPrefix("-") {
+            options = without(String(given[0]), in: options)
         }
         let again = ["tresor", text(options), added, text(operands)]
             .filter { !$0.isEmpty }.joined(separator: " ")

@@ -69,7 +69,8 @@ struct Exit: Error, Equatable, Sendable {
     let code: Int32
 }
 
-/// The results of several INPUTs, each tried and reported: the code they share, else 1.
+/// The results of several INPUTs, each tried and reported: forked, altered or unverified if one of them was that, in this order; otherwise the code that
+/// all share, else 1.
 struct Outcomes: Sendable {
     private var codes: Set<Int32> = []
 
@@ -87,6 +88,7 @@ struct Outcomes: Sendable {
     /// - Throws: ``Exit`` unless everything succeeded.
     func finish() throws(Exit) {
         guard let code = codes.first, !Defence.everyInput.holds(codes == [0]) else { return }
-        throw Exit(code: codes.count == 1 ? code : 1)
+        let worst = [TresorError.forked, .altered, .unverified].map(\.exitCode).first(where: codes.contains)
+        throw Exit(code: worst ?? (codes.count == 1 ? code : 1))
     }
 }

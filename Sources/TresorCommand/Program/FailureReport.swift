@@ -12,7 +12,11 @@ struct FailureReport: Sendable {
 
     func text(_ failure: CommandFailure) -> String {
         var text = "tresor: error: \(Shown.escaped(failure.message))\n"
-        if let usage = failure.usage { text += usage.split(separator: "\n").map { "usage: \($0)\n" }.joined() }
+        // A line that goes on from the one before is indented, and begins no usage of its own.
+        if let usage = failure.usage {
+            text += usage.split(separator: "\n").map { ($0.hasPrefix(" ") ? "       " : "usage: ") + "\($0)\n" }
+                .joined()
+        }
         for hint in hints(of: failure) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
         return text
     }

@@ -42,6 +42,7 @@ enum Program {
     static func parse(
         _ arguments: ArgumentList, for type: any SurfaceCommand.Type
     ) throws -> any ParsableCommand {
+        try DeclaredOptions.refuseRepeated(arguments.options, for: type)
         do {
             guard type is any InputsCommand.Type else { return try type.parseAsRoot(arguments.rest) }
             let (words, operands) = arguments.withOperandsApart
@@ -54,6 +55,8 @@ enum Program {
                 try Channel.output.write(type.fullMessage(for: error) + "\n")
                 throw Exit(code: 0)
             }
+            // The parser names what is missing before what it does not know.
+            if let unknown = DeclaredOptions.unknown(in: arguments.options, of: type) { throw unknown }
             throw CommandFailure(parser: error, command: type)
         }
     }

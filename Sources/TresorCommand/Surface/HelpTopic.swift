@@ -11,7 +11,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
     var text: String {
         switch self {
         case .options: Self.optionsText
-        case .exitCodes: "Exit codes\n" + ExitCodes.rows.map { "  \($0.text)\n" }.joined()
+        case .exitCodes: "Exit codes\n" + ExitCodes.rows.map { "  \($0.text)\n" }.joined() + Self.severalText
         case .environment: Self.environmentText
         case .files: Self.filesText
         case .json: Self.jsonText
@@ -35,6 +35,13 @@ enum HelpTopic: String, CaseIterable, Sendable {
 
         """
 
+    private static let severalText = """
+
+        Of several INPUTs each is tried. The exit code is then 15, 14 or 16 if one of them failed so, in this order, whatever
+        the others did; otherwise the code they share, else 1.
+
+        """
+
     private static let environmentText = """
         Variables
           TRESOR_HOME                as --home
@@ -45,7 +52,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
           XDG_STATE_HOME             where the half key of a remembered device lies (absolute paths only)
           NO_COLOR, TERM             no bold text if set, or dumb
 
-        TRESOR_PASSWORD is refused: an environment does not keep a secret.
+        TRESOR_PASSWORD is refused: other processes can read environment variables.
 
         """
 
@@ -55,14 +62,16 @@ enum HelpTopic: String, CaseIterable, Sendable {
           $XDG_STATE_HOME/tresor     half key of a remembered device (else ~/.local/state/tresor)
           --home DIR                 puts both under DIR, the second in DIR/state
 
-        The store is --store, else TRESOR_STORE, else the one that keygen noted in the home, else store.db in the home.
+        The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
+        the home. A home belongs to one store: copies of it that have gone different ways look like a forked store.
         Directories are 0700; identity, kit, half key and decrypted files 0600; sealed files and cards follow the umask.
 
         """
 
     private static let jsonText = """
-        With --json, standard output is one object, or one on each line for list, log and check. A failure is one object
-        on standard error, and nothing else is printed there:
+        With --json, standard output is one object, or one on each line for list, log and check, for several INPUTs and
+        for several -t. A failure is one object on standard error, of several INPUTs one for each that failed, in the order
+        in which they failed; nothing else is printed there:
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,

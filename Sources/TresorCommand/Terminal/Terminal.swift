@@ -59,13 +59,20 @@ final class Terminal: Sendable {
         return try SecretInput.withoutLineEnd(line)
     }
 
-    /// Asks a question that only the word `yes` affirms.
+    /// Asks a question that only the word `yes` affirms, with blanks around it or without. Whoever types neither `yes` nor `no` is asked again, at most twice.
     ///
     /// - Parameter question: lower case, without the instruction to type yes.
     func confirms(_ question: String) throws(CommandFailure) -> Bool {
         tcflush(descriptor, TCIFLUSH)
         try show("\(question) type yes: ")
-        return try line().elementsEqual("yes".utf8)
+        for attempt in 1...3 {
+            let typed = try line().filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+            if typed.elementsEqual("yes".utf8) { return true }
+            guard attempt < 3, !typed.isEmpty, !typed.elementsEqual("no".utf8) else { break }
+            tcflush(descriptor, TCIFLUSH)
+            try show("please type yes or no: ")
+        }
+        return false
     }
 
     /// One typed line that is no secret, without its end; empty when the input ends.

@@ -43,8 +43,14 @@ struct FileOpener {
         do {
             try SealedFile.checkBeginning(start)
         } catch {
-            throw failure(error, input)
+            guard error == .altered, !Self.isNamedSealed(start) else { throw failure(error, input) }
+            throw CommandFailure(error, "\(input.shownName) is not a sealed file", file: input.path)
         }
+    }
+
+    /// Whether bytes begin as a sealed file does, whatever follows.
+    private static func isNamedSealed(_ start: [UInt8]) -> Bool {
+        start.starts(with: "tresorF1".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
     }
 
     private func judge(
@@ -158,7 +164,14 @@ struct FileOpener {
             return failure(error, input)
         }
         let id = header.tresor.description.prefix(10)
-        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        let state: State?
+        do throws(TresorError) {
+            state = try await workplace.client.state(of: header.tresor, remembering: .no)
+        } catch {
+            // Nobody's refusal: a store that never had the log, such as another machine's.
+            if error == .notFound { return missing(header.tresor, input) }
+            state = nil
+        }
         guard let state, workplace.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
                 error, "\(input.shownName) is in the tresor \(id), which you cannot read",
@@ -185,6 +198,14 @@ struct FileOpener {
         return CommandFailure(
             .store(.behind),
             "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): the store is behind, or the file is not genuine",
+            hints: ["tresor … {--store} --store FILE"], file: input.path)
+    }
+
+    private func missing(_ tresor: TresorID, _ input: InputFile) -> CommandFailure {
+        let path = (try? workplace.invocation.places.store()) ?? "store.db"
+        return CommandFailure(
+            .notFound,
+            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(Shown.quoted(path)) does not have",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
@@ -271,13 +292,13 @@ struct FileOpener {
         let verified = try setting.verified[author.user] ?? verification(of: author.user, in: setting)
         setting.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
+        let standing = Self.words(author.standing).map { [$0] } ?? []
         var text =
-            "from \(Shown.name(author.handle.bytes)) (\(verified)), \(Timestamp(seconds: author.time).dateAndMinute)"
+            "from \(Shown.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
-        if let standing = Self.words(author.standing) { text += " (\(standing))" }
         if let state, !Defence.olderState.holds(opened.sealer.head.sequence >= state.head.sequence) {
-            text += ", an older state"
+            text += ", sealed before the log's newest entry"
         }
         return .line(text + Self.resealing(of: opened))
     }

@@ -59,7 +59,10 @@ extension Workplace {
     private func nobody(_ text: String) throws -> CommandFailure {
         let known = try client.pinnedPeople().map(\.chain.handle.text)
         let hints = Suggestion.near(text, among: known).map { "did you mean: \(Again.replacing(text, with: $0))" }
-        return CommandFailure(.notFound, "there is no card of \(Shown.name(text)) in the store", hints: hints)
+        let store = (try? invocation.places.store()).map { " at \(Shown.quoted($0))" } ?? ""
+        return CommandFailure(
+            .notFound, "there is no card of \(Shown.name(text)) in the store\(store)",
+            hints: hints + ["tresor … --card FILE"])
     }
 
     func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
@@ -232,6 +235,8 @@ extension Workplace {
         let name = Shown.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
         guard !accept else { return }
+        // The founder's newer keys were compared: an owner's next act puts them into the log, before anything else.
+        if state.members[session.identity.user]?.role == .owner, try client.isKnownFromBefore(state) { return }
         guard chain.user != (try? client.identityFile().chain.user) else {
             throw madeWithOldKeys(state.tresor, hint: hint)
         }

@@ -73,11 +73,17 @@ extension Workplace {
 
     /// The line somebody who is out sends to the owner.
     func askToShare(_ summary: TresorSummary, with session: Session) -> String {
-        let owner = summary.state.map { handle(of: $0.founder, in: $0) } ?? "its owner"
+        let owner = summary.state.map { handle(of: self.owner(of: $0), in: $0) } ?? "its owner"
         let word =
             summary.name.map { Shell.word($0, or: summary.tresor) } ?? String(summary.tresor.description.prefix(10))
         return
             "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle, or: session.identity.user))"
+    }
+
+    /// Who owns a tresor, to be named and asked: its founder, or another owner once the founder has left.
+    func owner(of state: State) -> UserID {
+        if state.members[state.founder]?.role == .owner { return state.founder }
+        return state.members.filter { $0.value.role == .owner }.keys.min() ?? state.founder
     }
 
     func handle(of user: UserID, in state: State) -> String {

@@ -31,13 +31,25 @@ struct Workplace: Sendable {
             }
             return Workplace(invocation: invocation, store: store)
         } catch {
+            if case .store(.readOnly) = error { throw notWritable(path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(Shown.quoted(path))",
                 hints: ["tresor … {--store} --store FILE"]
-                    + (hasIdentity(invocation.places) ? [] : ["tresor keygen NAME"]),
+                    + (hasIdentity(invocation.places)
+                        ? [] : ["tresor keygen NAME", "tresor recover --store FILE"]),
                 file: path)
         }
+    }
+
+    /// SQLite writes beside the store too, so that everybody who uses it needs the directory.
+    static func notWritable(_ path: String) -> CommandFailure {
+        CommandFailure(
+            .store(.readOnly), "the store at \(Shown.quoted(path)) cannot be written by you",
+            hints: [
+                "chmod g+w \(Shell.path(path)) (as its owner, for a group that shares it)",
+                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) (as its owner; then umask 002 for all)",
+            ], file: path)
     }
 
     private static func hasIdentity(_ places: Places) -> Bool {
@@ -116,7 +128,7 @@ struct Workplace: Sendable {
         case .notFound:
             return CommandFailure(
                 .notFound, "there is no identity in \(Shown.quoted(invocation.places.data))",
-                hints: ["tresor keygen NAME", "tresor … {--home} --home DIR"])
+                hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return CommandFailure(
                 error, "\(Shown.quoted(path)) can be read or changed by others, or is not yours",

@@ -49,7 +49,9 @@
                     stage.leaveOut(defence)
                     let ending = try stage.run(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
                     #expect(ending.code == 0 && ending.errorText.contains("from anna"))
-                    #expect(ending.errorText.contains("an older state") == (defence == nil), "\(ending.errorText)")
+                    #expect(
+                        ending.errorText.contains("sealed before the log's newest entry") == (defence == nil),
+                        "\(ending.errorText)")
                 }
             }
 

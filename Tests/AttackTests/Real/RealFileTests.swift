@@ -47,6 +47,18 @@
                 #expect(sharing.counts.signatures == 1)
             }
 
+            @Test func A210_resealingOpensThePastToANewcomer() async throws {
+                let scene = try await Scene()
+                let (anna, mallory) = (scene.anna, scene.mallory)
+                let file = try await anna.seal("earlier", in: scene.tresor)
+                try anna.client.pin(mallory.identity.chain)
+                try await anna.share(scene.tresor, with: [mallory], fromNow: true)
+                await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna]) {
+                    let resealed = try #require(try await anna.reseal(file))
+                    return try await mallory.open(resealed).content == Array("earlier".utf8)
+                }
+            }
+
             @Test func A6_whatWasVerifiedIsExchangedBeforeItIsRead() async throws {
                 let scene = try await Scene()
                 let (state, keys) = (try await scene.state, try await scene.keys(1))

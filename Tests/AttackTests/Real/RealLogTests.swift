@@ -109,6 +109,20 @@
                 }
             }
 
+            @Test func A220_aDateForSomebodyWhoWasRemovedBecomesAGrant() async throws {
+                let scene = try await Scene()
+                let (anna, house) = (scene.anna, scene.house.identity)
+                try await anna.share(scene.tresor, with: [scene.bob], as: .owner)
+                let date = Act.share(
+                    with: [house.chain], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
+                let shown = try await anna.effect(of: date, in: try await scene.state)
+                try await scene.bob.perform(.revoke([house.user]), on: scene.tresor)
+                try await scene.settle()
+                await RealAttackTests.expectReal(.busy, without: .meaning, against: [anna]) {
+                    try await anna.perform(date, on: scene.tresor, expecting: shown).effect.admitted == [house.user]
+                }
+            }
+
             @Test func A68_aLogOfSomebodyUnknownIsKept() async throws {
                 let scene = try await Scene()
                 let theirs = try await scene.mallory.create(Name(typed: "theirs")).tresor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 import Testing
 import Tresor
 
@@ -24,6 +25,66 @@ struct ArgumentTests {
         let arguments = ArgumentList(words)
         #expect(arguments.command == command)
         #expect(arguments.rest == rest)
+    }
+
+    /// What the committed surface says of every command: its options that take one value, each with all its names.
+    private static func singleOptions() throws -> [(command: String, names: [String])] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("surface.json")
+        let surface = try JSONReader.read([UInt8](try Data(contentsOf: file)))
+        var found: [(String, [String])] = []
+        for command in surface["command"]?["subcommands"]?.list ?? [] {
+            guard let name = command["commandName"]?.text else { continue }
+            for argument in command["arguments"]?.list ?? []
+            where argument["kind"]?.text == "option" && argument["isRepeating"] == .bool(false) {
+                let names = argument["names"]?.list?.compactMap { name in
+                    name["name"]?.text.map { name["kind"]?.text == "long" ? "--\($0)" : "-\($0)" }
+                }
+                found.append((name, try #require(names)))
+            }
+        }
+        return found
+    }
+
+    @Test("An option that takes one value is refused when it is given twice, under whichever names, and named")
+    func repeatedOptions() throws {
+        let options = try Self.singleOptions()
+        #expect(options.count > 100)
+        for (name, names) in options {
+            let command = try #require(RootCommand.command(named: name))
+            for first in names {
+                for second in names {
+                    for words in [[first, "a", second, "b"], ["\(first)=a", "x", "\(second)=b"]] {
+                        let failure = #expect(throws: CommandFailure.self, "\(name) \(words)") {
+                            _ = try Program.parse(ArgumentList([name] + words), for: command)
+                        }
+                        let isNamed = names.contains { failure?.message == "\($0) can be given only once" }
+                        #expect(failure?.error == .usage && isNamed, "\(name) \(words): \(failure?.message ?? "")")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Several -t, flags given twice, and what follows -- are no repeated options",
+        arguments: [
+            ["share", "-t", "a", "--tresor", "b", "house"], ["revoke", "-t", "a", "-t", "b", "--me"],
+            ["check", "-t", "a", "-t", "b"], ["list", "--json", "--json", "-q", "-q"],
+            ["encrypt", "-t", "a", "--", "-t", "-t"], ["encrypt", "-t", "a", "-o", "-", "-", "-a"],
+        ])
+    func notRepeated(_ words: [String]) throws {
+        let arguments = ArgumentList(words)
+        let command = try #require(RootCommand.command(named: words[0]))
+        _ = try Program.parse(arguments, for: command)
+    }
+
+    @Test("Bundled letters count as the options they are")
+    func bundled() throws {
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try Program.parse(ArgumentList(["encrypt", "-t", "a", "-at", "b"]), for: EncryptCommand.self)
+        }
+        #expect(failure?.message == "-t can be given only once")
     }
 
     @Test("What follows -- is no option")
@@ -53,9 +114,9 @@ struct ArgumentTests {
             #expect(apart.place.directory == whole.place.directory && apart.place.output == whole.place.output)
             #expect(apart.tresor.tresor == whole.tresor.tresor && apart.a == whole.a)
         case (.failure(let whole), .failure(let apart)):
-            #expect(
-                (apart as? CommandFailure)?.message
-                    == CommandFailure(parser: whole, command: EncryptCommand.self).message)
+            let unknown = DeclaredOptions.unknown(in: arguments.options, of: EncryptCommand.self)
+            let expected = unknown ?? CommandFailure(parser: whole, command: EncryptCommand.self)
+            #expect((apart as? CommandFailure)?.message == expected.message)
         default: Issue.record("\(whole) is not \(apart)")
         }
     }
@@ -127,7 +188,9 @@ struct ArgumentTests {
                 == expected)
     }
 
-    @Test("Several results end with the code they share, else with 1")
+    @Test(
+        "Several results end with the worst of forked, altered and unverified, else with the code they share, else with 1"
+    )
     func outcomes() {
         var none = Outcomes()
         none.succeeded()
@@ -137,11 +200,20 @@ struct ArgumentTests {
         same.failed(14)
         #expect(throws: Exit(code: 14)) { try same.finish() }
         same.succeeded()
-        #expect(throws: Exit(code: 1)) { try same.finish() }
+        #expect(throws: Exit(code: 14)) { try same.finish() }
         var different = Outcomes()
-        different.failed(14)
         different.failed(13)
+        different.failed(10)
         #expect(throws: Exit(code: 1)) { try different.finish() }
+        var once = Outcomes()
+        once.succeeded()
+        once.failed(13)
+        #expect(throws: Exit(code: 1)) { try once.finish() }
+        // What is altered, forked or of somebody unverified is not hidden by the others.
+        for code: Int32 in [16, 14, 15] {
+            different.failed(code)
+            #expect(throws: Exit(code: code)) { try different.finish() }
+        }
     }
 
     @Test("The table of exit codes is that of the errors")

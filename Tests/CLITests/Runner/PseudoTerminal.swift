@@ -7,10 +7,13 @@ final class PseudoTerminal {
     struct Line {
         let prompt: String
         let answer: [UInt8]
+        /// What happens before the answer is typed.
+        var meanwhile: (() throws -> Void)?
 
-        init(prompt: String, answer: String) {
+        init(prompt: String, answer: String, meanwhile: (() throws -> Void)? = nil) {
             self.prompt = prompt
             self.answer = Array(answer.utf8)
+            self.meanwhile = meanwhile
         }
 
         init(prompt: String, bytes: [UInt8]) {
@@ -68,6 +71,7 @@ final class PseudoTerminal {
             guard let match = rest.firstMatch(of: try Regex<AnyRegexOutput>(line.prompt)) else { return }
             answered = String(transcript[..<match.range.upperBound])
             dialogue.removeFirst()
+            try line.meanwhile?()
             // Whoever presses ^C presses nothing after it.
             type(line.answer == [3] ? line.answer : line.answer + [UInt8(ascii: "\n")])
         }

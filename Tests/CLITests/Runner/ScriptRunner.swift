@@ -16,6 +16,8 @@ final class ScriptRunner {
     private var standardInput: String?
     private var dialogue: [PseudoTerminal.Line]?
     private var isOnScreen = false
+    /// What somebody else does while the next question waits for its answer.
+    private var meanwhile: (() throws -> Void)?
     /// What is done to the next runs: the clock stays wrong, the rest is for one run.
     var intruder = Intruder()
     /// What keeps a lock for as long as it lives.
@@ -100,7 +102,12 @@ final class ScriptRunner {
             standardInput = try existing(try one(operands)).path
         case "tty":
             guard operands.count == 2 else { throw ScriptFailure("tty takes a prompt and an answer") }
-            dialogue = (dialogue ?? []) + [PseudoTerminal.Line(prompt: operands[0], answer: operands[1])]
+            let line = PseudoTerminal.Line(prompt: operands[0], answer: operands[1], meanwhile: meanwhile)
+            dialogue = (dialogue ?? []) + [line]
+            meanwhile = nil
+        case "meanwhile":
+            guard operands.count > 1 else { throw ScriptFailure("meanwhile takes a person and words") }
+            meanwhile = somebodyElse(operands[0], Array(operands.dropFirst()))
         case "screen":
             isOnScreen = true
             dialogue = dialogue ?? []
@@ -157,6 +164,21 @@ final class ScriptRunner {
         return result
     }
 
+    /// What a person with a home of their own does between a question and its answer.
+    private func somebodyElse(_ name: String, _ words: [String]) -> () throws -> Void {
+        var variables = environment
+        variables["TRESOR_HOME"] = work.appendingPathComponent("homes/\(name)").path
+        variables["TRESOR_PASSWORD_FILE"] = work.appendingPathComponent("homes/\(name).password").path
+        let directory = work.path
+        return {
+            let child = ChildProcess(arguments: words, environment: variables, directory: directory)
+            let result = try child.run()
+            guard result.code == 0 else {
+                throw ScriptFailure("meanwhile \(name) ended with \(result.code): \(result.errorText)")
+            }
+        }
+    }
+
     /// Switches to a person's home; makes it on first use.
     private func become(_ name: String) throws {
         let homes = work.appendingPathComponent("homes")
@@ -177,6 +199,7 @@ final class ScriptRunner {
     /// What every script ends with.
     private func checkNothingPends() throws {
         if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
+        if meanwhile != nil { throw ScriptFailure("\(script.name).txt: meanwhile has no tty") }
         if intruder.stop != nil { throw ScriptFailure("\(script.name).txt: kill has no run") }
         if standardInput != nil { throw ScriptFailure("\(script.name).txt: stdin has no run") }
     }

@@ -132,6 +132,19 @@ struct PasswordTests {
         #expect(start.duration(to: .now) < .seconds(20))
     }
 
+    @Test("A command is over when it ends, though something it left behind holds its output open")
+    func leftBehind() throws {
+        let start = ContinuousClock.now
+        let content = try PasswordCommand(command: "printf 'pass'; printf 'word'; sleep 25 &").read()
+        let bytes = content.span
+        let text = bytes.publicBytes
+        #expect(text == Array("password".utf8))
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(throws: CommandFailure.self) {
+            _ = try PasswordCommand(command: "printf password; sleep 25 & exit 3").read()
+        }
+    }
+
     /// A mark that is typed for itself joins its letter, and what Unicode never composes comes apart.
     @Test("A new password has 8 characters, counted as it is prepared")
     func strength() throws {

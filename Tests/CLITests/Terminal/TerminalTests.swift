@@ -50,10 +50,13 @@ struct TerminalTests {
     @Test(
         "Only yes is yes",
         arguments: [
-            ("yes", true), ("y", false), ("Yes", false), ("", false), (" yes", false), ("yes ", false), ("no", false),
+            (["yes"], true), ([" yes"], true), (["yes "], true), ([""], false), (["no"], false),
+            (["y", "no"], false), (["Yes", ""], false), (["YES", "yes"], true), (["y", "ye", "yes"], true),
+            (["y", "ye", "yess"], false),
         ])
-    func question(_ typed: String, _ expected: Bool) throws {
-        let (answer, _, _) = try converse([("do they match\\? type yes: $", typed)]) { terminal in
+    func question(_ typed: [String], _ expected: Bool) throws {
+        let prompts = ["do they match\\? type yes: $", "please type yes or no: $", "please type yes or no: $"]
+        let (answer, _, _) = try converse(Array(zip(prompts, typed))) { terminal in
             try terminal.confirms("do they match?")
         }
         #expect(try answer.get() == expected)

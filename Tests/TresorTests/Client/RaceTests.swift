@@ -90,6 +90,53 @@ import TresorStore
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).count == 1)
     }
 
+    /// What others removed meanwhile is no removal of this run, whether a date had passed or not.
+    @Test(arguments: [false, true]) func A216_onlyWhatThisRunEndedIsReported(otherIsFaster: Bool) async throws {
+        let evil = EvilStore()
+        let world = World(store: evil)
+        let anna = try await world.quick("anna")
+        let bob = try await world.quick("bob")
+        let cam = try await world.quick("cam")
+        try world.introduce(anna, bob, cam)
+        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let end = world.clock.now + 50
+        try await anna.share(tresor, with: [bob], notAfter: end)
+        try await anna.share(tresor, with: [cam])
+        let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        _ = try await anna.settle(tresor)
+        #expect(await anna.takeNotices() == [])
+        world.clock.now = end + 1
+        if otherIsFaster { evil.beforeNextAppend { _ = try? await device.settle(tresor) } }
+        let settled = try await anna.settle(tresor)
+        #expect(settled.members[bob.identity.user] == nil)
+        #expect(settled.endOfGrant(of: bob.identity.user) == end)
+        let own = Notice(tresor: tresor, deed: .ended([bob.identity.user]), epoch: 2)
+        #expect(await anna.takeNotices() == (otherIsFaster ? [] : [own]))
+        try await device.perform(.revoke([cam.identity.user]), on: tresor)
+        let later = try await anna.settle(tresor)
+        #expect(await anna.takeNotices() == [])
+        #expect(later.epoch == 3)
+    }
+
+    /// A date for somebody who was removed meanwhile is no grant; a role that was left as it is does not undo another owner's change of it.
+    @Test(arguments: [true, false]) func A220_aDateForSomebodyWhoChangedMeanwhileIsNotSet(isRemoved: Bool) async throws
+    {
+        let (anna, device, tresor, doctor, _, world) = try await revocation()
+        let house = try #require(try await anna.client.state(of: tresor).chain(of: doctor))
+        let date = Act.share(with: [house], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
+        let shown = try await anna.effect(of: date, in: anna.client.state(of: tresor))
+        #expect(shown.changed == [doctor])
+        if isRemoved {
+            try await device.perform(.revoke([doctor]), on: tresor)
+        } else {
+            try await device.perform(
+                .share(with: [house], role: .writer, fromNow: false, notAfter: nil), on: tresor)
+        }
+        let before = try await log(tresor, in: world.store)
+        #expect(await failure { try await anna.perform(date, on: tresor, expecting: shown) } == .busy)
+        #expect(try await log(tresor, in: world.store) == before)
+    }
+
     @Test func A67_anotherEpochOrAnotherCountOfOthersIsNoOtherMeaning() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
         let other = try await world.quick("other")
@@ -109,6 +156,7 @@ import TresorStore
         let changes: [(inout Effect) -> Void] = [
             { $0.admitted = [people[1]] }, { $0.changed = people }, { $0.dismissed = [people[1]] },
             { $0.already = [people[1]] }, { $0.epoch = nil }, { $0.renames = true }, { $0.generation = 1 },
+            { $0.replaced = [people[0]: Terms(role: .reader, notAfter: nil)] },
         ]
         for change in changes {
             var other = shown

@@ -46,6 +46,38 @@ import TresorStore
         #expect(await failure { _ = try await reader.reseal(file) } == .noAccess)
     }
 
+    /// Sealing again would move a file past the grant of somebody who reads from then on only.
+    @Test func A210_resealingOpensThePastToNobody() async throws {
+        let late = try await world.quick("late")
+        try world.introduce(anna, writer, late)
+        let old = try await writer.seal("old", in: tresor)
+        try await anna.share(tresor, with: [late], fromNow: true)
+        let recent = try await writer.seal("recent", in: tresor)
+        #expect(await failure { _ = try await anna.reseal(old) } == .usage)
+        #expect(await failure { _ = try await anna.resealingEpoch(of: old) } == .usage)
+        #expect(try await anna.reseal(recent) == nil)
+        let state = try await anna.client.state(of: tresor)
+        #expect(state.newcomers(after: 1) == [late.identity.user])
+        #expect(state.newcomers(after: 2) == [])
+        try await anna.perform(.rotate, on: tresor)
+        #expect(await failure { _ = try await writer.reseal(old) } == .usage)
+        let resealed = try #require(try await anna.reseal(recent))
+        #expect(try await late.open(resealed).content == Array("recent".utf8))
+        let stored = try StoredFile(MemorySource(old.bytes))
+        var sink = MemorySink()
+        #expect(await failure { _ = try await anna.reseal(stored, to: &sink) } == .usage)
+        #expect(sink.bytes.isEmpty)
+        #expect(await failure { _ = try await anna.resealingEpoch(of: stored) } == .usage)
+        #expect(try await anna.resealingEpoch(of: old, acceptingNewcomers: true) == 3)
+        #expect(try await anna.resealingEpoch(of: stored, acceptingNewcomers: true) == 3)
+        #expect(await failure { _ = try await late.open(old) } == .noAccess)
+        let accepted = try #require(try await anna.reseal(old, acceptingNewcomers: true))
+        #expect(try await late.open(accepted).content == Array("old".utf8))
+        #expect(try await anna.reseal(stored, to: &sink, acceptingNewcomers: true) != nil)
+        try await anna.perform(.revoke([late.identity.user]), on: tresor)
+        #expect(try await anna.reseal(old) != nil)
+    }
+
     @Test func A95_whatARemovedWriterBackdatesIsNeverCurrent() async throws {
         let state = try await writer.client.state(of: tresor)
         let keys = try await writer.keys(of: 1, in: state)

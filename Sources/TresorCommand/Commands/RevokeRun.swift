@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// What `revoke` does once the identity is open: judges every tresor, asks once, and only then changes one after the other.
+struct RevokeRun {
+    let command: RevokeCommand
+    let session: Session
+    let workplace: Workplace
+
+    /// What is to be done in one tresor, as it was before anybody was asked.
+    private struct Step {
+        let summary: TresorSummary
+        let title: String
+        let state: State
+        let act: Act
+        let effect: Effect
+        /// Whether this person has left already.
+        var hasLeft = false
+    }
+
+    func perform() async throws {
+        let summaries = try await command.tresor.summaries(in: workplace, for: session)
+        var tresors = SeveralTresors(count: summaries.count)
+        var steps: [Step] = []
+        for (text, summary) in zip(command.tresor.tresors, summaries) {
+            steps.append(try await tresors.judge(workplace.title(of: summary)) { try await step(summary, text) })
+        }
+        let open = steps.filter { !$0.effect.isNothing }
+        for step in steps {
+            sayAlready(step)
+            if !step.effect.isNothing, command.dryRun || !command.yes || !command.options.quiet {
+                explain(step, isOne: open.count == 1)
+            }
+        }
+        if !open.isEmpty, !command.dryRun { try workplace.confirm(question(open), yes: command.yes) }
+        for step in steps {
+            let (effect, state) = try await tresors.change(step.title) { try await change(step) }
+            say(effect, step, state)
+            try report(effect, state)
+        }
+    }
+
+    private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
+        let title = workplace.title(of: summary)
+        let state = try await workplace.settled(summary, session, dryRun: command.dryRun || command.me)
+        if !command.me { try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "") }
+        if command.me, state.departure(of: session.identity.user) != nil {
+            return Step(
+                summary: summary, title: title, state: state, act: .leave, effect: Effect(), hasLeft: true)
+        }
+        var users: [UserID] = []
+        for name in command.people where !command.me { users.append(try workplace.member(name, of: state)) }
+        let act = command.me ? Act.leave : .revoke(Array(Set(users)).sorted())
+        let effect = try await effect(of: act, in: state, title, text)
+        return Step(summary: summary, title: title, state: state, act: act, effect: effect)
+    }
+
+    private func effect(of act: Act, in state: State, _ title: String, _ text: String) async throws -> Effect {
+        do throws(TresorError) {
+            return try await session.effect(of: act, in: state)
+        } catch {
+            switch error {
+            case .noAccess:
+                let owner = workplace.handle(of: workplace.owner(of: state), in: state)
+                throw CommandFailure(error, "only an owner can remove people from \(title) (owned by \(owner))")
+            case .usage where command.me: throw CommandFailure(error, "the last owner cannot leave \(title)")
+            case .usage where act == .revoke([session.identity.user]):
+                throw CommandFailure(
+                    error, "to leave \(title) yourself, use --me",
+                    hints: ["tresor revoke -t \(Shell.word(text)) --me"])
+            case .usage:
+                throw CommandFailure(
+                    error, "the creator of \(title) cannot be removed; to leave it yourself, use --me")
+            default: throw CommandFailure(error)
+            }
+        }
+    }
+
+    private func change(_ step: Step) async throws -> (effect: Effect, state: State) {
+        guard !step.effect.isNothing, !command.dryRun else { return (step.effect, step.state) }
+        return try await Interrupts.atomically {
+            try await session.perform(step.act, on: step.summary.tresor, expecting: step.effect)
+        }
+    }
+
+    private func sayAlready(_ step: Step) {
+        if step.hasLeft { workplace.output.say("you have left \(step.title) already") }
+        for user in step.effect.already {
+            let date = step.state.departure(of: user).map { " since \(Timestamp(seconds: $0.time).date)" } ?? ""
+            workplace.output.say("\(workplace.handle(of: user, in: step.state)) is out already\(date)")
+        }
+    }
+
+    /// - Parameter isOne: whether there is one tresor to change, which then needs no name.
+    private func explain(_ step: Step, isOne: Bool) {
+        let (output, title) = (workplace.output, step.title)
+        let would = command.dryRun ? "would" : "will"
+        guard !command.me else {
+            output.explain(
+                "you \(would) no longer be able to read \(title); you keep what you opened or copied")
+            return
+        }
+        let prefix = isOne ? "" : "\(title): "
+        for user in step.effect.dismissed {
+            let name = workplace.handle(of: user, in: step.state)
+            output.explain("\(prefix)\(name) \(would) read nothing written from now on")
+            output.explain("\(prefix)\(name) keeps what was already opened or copied; that cannot be undone")
+        }
+        if command.yes || command.dryRun || !isOne { output.explain("\(prefix)\(remaining(step))") }
+    }
+
+    private func remaining(_ step: Step) -> String {
+        let stay = step.effect.remaining == 1 ? "1 person stays" : "\(step.effect.remaining) people stay"
+        return "\(stay); files sealed before keep key \(step.state.epoch) (tresor reseal FILE… changes that)."
+    }
+
+    private func question(_ open: [Step]) -> String {
+        if command.me { return open.count == 1 ? "leave?" : "leave \(open.count) tresors?" }
+        return open.count == 1 ? remaining(open[0]) : "change \(open.count) tresors?"
+    }
+
+    private func say(_ effect: Effect, _ step: Step, _ state: State) {
+        guard !effect.isNothing, !command.dryRun else { return }
+        if command.me {
+            workplace.output.say("you have left \(step.title); its next writer changes the key")
+        } else {
+            let names = effect.dismissed.map { workplace.handle(of: $0, in: state) }.joined(separator: ", ")
+            let verb = effect.dismissed.count == 1 ? "is" : "are"
+            let key = effect.epoch ?? state.epoch
+            workplace.output.say("\(names) \(verb) out; \(step.title) now uses key \(key)")
+        }
+    }
+
+    private func report(_ effect: Effect, _ state: State) throws {
+        guard command.options.json else { return }
+        let key = command.dryRun ? state.epoch : effect.epoch ?? state.epoch
+        try workplace.output.object([
+            "type": "change", "change": command.me ? "leave" : "revoke", "tresor": .string(state.tresor.description),
+            "removed": .array(effect.dismissed.map { .string($0.description) }),
+            "already": .array(effect.already.map { .string($0.description) }),
+            "key": .unsigned(key), "dry_run": .bool(command.dryRun),
+        ])
+    }
+}

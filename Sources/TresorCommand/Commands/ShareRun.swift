@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// What `share` does once the identity is open: judges every tresor, compares numbers, and only then changes one after the other.
+struct ShareRun {
+    let command: ShareCommand
+    /// The people in the order of the command line.
+    let people: [Candidate]
+    let session: Session
+    let workplace: Workplace
+
+    /// What is to be done in one tresor, as it was before anybody was asked.
+    private struct Step {
+        let summary: TresorSummary
+        let title: String
+        let state: State
+        let terms: Terms
+        /// `nil` when everybody has what they would get.
+        let act: Act?
+        let effect: Effect
+        /// Who keeps what they have.
+        let already: [UserID]
+    }
+
+    func perform() async throws {
+        let summaries = try await command.tresor.summaries(in: workplace, for: session)
+        var tresors = SeveralTresors(count: summaries.count)
+        for (text, summary) in zip(command.tresor.tresors, summaries) {
+            try await tresors.judge(workplace.title(of: summary)) { try await checkOwner(summary, text) }
+        }
+        try checkAnswers()
+        var steps: [Step] = []
+        for (text, summary) in zip(command.tresor.tresors, summaries) {
+            steps.append(try await tresors.judge(workplace.title(of: summary)) { try await step(summary, text) })
+        }
+        let unproved = try provePeople()
+        for step in steps where !command.dryRun {
+            try await tresors.judge(step.title) { try await checkUnchanged(step) }
+        }
+        for step in steps {
+            let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
+            await workplace.tell(session)
+            try report(effect, step, state, unproved)
+        }
+    }
+
+    private func checkOwner(_ summary: TresorSummary, _ text: String) async throws {
+        guard let state = summary.state else { return }
+        let title = workplace.title(of: summary)
+        guard state.members[session.identity.user]?.role == .owner else {
+            let owner = workplace.handle(of: workplace.owner(of: state), in: state)
+            throw CommandFailure(
+                .noAccess, "only an owner can add people to \(title) (owned by \(owner))",
+                hints: ["ask \(owner) to run: \(shareLine(text))"])
+        }
+        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+    }
+
+    private func shareLine(_ text: String) -> String {
+        let names = people.map { Shell.word($0.chain.handle, or: $0.chain.user) }.joined(separator: " ")
+        return "tresor share -t \(Shell.word(text)) \(names)"
+    }
+
+    /// What can be refused without a question is refused before anything is written.
+    private func checkAnswers() throws {
+        for person in people where command.acceptUnverified {
+            if case .renewed = person.trust { throw workplace.renewed(person.chain) }
+        }
+        let needsPerson = people.contains { person in
+            !person.trust.isVerified && !command.acceptUnverified && !command.dryRun
+                && command.number == nil && command.card == nil
+        }
+        for (name, person) in zip(command.people, people) where needsPerson && !person.trust.isVerified {
+            _ = try workplace.invocation.person(or: refusal(name))
+        }
+    }
+
+    private func refusal(_ name: String) -> CommandFailure {
+        let verify = "tresor verify \(Shell.word(name)) --number \"DIGITS\""
+        return CommandFailure(
+            .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
+            hints: people.count == 1 ? ["tresor … --number \"DIGITS\"", verify] : [verify])
+    }
+
+    /// Judges one tresor; dates that have passed are removals by then.
+    private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
+        let chains = people.map(\.chain)
+        let state = try await workplace.settled(summary, session, dryRun: command.dryRun)
+        try checkHistory(in: state, text)
+        let affected = chains.filter { chain in
+            state.members[chain.user].map { Terms($0) != wanted(for: chain, in: state) } ?? true
+        }
+        let terms = wanted(for: affected.first ?? chains[0], in: state)
+        let already = chains.map(\.user).filter { user in !affected.contains { $0.user == user } }.sorted()
+        var (act, effect): (Act?, Effect) = (nil, Effect())
+        if !affected.isEmpty {
+            let share = Act.share(
+                with: affected, role: terms.role, fromNow: command.fromNow, notAfter: terms.notAfter)
+            effect = try await self.effect(of: share, in: state, text)
+            act = share
+        }
+        return Step(
+            summary: summary, title: workplace.title(of: summary), state: state, terms: terms, act: act,
+            effect: effect, already: already)
+    }
+
+    /// A member cannot be given another reach into the past.
+    private func checkHistory(in state: State, _ text: String) throws {
+        for (name, person) in zip(command.people, people) {
+            guard let member = state.members[person.chain.user],
+                (member.history != .all) != command.fromNow
+            else { continue }
+            let reach =
+                command.fromNow ? "reads the whole history already" : "is in from a later key on, without the history"
+            throw CommandFailure(
+                .usage, "\(Shown.name(name)) \(reach)",
+                hints: ["tresor revoke -t \(Shell.word(text)) \(Shell.word(name))", "tresor … "])
+        }
+    }
+
+    /// What a person gets. A member keeps the role and the date that the command line does not name.
+    private func wanted(for chain: CardChain, in state: State) -> Terms {
+        let member = state.members[chain.user]
+        return Terms(
+            role: command.role?.role ?? member?.role ?? .reader,
+            notAfter: command.until?.end.seconds ?? member?.notAfter)
+    }
+
+    private func effect(of act: Act, in state: State, _ text: String) async throws -> Effect {
+        do throws(TresorError) {
+            return try await session.effect(of: act, in: state)
+        } catch {
+            guard error == .usage else { throw CommandFailure(error) }
+            guard people.count == 1 else {
+                throw CommandFailure.usage(
+                    "people who are in already change one at a time",
+                    hints: command.people.prefix(3).map {
+                        "tresor share -t \(Shell.word(text)) \(Shell.word($0))"
+                    })
+            }
+            throw CommandFailure.usage(
+                "\(Shown.name(command.people[0])) cannot have that role: the creator of a tresor stays its owner, and an owner reads everything"
+            )
+        }
+    }
+
+    /// Compares the number of everybody who is not verified, once for all tresors. Who was compared stays verified, whatever follows.
+    ///
+    /// - Returns: whose number was not compared, because nothing is changed or because it was accepted so.
+    private func provePeople() throws -> [Candidate] {
+        for (name, person) in zip(command.people, people) {
+            let proof = Workplace.Proof(
+                number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
+                refusal: refusal(name))
+            if try workplace.proves(person, by: proof), !command.dryRun { try workplace.pin(person.chain) }
+        }
+        guard command.number == nil, command.card == nil else { return [] }
+        return people.filter { !$0.trust.isVerified }
+    }
+
+    /// While somebody was asked, those who were to keep what they have may have lost it.
+    private func checkUnchanged(_ step: Step) async throws {
+        guard !step.already.isEmpty else { return }
+        let state = try await workplace.state(of: step.summary.tresor)
+        for user in step.already
+        where state.members[user].map({ Terms($0) }) != step.state.members[user].map({ Terms($0) }) {
+            throw CommandFailure(TresorError.busy)
+        }
+    }
+
+    private func change(_ step: Step) async throws -> (effect: Effect, state: State) {
+        var effect = step.effect
+        var state = step.state
+        if let act = step.act, !command.dryRun {
+            (effect, state) = try await Interrupts.atomically {
+                try await session.perform(
+                    act, on: step.summary.tresor, expecting: step.effect,
+                    acceptingUnverified: command.acceptUnverified)
+            }
+        }
+        effect.already = step.already
+        return (effect, state)
+    }
+
+    private func report(_ effect: Effect, _ step: Step, _ state: State, _ unproved: [Candidate]) throws {
+        let (title, terms, output) = (step.title, step.terms, workplace.output)
+        let key = effect.epoch ?? state.epoch
+        let would = command.dryRun ? "would be able to" : "can"
+        let verb = terms.role == .reader ? "read" : terms.role == .writer ? "read and write" : "read, write and manage"
+        for name in names(effect.admitted) {
+            let reach = command.fromNow ? "from key \(key) on" : "its history included"
+            output.say("\(name) \(would) \(verb) \(title), \(reach)")
+        }
+        for name in names(effect.changed) {
+            output.say("\(name) \(command.dryRun ? "would be" : "is now") \(terms.role) of \(title)")
+        }
+        for name in names(effect.already) { output.say("\(name) already reads \(title)") }
+        if let notAfter = terms.notAfter, !effect.isNothing {
+            let date = Timestamp(seconds: notAfter).date
+            output.say("the first act of an owner after \(date) removes them; the date alone takes no key back")
+        }
+        if command.dryRun, !command.acceptUnverified {
+            for name in names(unproved.map(\.chain.user)) {
+                output.say("\(name) is not verified: their number is compared before anything is changed")
+            }
+        }
+        guard command.options.json else { return }
+        var object: JSONObject = [
+            "type": "change", "change": "share", "tresor": .string(state.tresor.description),
+            "admitted": ids(effect.admitted), "changed": ids(effect.changed), "already": ids(effect.already),
+            "role": .string(terms.role.description),
+            "key": .unsigned(command.dryRun ? state.epoch : key),
+            "dry_run": .bool(command.dryRun),
+        ]
+        if let notAfter = terms.notAfter { object["until"] = .time(notAfter) }
+        if !unproved.isEmpty { object["unverified"] = ids(unproved.map(\.chain.user)) }
+        try output.object(object)
+    }
+
+    private func names(_ users: [UserID]) -> [String] {
+        people.map(\.chain).filter { users.contains($0.user) }.map { Shown.name($0.handle.bytes) }
+    }
+
+    private func ids(_ users: [UserID]) -> JSON { .array(users.map { .string($0.description) }) }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorStore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Everything that an identity keeps in a home, moved aside so that another identity begins with an empty one. It comes back if none is made or the
+/// program is interrupted.
+final class MovedHome: Sendable {
+    /// Where it is moved to: `identity.SECONDS` in the home, a directory that can be used as a home itself.
+    let path: String
+    private let places: Places
+    private let token = Mutex<Interrupts.Token?>(nil)
+
+    /// Finds what there is to move. Nothing is moved yet.
+    ///
+    /// - Returns: `nil` for a home that is empty.
+    init?(in places: Places) {
+        self.places = places
+        var seconds = time(nil)
+        while Self.isTaken("\(Places.join(places.data, "identity")).\(seconds)") { seconds += 1 }
+        path = "\(Places.join(places.data, "identity")).\(seconds)"
+        guard moves.contains(where: { Self.isTaken($0.from) }) else { return nil }
+    }
+
+    var hasIdentity: Bool { Self.isTaken(identity.from) }
+
+    private typealias Move = (from: String, to: String)
+
+    private var identity: Move { (Places.join(places.data, "identity"), Places.join(path, "identity")) }
+
+    /// The half key stays on the disk it lies on, apart from the rest unless the home has everything under one directory.
+    private var stateDirectory: String {
+        if places.state == Places.join(places.data, "state") { return Places.join(path, "state") }
+        return Places.join(places.state, AtomicFile.split(path).name)
+    }
+
+    /// The identity first: what it leaves behind if the program is killed belongs to nobody, and the next identity moves it aside too.
+    private var moves: [Move] {
+        let others = (Places.objectNames.filter { $0 != "identity" } + Places.objectDirectories).map { name in
+            (Places.join(places.data, name), Places.join(path, name))
+        }
+        let half = "device-half"
+        return [identity] + others + [(Places.join(places.state, half), Places.join(stateDirectory, half))]
+    }
+
+    /// Moves all of it, while nobody else writes to the home.
+    ///
+    /// - Parameter includingIdentity: whether an identity may be moved; otherwise one that has appeared meanwhile is refused.
+    /// - Returns: `false` for such an identity; then nothing is moved.
+    func move(includingIdentity: Bool) throws(CommandFailure) -> Bool {
+        token.withLock { $0 = Interrupts.onInterrupt { [weak self] in self?.putBack() } }
+        var failure: CommandFailure?
+        var isRefused = false
+        do throws(TresorError) {
+            try DirectoryHome(data: places.data, state: places.state).exclusively {
+                isRefused = !includingIdentity && hasIdentity
+                if !isRefused { failure = moveAll() }
+            }
+        } catch {
+            stays()
+            throw CommandFailure(error)
+        }
+        if isRefused { stays() }
+        guard let failure else { return !isRefused }
+        putBack()
+        throw failure
+    }
+
+    private func moveAll() -> CommandFailure? {
+        for directory in [path, stateDirectory] {
+            guard mkdir(directory, 0o700) != 0 else { continue }
+            // Without a half key there is no directory to keep one in.
+            guard directory == stateDirectory, errno == ENOENT || errno == EEXIST else {
+                return OutputFile.cannotWrite(directory, errno)
+            }
+        }
+        for move in moves where rename(move.from, move.to) != 0 && errno != ENOENT {
+            return OutputFile.cannotWrite(move.to, errno)
+        }
+        rmdir(stateDirectory)
+        return nil
+    }
+
+    /// Another identity has taken its place.
+    func stays() {
+        if let token = token.withLock({ $0 }) { Interrupts.cancel(token) }
+    }
+
+    /// Brings everything back, the identity last; nothing if an identity has been made meanwhile, which must not find what another kept.
+    func putBack() {
+        stays()
+        guard !Self.isTaken(identity.from) else { return }
+        for move in moves.reversed() where !Self.isTaken(move.from) { rename(move.to, move.from) }
+        rmdir(stateDirectory)
+        rmdir(path)
+    }
+
+    private static func isTaken(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// Whether a directory is called as one to which an identity was moved.
+    static func isName(_ name: String) -> Bool {
+        let prefix = "identity."
+        let digits = name.utf8.dropFirst(prefix.utf8.count)
+        return name.utf8.starts(with: prefix.utf8) && !digits.isEmpty
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
