@@ -2346,7 +2346,7 @@ def open_file(data, state_of, keys, expected=None, trace=None, member=None, admi
         member()
     if header.head_sequence > state.sequence:
         raise Refused("store" if header.epoch >= state.epoch else "altered")
-    require(header.epoch <= state.epoch)
+    require(header.epoch <= state.epoch, "no_access")
     if admitted is not None:                                                                        # 5
         admitted(header)
     require(header.epoch >= 1, "no_access")                                                         # 6, keysOf step 1
