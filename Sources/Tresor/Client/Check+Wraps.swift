@@ -23,7 +23,7 @@ extension Client {
                 Finding(subject: .member(user, of: state.tresor), remark: $0)
             }
         }
-        if reached < state.members.count, let author = try await author(of: state.epoch, in: state) {
+        if reached < state.members.count, let author = await author(of: state.epoch, in: state) {
             let remark = Finding.Remark.withheldEpoch(
                 state.epoch, by: author, reaching: reached, of: state.members.count)
             findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
@@ -31,12 +31,13 @@ extension Client {
         return findings
     }
 
-    /// Who began an epoch, if it was somebody else.
-    private func author(of epoch: UInt64, in state: State) async throws(TresorError) -> UserID? {
+    /// Who began an epoch, if it was somebody else; `nil` too where the store has lost the entry, which is a finding of its own.
+    private func author(of epoch: UInt64, in state: State) async -> UserID? {
         guard epoch >= 1, epoch <= state.epoch else { return nil }
         let sequence = state.epochs[Int(epoch - 1)].sequence
-        guard let entry = try await entries(sequence..<(sequence + 1), of: state).first else { return nil }
-        let author = try Entry(entry).author
+        guard let entry = try? await entries(sequence..<(sequence + 1), of: state).first,
+            let author = try? Entry(entry).author
+        else { return nil }
         return author == (try? identityFile().chain.user) ? nil : author
     }
 

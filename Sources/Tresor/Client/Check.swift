@@ -213,9 +213,9 @@ extension Client {
         do throws(TresorError) {
             let state = try await state(of: tresor)
             let lost = try await lostEntries(of: state)
-            let findings =
-                try check(state, subject, isWhole: lost == 0) + (await checkBodies(in: state))
-                + (await checkWraps(in: state))
+            var findings = try check(state, subject, isWhole: lost == 0)
+            if lost == 0 { findings += try await checkBodies(in: state) }
+            findings += try await checkWraps(in: state)
             return (lost == 0 ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {

@@ -82,6 +82,7 @@ struct AuthorChecks {
     private let client: Client
     private let acceptingUnverified: Bool
     private var outcomes: [Author: Result<Void, TresorError>] = [:]
+    private var compared: [UserID: CardChain?] = [:]
 
     init(_ client: Client, acceptingUnverified: Bool) {
         self.client = client
@@ -98,5 +99,13 @@ struct AuthorChecks {
             }
         outcomes[key] = outcome
         try outcome.get()
+    }
+
+    /// - Throws: what ``Client/comparedChain(of:)`` throws.
+    mutating func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
+        if let known = compared[user] { return known }
+        let chain = try client.comparedChain(of: user)
+        compared[user] = .some(chain)
+        return chain
     }
 }

@@ -115,7 +115,7 @@ extension Session {
         _ proof: FileProof, in state: State, _ expecting: Expectations, _ authors: inout AuthorChecks
     ) throws(TresorError) -> FileProof {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
-        let proof = try proof.compared { (user) throws(TresorError) in try client.comparedChain(of: user) }
+        let proof = try proof.compared { (user) throws(TresorError) in try authors.comparedChain(of: user) }
         guard Defence.expectation.holds(expecting.areMet(by: proof)) else { throw .altered }
         let isCurrent = proof.author.standing == .current
         guard !expecting.currentAuthor || Defence.currentAuthor.holds(isCurrent) else { throw .noAccess }

@@ -55,14 +55,14 @@ public struct Fold: Sendable {
     mutating func apply(_ entry: Entry, hash: Digest? = nil, verdict: Verdict? = nil) throws(TresorError) {
         do throws(Violation) {
             let judge = try Judge(entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
-            guard let before = state else {
-                if let body = try judge.body() { state = try judge.genesis(body) }
-                return
+            // Nothing may hold the state before when it is changed, or it is copied.
+            if let body = try judge.acceptedBody(in: state) {
+                if state == nil {
+                    state = try judge.genesis(body)
+                } else {
+                    judge.apply(body, to: &state)
+                }
             }
-            let author = try judge.author(in: before)
-            guard let body = try judge.body() else { return }
-            try judge.check(body, by: author, in: before)
-            judge.apply(body, to: &state)
         } catch {
             brokenRule = error.rule
             throw error.rule.error
@@ -105,6 +105,17 @@ struct Judge {
             if rule == Rule.leftOut { return }
         #endif
         throw Violation(rule: rule)
+    }
+
+    /// The body, once the author and what it says are judged by the state before; of a genesis the body alone.
+    ///
+    /// - Returns: `nil` only where the tests leave a rule out.
+    func acceptedBody(in state: State?) throws(Violation) -> EntryBody? {
+        guard let state else { return try body() }
+        let author = try author(in: state)
+        guard let body = try body() else { return nil }
+        try check(body, by: author, in: state)
+        return body
     }
 
     /// R1, R2.

@@ -35,7 +35,7 @@ enum Schemas {
                     ("base", number),
                     (
                         "rule",
-                        .object([("type", .string("string")), ("pattern", .string("^R([1-9]|[12][0-9]|3[0-3])$"))])
+                        .object([("type", .string("string")), ("pattern", .string("^R([1-9]|[1-4][0-9])$"))])
                     ),
                     ("in", values(tests.map(\.input))), ("mid", values(tests.map(\.middle))),
                     ("out", values(tests.map(\.output))),

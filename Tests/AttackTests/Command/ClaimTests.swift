@@ -32,7 +32,7 @@ import Testing
         ])
         #expect(nobody.code == 0 && nobody.outputText == text)
         #expect(try stage.contents(of: "homes") == before)
-        try stage.refuse(13, as: "anna", ["decrypt", "lie.tresor"])
+        try stage.refuse(10, as: "anna", ["decrypt", "lie.tresor"])
     }
 
     /// What standard output takes in one piece, and one byte more.

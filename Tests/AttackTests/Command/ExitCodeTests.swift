@@ -106,7 +106,8 @@ import Testing
 
     @Test func A112_severalFilesWithOneBad() throws {
         let cases: [([String], Int32)] = [
-            (["plan.tresor", "damaged.tresor"], 1), (["damaged.tresor", "newer.tresor"], 1),
+            (["plan.tresor", "damaged.tresor"], 14), (["damaged.tresor", "newer.tresor"], 14),
+            (["plan.tresor", "missing.tresor"], 1),
             (["damaged.tresor", "damaged.tresor"], 64), (["missing.tresor", "missing2.tresor"], 10),
         ]
         for (files, code) in cases {

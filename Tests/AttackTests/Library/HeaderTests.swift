@@ -22,6 +22,11 @@ import TresorStore
             case 6..<10: #expect(error == .unsupported, "bit \(bit)")
             case 10..<42: #expect(error == .noAccess, "bit \(bit)")
             case 42..<50: #expect(error == .noAccess || (bytes[49] == 0 && error == .altered), "bit \(bit)")
+            case 50..<58:
+                // A later entry than the store shows is a matter of the store, until the file opens.
+                let sequence = bytes[50..<58].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+                let isLater = sequence > file.header.head.sequence
+                #expect(error == (isLater ? .store(.behind) : .altered), "bit \(bit)")
             default: #expect(error == .altered, "bit \(bit)")
             }
         }

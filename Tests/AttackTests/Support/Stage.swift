@@ -68,13 +68,14 @@ final class Stage {
         return program
     }
 
-    /// What a person's runs begin with.
-    func words(as person: String) -> [String] {
-        ["--home", scratch["homes/\(person)"], "--password-file", scratch["\(person).password"], "--batch"]
+    /// What a person's runs begin with, but for what the arguments have of their own.
+    func words(as person: String, before arguments: [String] = []) -> [String] {
+        let places = [("--home", scratch["homes/\(person)"]), ("--password-file", scratch["\(person).password"])]
+        return places.filter { !arguments.contains($0.0) }.flatMap { [$0.0, $0.1] } + ["--batch"]
     }
 
     func run(as person: String, _ arguments: [String], input: String = "/dev/null") throws -> Program.Ending {
-        try program.run(words(as: person) + arguments, input: input)
+        try program.run(words(as: person, before: arguments) + arguments, input: input)
     }
 
     /// Runs what must succeed.

@@ -27,7 +27,8 @@ final class ScriptRunner {
         self.script = script
         work = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-\(script.name)-\(UUID())")
         try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
-        variables = ["WORK": work.path]
+        let soon = Date().addingTimeInterval(30 * 86_400).ISO8601Format().prefix(10)
+        variables = ["WORK": work.path, "SOON": String(soon)]
         environment = [
             "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": work.path, "TERM": "xterm", "LANG": "C.UTF-8",
             "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",

@@ -75,7 +75,6 @@ import TresorStore
         let old = world.session(of: house, home: MemoryHome())
         try old.client.pin(anna.identity.chain)
         #expect(await failure { _ = try await old.open(after) } == .store(.behind))
-        #expect(try await !opens(after, house))
         evil.behave()
         #expect(try await third.open(after).content == Array("after".utf8))
         #expect(try await third.open(before).content == Array("before".utf8))

@@ -112,9 +112,10 @@ import TresorStore
     @Test func A63_aHeadCountsOnlyFromSomebodyWhoWrote() async throws {
         let false_ = Head(sequence: 2, hash: try anyDigest())
         let beyond = Head(sequence: .max, hash: state.head.hash)
-        for head in [false_, beyond] {
-            #expect(await verdict(try forge(by: writer.identity, at: head)) == .forked)
-            #expect(await verdict(try forge(by: reader.identity, at: head)) == .noAccess)
+        #expect(await verdict(try forge(by: writer.identity, at: false_)) == .forked)
+        #expect(await verdict(try forge(by: reader.identity, at: false_)) == .noAccess)
+        for author in [writer, reader] {
+            #expect(await verdict(try forge(by: author.identity, at: beyond)) == .store(.behind))
         }
         #expect(await verdict(try forge(by: anna.identity)) == nil)
         #expect(await verdict(try forge(by: anna.identity, in: TresorID(anyDigest()))) == .noAccess)
