@@ -102,8 +102,8 @@ extension VectorFile {
             ),
         ]
         let writer = KeptStateWriter(
-            root: log.root, headTime: start, ownerTime: start, hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) },
-            epochs: [(log.epochs[0].statement, 0)],
+            root: log.root, headTime: start, ownerTime: start,
+            hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) }, epochs: [(log.epochs[0].statement, 0)],
             name: log.name("interventions", epoch: log.epochs[0], sequence: 0).bytes, nameSequence: 0, marks: [],
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
         valid(

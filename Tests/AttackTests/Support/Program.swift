@@ -129,9 +129,9 @@ final class Terminal {
     }
 
     /// Waits until `text` is shown.
-    func wait(for text: String, seconds: Double = 60) throws {
+    func wait(for text: String, times: Int = 1, seconds: Double = 60) throws {
         let deadline = Date(timeIntervalSinceNow: seconds)
-        while !transcript.contains(text) {
+        while transcript.components(separatedBy: text).count <= times {
             guard Date() < deadline else { throw Unmet("the terminal does not show \(text), but: \(transcript)") }
             attend(milliseconds: 20)
         }
