@@ -224,6 +224,11 @@ struct FileOpener {
             wraps.isEmpty
         {
             let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
+            if state.members[user]?.role == .owner {
+                return CommandFailure(
+                    error, "you have no key \(state.epoch) of \(title): nobody gave you one, or the store has lost it",
+                    hints: ["tresor check", "tresor rotate -t \(word)"], file: input.path)
+            }
             return CommandFailure(
                 error, "the store has lost your key to \(title); another member can restore it",
                 hints: ["ask \(owner) to run: tresor check --repair -t \(word)"], file: input.path)

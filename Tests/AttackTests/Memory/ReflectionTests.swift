@@ -9,10 +9,12 @@ import TresorStore
 
 /// What can become `Any` and holds secrets, in everything that shows an `Any`.
 @Suite struct ReflectionTests {
-    /// The bytes themselves, in hexadecimal, and as a list of numbers: eight in a row are no chance.
-    private static func needles(of secret: [UInt8]) -> [[UInt8]] {
-        stride(from: 0, through: secret.count - 8, by: 8).flatMap { start in
-            let window = Array(secret[start..<(start + 8)])
+    /// The bytes themselves, in hexadecimal, and as a list of numbers: eight random ones in a row are no chance.
+    ///
+    /// - Parameter count: how many in a row. One word of a phrase may well stand in the name of a type; sixteen letters are of more than one word.
+    private static func needles(of secret: [UInt8], count: Int = 8) -> [[UInt8]] {
+        stride(from: 0, through: secret.count - count, by: 8).flatMap { start in
+            let window = Array(secret[start..<(start + count)])
             let hexadecimal = window.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
             let list = window.map(String.init).joined(separator: ", ")
             let lines = window.map { "- \($0)" }.joined(separator: "\n")
@@ -42,7 +44,9 @@ import TresorStore
         let secret = try keys.secret()
         let content = secret.span.publicBytes
         let phrase = words.span.publicBytes
-        let secrets = [content, Array(half.suffix(32)), phrase]
+        let needles =
+            [content, Array(half.suffix(32))].flatMap { Self.needles(of: $0) }
+            + Self.needles(of: phrase, count: 16)
         let values: [Any] = [
             anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFile(),
             TresorError.altered, try StateKeeper(anna.identity),
@@ -50,7 +54,7 @@ import TresorStore
         for value in values {
             let shown = Self.shown(value)
             #expect(!shown.isEmpty)
-            for needle in secrets.flatMap(Self.needles) { #expect(!shown.holds(needle), "\(type(of: value))") }
+            for needle in needles { #expect(!shown.holds(needle), "\(type(of: value))") }
         }
     }
 
