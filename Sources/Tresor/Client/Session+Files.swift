@@ -70,10 +70,7 @@ extension Session {
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
-        switch try client.founderTrust(in: state) {
-        case .me, .verified: break
-        case .renewed, .changed, .unverified: throw .unverified
-        }
+        guard try client.founderTrust(in: state).isVerified else { throw .unverified }
     }
 
     /// Opens a sealed file after every check (SPEC §10.5).

@@ -138,7 +138,7 @@ struct VerifyCommand: SurfaceCommand {
         }
         let newest = Timestamp(seconds: state.headTime).date
         try terminal.show("\(title)  \(state.tresor.description)\n\(rows.joined())  newest entry \(newest)\n")
-        guard try terminal.confirms("whoever has your old keys could have made this. did you make it?") else {
+        guard try terminal.confirms("somebody with your old keys could have made this; did you make it?") else {
             throw CommandFailure(.unverified, "\(title) is not confirmed; nothing was changed")
         }
     }

@@ -152,7 +152,7 @@ extension Workplace {
             hints: ["tresor check", "tresor revoke -t \(Shell.word(title)) PERSON"])
         let terminal = try invocation.person(or: refusal)
         output.say("the last day of \(names) has passed by this clock, \(clock); the log of \(title) ends in \(newest)")
-        guard try terminal.confirms("go on, and leave \(names) in? type yes: ") else {
+        guard try terminal.confirms("go on, and keep the access of \(names)?") else {
             throw CommandFailure(.failed(.clock), "nothing was changed")
         }
     }
