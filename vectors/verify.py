@@ -1967,14 +1967,15 @@ def share_effect(effect, wanted, state):
 def read_heads(data):
     reader, heads = Reader(data), []
     reader.preamble(b"tresorH1")
+    own_time = reader.time()
     while reader.left():
         heads.append((reader.digest(), reader.u64(), reader.digest()))
     require(all(a[0] < b[0] for a, b in zip(heads, heads[1:])))
-    return heads
+    return own_time, heads
 
 
-def encode_heads(heads):
-    return preamble(b"tresorH1") + b"".join(tresor + u64(sequence) + hash_ for tresor, sequence, hash_ in heads)
+def encode_heads(own_time, heads):
+    return preamble(b"tresorH1") + u64(own_time) + b"".join(tresor + u64(sequence) + hash_ for tresor, sequence, hash_ in heads)
 
 
 def read_kept_log(data):
@@ -2504,7 +2505,7 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorP1":
         return encode_pins(read_pins(data))
     if wanted == b"tresorH1":
-        return encode_heads(read_heads(data))
+        return encode_heads(*read_heads(data))
     if wanted == b"tresorL1":
         return encode_kept_log(read_kept_log(data))
     if wanted == b"tresorV1":
@@ -3989,9 +3990,10 @@ def live_all(run, command):
     run.check("the log folds", members)
 
     def kept():
-        heads = read_heads((command.directory / "anna" / "heads").read_bytes())
+        own_time, heads = read_heads((command.directory / "anna" / "heads").read_bytes())
         state = run.state(tresor)
         same(heads, [(tresor, state.sequence, state.hash)], "head")
+        same(own_time, state.last_times[anna.user], "own time")
         objects = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file()]
         logs = [data for data in objects if data[:8] == b"tresorL1"]
         same([read_kept_log(log) for log in logs], [command.log(tresor)], "kept log")

@@ -39,7 +39,7 @@ enum Logs {
         let home = VolatileHome()
         let state = try Fold.state(of: entries, tresor: tresor)
         var heads = Heads()
-        try heads.raise(to: state)
+        try heads.raise(to: state, me: nil)
         home.replace(.heads, with: heads.bytes)
         let size = Int(CachedLog.partCount)
         for start in stride(from: 0, to: entries.count, by: size) {

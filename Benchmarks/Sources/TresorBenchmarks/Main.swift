@@ -13,7 +13,9 @@ enum Main {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
         guard let program = arguments.first, let directory = arguments.dropFirst().first else {
-            print("usage: TresorBenchmarks PROGRAM DIRECTORY [records|many|files|commands|logs|people|passwords]…")
+            print(
+                "usage: TresorBenchmarks PROGRAM DIRECTORY [records|many|files|commands|tresors|logs|people|passwords]…"
+            )
             exit(64)
         }
         let wanted = Set(arguments.dropFirst(2))
@@ -22,6 +24,7 @@ enum Main {
             ("many", { try await Many.figures() }),
             ("files", { try await Files(program, in: directory).figures() }),
             ("commands", { try await Files(program, in: directory).commands() }),
+            ("tresors", { try await Tresors(program, in: directory).figures() }),
             ("logs", { try await Logs.figures() }),
             ("people", { try await People.figures(in: directory) }),
             ("passwords", { try await Passwords.figures() }),

@@ -36,6 +36,7 @@ enum Seeds {
         case .home:
             var heads = ByteEncoder()
             heads.preamble(.heads)
+            heads.integer(UInt64(7))
             var state = ByteEncoder()
             samples.state.encode(into: &state)
             return [

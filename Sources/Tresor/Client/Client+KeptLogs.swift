@@ -140,7 +140,7 @@ extension Client {
                 guard known.contains(state.head) else { throw .forked }
                 return .known
             }
-            try heads.raise(to: state)
+            try heads.raise(to: state, me: identity?.user ?? (try? identityFile().chain.user))
             guard let before = try keptEntries(before: first, of: state) else { throw .busy }
             let part = first / CachedLog.partCount
             try home.replace(.log(state.tresor, part: part), with: CachedLog(entries: before + entries).bytes)

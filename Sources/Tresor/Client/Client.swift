@@ -11,6 +11,8 @@ public struct Client: Sendable {
     public let clock: @Sendable () -> UInt64
     /// What this process has folded already.
     let folded = LogCache()
+    /// What this process has read of the home already.
+    let recalled = Recalled()
     /// Keeps states in the client of a session; without it every log is folded from its beginning.
     private(set) var keeper: StateKeeper?
     /// Who is at work, in the client of a session: what the home keeps sealed opens for them.
@@ -37,7 +39,7 @@ public struct Client: Sendable {
     /// - Throws: ``TresorError/notFound`` when there is none.
     public func identityFile() throws(TresorError) -> IdentityFile {
         guard let bytes = try home.read(.identity) else { throw .notFound }
-        return try IdentityFile(bytes)
+        return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
     }
 
     /// This person's own chain, or `nil` when the home has no identity. An identity file that does not read is an error
@@ -97,11 +99,11 @@ public struct Client: Sendable {
 
     func pins() throws(TresorError) -> Pins {
         guard let bytes = try home.read(.pins) else { return Pins() }
-        return try Pins(bytes)
+        return try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
     }
 
     func heads() throws(TresorError) -> Heads {
         guard let bytes = try home.read(.heads) else { return Heads() }
-        return try Heads(bytes)
+        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try Heads(bytes) }
     }
 }

@@ -3,6 +3,8 @@
 /// The highest verified head of each tresor (SPEC §9.8). It only rises.
 struct Heads: Hashable, Sendable {
     private(set) var heads: [TresorID: Head] = [:]
+    /// The latest time that an entry of this home's own identity carries in those logs; 0 for none (SPEC §8.3).
+    private(set) var ownTime: UInt64 = 0
 
     init() {}
 
@@ -10,6 +12,7 @@ struct Heads: Hashable, Sendable {
     init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.heads)
+        ownTime = try decoder.time()
         var last: TresorID?
         while decoder.remaining > 0 {
             let tresor = TresorID(try decoder.digest())
@@ -23,6 +26,7 @@ struct Heads: Hashable, Sendable {
     var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.heads)
+        encoder.integer(ownTime)
         for (tresor, head) in heads.sorted(by: { $0.key < $1.key }) {
             encoder.digest(tresor.digest)
             encoder.integer(head.sequence)
@@ -35,10 +39,12 @@ struct Heads: Hashable, Sendable {
 
     /// Raises a head to that of a state which contains the present one.
     ///
+    /// - Parameter me: whose home it is; `nil` when it has no identity.
     /// - Throws: ``TresorError/forked`` when it does not.
-    mutating func raise(to state: State) throws(TresorError) {
+    mutating func raise(to state: State, me: UserID?) throws(TresorError) {
         if let present = heads[state.tresor], !state.contains(present) { throw .forked }
         heads[state.tresor] = state.head
+        if let me { ownTime = max(ownTime, state.lastTimes[me] ?? 0) }
     }
 }
 

@@ -95,6 +95,7 @@ extension Session {
 extension Client {
     func keptWraps() -> KeptWraps {
         guard let bytes = try? home.read(.wraps) else { return KeptWraps() }
-        return (try? KeptWraps(bytes)) ?? KeptWraps()
+        let wraps = try? recalled.wraps.value(of: bytes) { (bytes) throws(TresorError) in try KeptWraps(bytes) }
+        return wraps ?? KeptWraps()
     }
 }

@@ -51,8 +51,11 @@ extension Session {
         }
     }
 
-    private nonisolated func knownNames() -> KnownNames {
+    nonisolated func knownNames() -> KnownNames {
         guard let sealed = try? client.home.read(.names) else { return KnownNames() }
-        return (try? KnownNames(sealed, of: identity)) ?? KnownNames()
+        let names = try? namesRead.value(of: sealed) { (bytes) throws(TresorError) in
+            try KnownNames(bytes, of: identity)
+        }
+        return names ?? KnownNames()
     }
 }

@@ -127,10 +127,13 @@ extension Session {
     /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.
     public func tresors() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
+        return await summaries(of: Set(offered).union(try client.knownTresors()))
+    }
+
+    /// What can be said of each of these; by rising id.
+    func summaries(of tresors: Set<TresorID>) async -> [TresorSummary] {
         var summaries: [TresorSummary] = []
-        for tresor in Set(offered).union(try client.knownTresors()).sorted() {
-            summaries.append(await summary(of: tresor))
-        }
+        for tresor in tresors.sorted() { summaries.append(await summary(of: tresor)) }
         return summaries
     }
 
@@ -160,22 +163,6 @@ extension Session {
         switch trust {
         case .unverified, .changed: true
         case .me, .verified, .renewed: false
-        }
-    }
-
-    /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters. What lies apart
-    /// answers to no bare name.
-    public func tresors(named text: String) async throws(TresorError) -> [TresorSummary] {
-        let name = try? Name(typed: text)
-        // By the byte: to Swift a slash and a combining mark are one other character.
-        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
-            .compactMap { try? Name(typed: String(Substring($0))) }
-        return try await tresors().filter { summary in
-            if Base32.matches(text, summary.tresor.digest.bytes) { return true }
-            guard let found = summary.name else { return false }
-            if found == name, !summary.isApart { return true }
-            guard parts.count == 2, let state = summary.state else { return false }
-            return found == parts[1] && state.chain(of: state.founder)?.handle == parts[0]
         }
     }
 }

@@ -36,6 +36,9 @@ public actor Session {
     /// What was done besides what was asked for, and not yet told.
     var notices: [Notice] = []
 
+    /// The names that the home keeps, as they were last read.
+    nonisolated let namesRead = Recall<KnownNames>()
+
     init(client: Client, identity: Identity) {
         self.client = client.keepingStates(for: identity)
         self.identity = identity

@@ -41,12 +41,35 @@ package enum Base32 {
         return values
     }
 
+    /// What a person typed as the beginning of an id, to be compared with many.
+    package struct Prefix: Sendable {
+        private let values: [UInt8]
+
+        /// `nil` for fewer than six characters, or others than these.
+        package init?(_ typed: String) {
+            guard typed.utf8.count >= minimumPrefixCount, let values = Base32.values(typed) else { return nil }
+            self.values = values
+        }
+
+        /// Whether the text of `bytes` begins with it.
+        package func begins(_ bytes: [UInt8]) -> Bool {
+            guard values.count <= (bytes.count * 8 + 4) / 5 else { return false }
+            for (index, value) in values.enumerated() {
+                let (byte, bit) = (index * 5).quotientAndRemainder(dividingBy: 8)
+                let next = byte + 1 < bytes.count ? bytes[byte + 1] : 0
+                let window = UInt16(bytes[byte]) << 8 | UInt16(next)
+                guard UInt8(truncatingIfNeeded: window >> UInt16(11 - bit)) & 31 == value else { return false }
+            }
+            return true
+        }
+
+        /// Whether it is the whole text of that many bytes.
+        package func isWhole(of byteCount: Int) -> Bool { values.count == (byteCount * 8 + 4) / 5 }
+    }
+
     /// Whether `bytes` are named by the typed prefix of at least six characters.
     package static func matches(_ typed: String, _ bytes: [UInt8]) -> Bool {
-        guard let prefix = values(typed), prefix.count >= minimumPrefixCount, let whole = values(text(bytes)) else {
-            return false
-        }
-        return prefix.count <= whole.count && whole.starts(with: prefix)
+        Prefix(typed)?.begins(bytes) ?? false
     }
 
     /// The whole bytes that the typed prefix fixes, for a search in a store.

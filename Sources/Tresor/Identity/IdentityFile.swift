@@ -102,7 +102,11 @@ public struct IdentityFile: Sendable {
 
     /// Opens the file with a slot key and proves all of it.
     func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
-        let seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
+        try open(with: try slot.open(with: key, user: chain.user, generation: chain.newest.generation))
+    }
+
+    /// Proves all of the file with the seed that a slot opened to.
+    func open(with seed: consuming SecretKey<SeedUse>) throws(TresorError) -> Identity {
         let identity = try Identity(chain: chain, seed: seed, previous: previous)
         try prove(with: identity)
         return identity

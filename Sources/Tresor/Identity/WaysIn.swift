@@ -25,12 +25,13 @@ extension IdentityFile {
     private func open(
         orWrongPassword slot: Slot, with key: borrowing SecretKey<SlotUse>
     ) throws(TresorError) -> Identity {
+        let seed: SecretKey<SeedUse>
         do throws(TresorError) {
-            _ = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
+            seed = try slot.open(with: key, user: chain.user, generation: chain.newest.generation)
         } catch {
             throw error == .altered ? .wrongPassword : error
         }
-        return try open(slot, with: key)
+        return try open(with: seed)
     }
 
     /// The same file with another password's slot; every other slot stays as it is, byte for byte.

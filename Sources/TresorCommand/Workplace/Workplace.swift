@@ -64,7 +64,7 @@ struct Workplace: Sendable {
     private init(invocation: Invocation, store: any Store) {
         self.invocation = invocation
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
-        client = Client(home: UninterruptedHome(home: home), store: store) { UInt64(max(0, time(nil))) }
+        client = Client(home: SteadyHome(UninterruptedHome(home: home)), store: store) { UInt64(max(0, time(nil))) }
     }
 
     /// The default store lies in the home, which the first command makes.

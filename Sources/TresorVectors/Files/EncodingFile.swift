@@ -33,7 +33,10 @@ extension VectorFile {
             ("tresorC1", "a chain", Cast.gwenRenewed.chain), ("tresorE1", "an entry", log.entries[2]),
             ("tresorW1", "a wrap", wrap),
             ("tresorF1", "a sealed file", file), ("tresorP1", "two pins", pins([Cast.bert, Cast.gwen])),
-            ("tresorH1", "two heads", preamble("tresorH1") + join(heads.map { join($0, u64(7), draw()("hash", 32)) })),
+            (
+                "tresorH1", "two heads",
+                preamble("tresorH1") + u64(1_767_300_000) + join(heads.map { join($0, u64(7), draw()("hash", 32)) })
+            ),
             ("tresorL1", "a kept log", log.kept),
             (
                 "tresorD1", "a device half",
@@ -68,8 +71,8 @@ extension VectorFile {
     private func addHomeObjects(_ heads: [Bytes]) {
         let row = { (tresor: Bytes) in join(tresor, u64(7), zeros(32)) }
         let base = valid(
-            "no heads", ["EdgeCase"], in: ["magic": ascii("tresorH1"), "object": preamble("tresorH1")],
-            out: ["object": preamble("tresorH1")])
+            "no heads", ["EdgeCase"], in: ["magic": ascii("tresorH1"), "object": preamble("tresorH1") + u64(0)],
+            out: ["object": preamble("tresorH1") + u64(0)])
         valid(
             "no pins", ["EdgeCase"], in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1")],
             out: ["object": preamble("tresorP1")])
@@ -78,10 +81,13 @@ extension VectorFile {
             out: ["object": preamble("tresorL1")])
         invalid(
             "heads that fall", "NonCanonical", "altered", base: base,
-            in: ["object": preamble("tresorH1") + row(heads[1]) + row(heads[0])])
+            in: ["object": preamble("tresorH1") + u64(0) + row(heads[1]) + row(heads[0])])
         invalid(
             "one tresor twice", "NonCanonical", "altered", base: base,
-            in: ["object": preamble("tresorH1") + row(heads[0]) + row(heads[0])])
+            in: ["object": preamble("tresorH1") + u64(0) + row(heads[0]) + row(heads[0])])
+        invalid(
+            "heads with an own time after the last", "Oversize", "altered", base: base,
+            in: ["object": preamble("tresorH1") + u64(253_402_300_800)])
         invalid(
             "an entry of no bytes", "LengthOverflow", "altered",
             in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32(0)])

@@ -117,7 +117,7 @@ import TresorStore
         let entries = try await log(tresor, in: world.store)
         let first = try Fold.state(of: Array(entries.prefix(2)), tresor: tresor)
         var heads = Heads()
-        try heads.raise(to: first)
+        try heads.raise(to: first, me: nil)
         try home.replace(.heads, with: heads.bytes)
         #expect(try known(later()) == keeper.bytes(of: first))
         try home.replace(.state(tresor), with: try keeper.bytes(of: first))

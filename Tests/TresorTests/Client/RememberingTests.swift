@@ -144,7 +144,7 @@ import TresorStore
             tresor: tresor, sequence: 2, previous: state.head.hash, author: anna.identity, time: 5,
             body: .rename(Chronicle.anyName()))
         var heads = Heads()
-        try heads.raise(to: whole)
+        try heads.raise(to: whole, me: nil)
         let (home, bytes, branch) = (house.client.home, heads.bytes, entries.prefix(2) + [entry.bytes])
         evil.show { _ in
             try? home.replace(.heads, with: bytes)

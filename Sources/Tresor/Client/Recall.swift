@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What an object of the home was last found to say: the same bytes are not decoded and proved twice.
+final class Recall<Value: Sendable>: Sendable {
+    private struct Reading: Sendable {
+        let bytes: [UInt8]
+        let value: Value
+    }
+
+    private let last = Mutex<Reading?>(nil)
+
+    /// - Throws: what `decode` throws; nothing is kept then.
+    func value(
+        of bytes: [UInt8], decode: ([UInt8]) throws(TresorError) -> Value
+    ) throws(TresorError) -> Value {
+        #if TRESOR_TESTING
+            // Which checks are left out changes between two readings.
+            return try decode(bytes)
+        #else
+            if let last = last.withLock({ $0 }), last.bytes == bytes { return last.value }
+            let value = try decode(bytes)
+            last.withLock { $0 = Reading(bytes: bytes, value: value) }
+            return value
+        #endif
+    }
+}
+
+/// The objects that every operation asks for, as they were last read.
+struct Recalled: Sendable {
+    let identity = Recall<IdentityFile>()
+    let pins = Recall<Pins>()
+    let heads = Recall<Heads>()
+    let wraps = Recall<KeptWraps>()
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A home whose identity, pins, heads, names, wraps and marks are read once an operation, however often they are asked
+/// for.
+///
+/// What was read holds for one second at most: an operation that waits for a person or for a long file reads again.
+/// Under the home's lock everything is read again, and a write ends what was read before it. Secrets are never held.
+package final class SteadyHome: Home {
+    private struct Reading: Sendable {
+        let bytes: [UInt8]?
+        let time: Duration
+    }
+
+    private struct Contents: Sendable {
+        var readings: [HomeObject: Reading] = [:]
+        /// Rises with every write and every lock: what was read before that is not kept after it.
+        var turn: UInt64 = 0
+    }
+
+    /// How long a reading holds.
+    package static let patience = Duration.seconds(1)
+
+    private let home: any Home
+    private let clock: @Sendable () -> Duration
+    private let contents = Mutex(Contents())
+
+    /// - Parameter clock: a time that never goes back.
+    package init(_ home: any Home, clock: (@Sendable () -> Duration)? = nil) {
+        self.home = home
+        let start = ContinuousClock.now
+        self.clock = clock ?? { ContinuousClock.now - start }
+    }
+
+    package func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+        guard Self.isHeld(object) else { return try home.read(object) }
+        let now = clock()
+        let (known, turn) = contents.withLock { ($0.readings[object], $0.turn) }
+        if let known, now - known.time < Self.patience { return known.bytes }
+        let bytes = try home.read(object)
+        contents.withLock { contents in
+            guard contents.turn == turn else { return }
+            contents.readings[object] = Reading(bytes: bytes, time: now)
+        }
+        return bytes
+    }
+
+    package func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        defer { forget() }
+        try home.replace(object, with: bytes)
+    }
+
+    package func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? { try home.readSecret(object) }
+
+    package func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        defer { forget() }
+        try home.replace(object, withSecret: bytes)
+    }
+
+    package func delete(_ object: HomeObject) throws(TresorError) {
+        defer { forget() }
+        try home.delete(object)
+    }
+
+    package func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        try home.exclusively { () throws(TresorError) in
+            forget()
+            return try body()
+        }
+    }
+
+    private func forget() {
+        contents.withLock { contents in
+            contents.readings = [:]
+            contents.turn += 1
+        }
+    }
+
+    /// Small objects that every step asks for, and no secret key.
+    private static func isHeld(_ object: HomeObject) -> Bool {
+        switch object {
+        case .identity, .pins, .heads, .names, .wraps, .marks: true
+        default: false
+        }
+    }
+}

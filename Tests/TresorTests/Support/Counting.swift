@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+
+/// How often each kind of thing was asked for.
+final class CallCounts: Sendable {
+    private let values = Mutex<[String: Int]>([:])
+
+    var counts: [String: Int] { values.withLock { $0 } }
+
+    func count(_ what: String) { values.withLock { $0[what, default: 0] += 1 } }
+
+    func reset() { values.withLock { $0 = [:] } }
+}
+
+/// A home whose reads are counted, by kind of object.
+struct CountingHome: Home {
+    let home: any Home
+    let tally = CallCounts()
+
+    func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+        tally.count("home \(Self.kind(object))")
+        return try home.read(object)
+    }
+
+    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+        tally.count("home writes")
+        try home.replace(object, with: bytes)
+    }
+
+    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        tally.count("home \(Self.kind(object))")
+        return try home.readSecret(object)
+    }
+
+    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+        tally.count("home writes")
+        try home.replace(object, withSecret: bytes)
+    }
+
+    func delete(_ object: HomeObject) throws(TresorError) { try home.delete(object) }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        try home.exclusively(body)
+    }
+
+    private static func kind(_ object: HomeObject) -> String {
+        switch object {
+        case .log: "log"
+        case .state: "state"
+        case .evidence: "evidence"
+        default: "\(object)"
+        }
+    }
+}
+
+/// A store whose calls are counted, by operation.
+struct CountingStore: Store {
+    let store: any Store
+    let tally = CallCounts()
+
+    func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        try await store.putCard(chain, user: user, handle: handle, replacing: replacing)
+    }
+
+    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+        tally.count("card")
+        return try await store.card(of: user)
+    }
+
+    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+        tally.count("cards")
+        return try await store.cards(handle: handle)
+    }
+
+    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        tally.count("users")
+        return try await store.users(prefix: prefix, limit: limit)
+    }
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+        tally.count("entries")
+        return try await store.entries(of: tresor, from: first, limit: limit)
+    }
+
+    func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        try await store.restore(entry, at: sequence, of: tresor)
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome { try await store.append(change) }
+
+    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+        tally.count("wraps")
+        return try await store.wraps(of: user, in: tresor, epoch: epoch)
+    }
+
+    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        try await store.putWraps(wraps, in: tresor)
+    }
+
+    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        tally.count("tresors")
+        return try await store.tresors(of: user)
+    }
+
+    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await store.putHalf(half, user: user, device: device)
+    }
+
+    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        tally.count("half")
+        return try await store.half(user: user, device: device)
+    }
+
+    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await store.deleteHalves(user: user, devices: devices)
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+        try await store.putKitCopy(copy, locator: locator)
+    }
+
+    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? { try await store.kitCopy(locator: locator) }
+
+    func deleteKitCopy(locator: Digest) async throws(TresorError) { try await store.deleteKitCopy(locator: locator) }
+}
