@@ -1709,11 +1709,28 @@ def seal_back_link(tresor, number_, HK, links, salt=None):
     return tc1_seal(HK, "tresor/v1/backlink-seal", back_link_context(tresor, number_), plaintext, salt)
 
 
-def reachable(state, identity, wraps):
-    """`wraps` lists (epoch, bytes): all own wraps of this tresor, those of the store before those of the home. (epoch, TK, HK)."""
+def openable(state, identity, wraps):
+    """Of `wraps`, (epoch, bytes, whether the store gave it), those that may be opened: of each epoch, of what the store gives, the first that fits
+    alone; all that do not fit, for their error; and the home's."""
+    taken = set()
+    for e, data, from_store in wraps:
+        if from_store and e in taken:
+            continue
+        try:
+            fitting_wrap(data, state.tresor, state.epochs[e], state.chains[identity.user], identity)
+            if from_store:
+                taken.add(e)
+        except Refused:
+            pass
+        yield e, data
+
+
+def reachable(state, identity, wraps, from_home=()):
+    """`wraps` lists (epoch, bytes): all own wraps of this tresor that the store has, `from_home` those of the home. (epoch, TK, HK)."""
     chain, reached, links = state.chains[identity.user], {}, []
-    for e, data in sorted(wraps, key=lambda wrap: -wrap[0]):
-        if e in reached or e not in state.epochs or len(links) == 4096:
+    every = [wrap + (True,) for wrap in wraps] + [wrap + (False,) for wrap in from_home]
+    for e, data in openable(state, identity, sorted((wrap for wrap in every if wrap[0] in state.epochs), key=lambda wrap: -wrap[0])):
+        if e in reached or len(links) == 4096:
             continue
         try:
             keys = open_wrap(data, state.tresor, state.epochs[e], chain, 0, identity)
@@ -1769,13 +1786,19 @@ def wrap_info(tresor, epoch, user, card):
     return use("tresor/v1/epoch-wrap", "wrap") + tresor + u64(epoch) + user + card.hash
 
 
-def open_wrap(data, tresor, epoch, chain, history, identity, trace=None):
-    """`epoch` is the state's Epoch, `chain` the state's chain of me, `history` mine. The keys (TK, HK or none)."""
+def fitting_wrap(data, tresor, epoch, chain, identity):
+    """Steps 1 to 4 of openWrap: the wrap and the card it is made for."""
     wrap = read_wrap(data)
     require(wrap.tresor == tresor and wrap.epoch == epoch.number and wrap.user == identity.user)
     card = chain.card(wrap.generation)
     require(card is not None)
     require(wrap.generation < len(identity.keys), "no_access")
+    return wrap, card
+
+
+def open_wrap(data, tresor, epoch, chain, history, identity, trace=None):
+    """`epoch` is the state's Epoch, `chain` the state's chain of me, `history` mine. The keys (TK, HK or none)."""
+    wrap, card = fitting_wrap(data, tresor, epoch, chain, identity)
     info = wrap_info(tresor, epoch.number, wrap.user, card)
     note(trace, info=info, enc=wrap.enc, ct=wrap.ct)
     plaintext = hpke_unwrap(identity.keys[wrap.generation].kem_seed, info, wrap.enc, wrap.ct, trace)
@@ -1807,8 +1830,9 @@ def keys_of(state, identity, from_store, from_home, wanted):
             return None
 
     least, most = (wanted, wanted) if me.history else (wanted, state.epoch)
-    wraps = [wrap for wrap in (attempt(from_store) or []) + list(from_home) if least <= wrap[0] <= most]
-    wraps.sort(key=lambda wrap: -wrap[0])                   # stable: the store's before the home's
+    wraps = [wrap + (True,) for wrap in attempt(from_store) or []] + [wrap + (False,) for wrap in from_home]
+    wraps = sorted((wrap for wrap in wraps if least <= wrap[0] <= most), key=lambda wrap: -wrap[0])  # stable: the store's before the home's
+    wraps = list(openable(state, identity, wraps))
     links_opened = set()
     while wanted not in reached:                                                                    # 3
         lowest = min((e for e in reached if e > wanted and e not in links_opened), default=None)
@@ -3548,6 +3572,9 @@ def check_own_keys(holds):
             ("a wrap of another epoch in its place", 2, [(2, one[1])], [], "altered"),
             ("the newer wrap is spoiled", 1, [one, spoiled((2, one[1]))], [], True),
             ("the first error is that of the newest", 1, [spoiled(one), alien((2, one[1]))], [], "unsupported"),
+            ("two of one epoch: the first alone", 1, [spoiled(one), one], [], "altered"),
+            ("two of one epoch: the first that fits", 1, [alien(one), (1, two[1]), one], [], True),
+            ("two of one epoch, and the home's", 1, [spoiled(one), one], [one], True),
             ("epoch 0", 0, [one], [], "no_access"), ("beyond the current epoch", 3, [one], [], "no_access")]:
         holds("keysOf, %s" % what, finds(anna, wanted, store, home) == result)
     holds("keysOf, by the back-link", finds(bert, 1, [two]) is True and finds(bert, 1, [], [two]) is True)
@@ -3588,7 +3615,8 @@ def check_own_keys(holds):
         holds("keysOf, %s, by the home" % what, finds(anna, wanted, [], wraps(*numbers)) == result)
     holds("reachable, links", links(anna, wraps(1, 2, 3, 4, 5)) == [5, 4, 3, 2] and links(anna, wraps(1, 3)) == [3]
           and links(anna, wraps(1, 3) + wraps(3, 4)) == [4, 3] and made(anna, wraps(1, 2, 4)) == [4, 2])
-    holds("reachable, a wrap of the home alone", links(anna, [spoiled(own[5]), own[5]]) == [5])
+    holds("reachable, a wrap of the home alone", [link[0] for link in reachable(log.state, anna, [spoiled(own[5])], [own[5]])] == [5])
+    holds("reachable, two of one epoch", links(anna, [spoiled(own[5]), own[5]]) == [] and links(anna, [alien(own[5]), own[5]]) == [5])
     holds("openBackLink, no links", open_back_link(log.tresor, log.state.epochs, 4, log.keys[4][1]) == [])
     holds("openBackLink, not to the epoch before", [link[0] for link in open_back_link(log.tresor, log.state.epochs, 3, good[1])] == [1])
     log.begin(anna, 750, [1])                               # 6

@@ -137,7 +137,7 @@ extension Client {
         }
     }
 
-    private func replaceLeftovers(with rest: Leftovers) throws(TresorError) {
+    func replaceLeftovers(with rest: Leftovers) throws(TresorError) {
         guard try rest != leftovers() else { return }
         if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
     }

@@ -98,13 +98,24 @@ extension Client {
         return (Session(client: self, identity: identity), true)
     }
 
-    /// Replaces the identity file if it is still `present`.
+    /// Replaces the identity file if it is still `present`, and notes in the same step what that leaves behind: a change
+    /// that is not made ends no device and leaves no note.
     ///
     /// - Throws: ``TresorError/busy`` when somebody else has replaced it meanwhile.
-    func replaceIdentity(_ present: [UInt8], with file: IdentityFile) throws(TresorError) {
+    func replaceIdentity(
+        _ present: [UInt8], with file: IdentityFile, noting left: Leftovers = Leftovers()
+    ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == present else { throw .busy }
-            try home.replace(.identity, with: file.bytes)
+            let noted = try leftovers()
+            try add(left)
+            do throws(TresorError) {
+                try home.replace(.identity, with: file.bytes)
+            } catch {
+                // What was replaced after all must still be cleaned up after.
+                if (try? home.read(.identity)) == present { try? replaceLeftovers(with: noted) }
+                throw error
+            }
         }
     }
 }

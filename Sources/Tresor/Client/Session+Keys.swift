@@ -38,11 +38,18 @@ extension Session {
             if let found = search.found { return found }
             guard let wrap = search.takeWrap() else { return nil }
             do throws(TresorError) {
-                search.reach(try open(wrap.bytes, of: wrap.epoch, in: search.state, history: search.history))
+                search.reach(try open(wrap, &search))
             } catch {
                 search.refuse(error)
             }
         }
+    }
+
+    /// Opens what a search took, unless a wrap of that epoch was taken from the store already.
+    private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
+        let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
+        search.spend(wrap)
+        return try open(fitting, history: search.history, of: search.state.tresor)
     }
 
     private func knownKeys(
@@ -64,13 +71,13 @@ extension Session {
         do throws(TresorError) {
             for bytes in try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) {
                 // Where one epoch was asked for, whatever comes is an answer to that.
-                own.add(bytes, of: epoch, for: identity.user)
+                own.add(bytes, of: epoch)
             }
         } catch {
             (own.failure, own.refusal) = (error, error)
         }
         for kept in client.keptWraps().wraps(of: state.tresor) where epoch == nil || kept.epoch == epoch {
-            own.wraps.append(StoredWrap(user: identity.user, epoch: kept.epoch, bytes: kept.bytes))
+            own.wraps.append(OwnWrap(epoch: kept.epoch, bytes: kept.bytes, isKept: true))
         }
         own.wraps = own.wraps.enumerated()
             .sorted { ($1.element.epoch, $0.offset) < ($0.element.epoch, $1.offset) }.map(\.element)
@@ -101,15 +108,29 @@ extension Session {
     func open(
         _ bytes: [UInt8], of epoch: UInt64, in state: State, history: History
     ) throws(TresorError) -> EpochKeys {
+        try open(fitting(bytes, of: epoch, in: state), history: history, of: state.tresor)
+    }
+
+    /// What costs next to nothing to judge of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
+    private func fitting(
+        _ bytes: [UInt8], of epoch: UInt64, in state: State
+    ) throws(TresorError) -> FittingWrap {
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
             throw .noAccess
         }
         let wrap = try Wrap(bytes)
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
-        let unwrapped = try wrap.open(
-            as: identity, of: state.tresor, statement: statement, card: card, history: history)
-        keep(unwrapped, of: state.tresor)
-        openedWraps[state.tresor, default: [:]][epoch] = bytes
+        try wrap.check(for: identity, of: state.tresor, statement: statement, card: card)
+        return FittingWrap(wrap: wrap, bytes: bytes, statement: statement, card: card)
+    }
+
+    private func open(
+        _ fitting: FittingWrap, history: History, of tresor: TresorID
+    ) throws(TresorError) -> EpochKeys {
+        let unwrapped = try fitting.wrap.open(
+            as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
+        keep(unwrapped, of: tresor)
+        openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
     }
 
@@ -141,11 +162,11 @@ extension Session {
     func reachableKeys(in state: State) async throws(TresorError) -> [EpochKeys] {
         let own = await ownWraps(in: state, epoch: nil)
         if let failure = own.failure { throw failure }
-        let wraps = own.wraps
         var heads: [EpochKeys] = []
         var search = KeySearch(state: state, target: 0, history: .all)
-        for wrap in wraps where !search.hasReached(wrap.epoch) && heads.count < Epoch.maximumLinkCount {
-            guard let opened = try? open(wrap.bytes, of: wrap.epoch, in: state, history: .all) else { continue }
+        search.add(own)
+        while heads.count < Epoch.maximumLinkCount, let wrap = search.takeWrap() {
+            guard let opened = try? open(wrap, &search) else { continue }
             heads.append(opened)
             search.reach(opened)
             while let lowest = search.takeLowest() {
@@ -156,17 +177,33 @@ extension Session {
     }
 }
 
+/// A wrap of one's own, not yet judged.
+private struct OwnWrap {
+    let epoch: UInt64
+    let bytes: [UInt8]
+    /// Whether the home kept it; else it comes from the store.
+    let isKept: Bool
+}
+
+/// A wrap that may be this person's of that epoch: only opening it tells.
+private struct FittingWrap {
+    let wrap: Wrap
+    let bytes: [UInt8]
+    let statement: Epoch
+    let card: Card
+}
+
 /// Wraps of one person, and the first error on the way to them.
 private struct OwnWraps {
-    var wraps: [StoredWrap] = []
+    var wraps: [OwnWrap] = []
     var refusal: TresorError?
     /// Why the store gave none.
     var failure: TresorError?
 
-    mutating func add(_ bytes: [UInt8], of epoch: UInt64?, for user: UserID) {
+    mutating func add(_ bytes: [UInt8], of epoch: UInt64?) {
         do throws(TresorError) {
             let claimed = try Wrap(bytes).epoch
-            wraps.append(StoredWrap(user: user, epoch: epoch ?? claimed, bytes: bytes))
+            wraps.append(OwnWrap(epoch: epoch ?? claimed, bytes: bytes, isKept: false))
         } catch {
             refusal = refusal ?? error
         }
@@ -185,8 +222,10 @@ private struct KeySearch {
     private var reached: Set<UInt64> = []
     /// Reached, with a link that was not opened.
     private var unopened: [UInt64: EpochKeys] = [:]
-    private var wraps: [StoredWrap] = []
+    private var wraps: [OwnWrap] = []
     private var tried: Set<[UInt8]> = []
+    /// The epochs of which the store's wrap was opened. A store that gives many of one costs one opening.
+    private var spent: Set<UInt64> = []
 
     init(state: State, target: UInt64, history: History) {
         self.state = state
@@ -194,21 +233,26 @@ private struct KeySearch {
         self.history = history
     }
 
-    func hasReached(_ epoch: UInt64) -> Bool { reached.contains(epoch) }
-
     /// Takes more wraps to try.
     mutating func add(_ more: OwnWraps) {
         wraps += more.wraps.reversed()
         refusal = refusal ?? more.refusal
     }
 
-    /// The next wrap to open: the newest epoch that nothing has reached.
-    mutating func takeWrap() -> StoredWrap? {
+    /// The next wrap to open: of the newest epoch that nothing has reached, the store's before the home's. Of one epoch
+    /// the store's first that fits is the only one.
+    mutating func takeWrap() -> OwnWrap? {
         while let wrap = wraps.popLast() {
             let isUseful = (max(target, 1)...state.epoch).contains(wrap.epoch) && !reached.contains(wrap.epoch)
-            if isUseful, tried.insert(wrap.bytes).inserted { return wrap }
+            guard isUseful, wrap.isKept || !spent.contains(wrap.epoch) else { continue }
+            if tried.insert(wrap.bytes).inserted { return wrap }
         }
         return nil
+    }
+
+    /// Takes no more of the store's wraps of this one's epoch.
+    mutating func spend(_ wrap: OwnWrap) {
+        if !wrap.isKept { spent.insert(wrap.epoch) }
     }
 
     mutating func reach(_ keys: EpochKeys) {

@@ -205,9 +205,10 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        let ended = file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) }
-        try note(kits: [file.kitLocator])
-        try client.note(devices: Set(ended), generations: [next.generation])
+        var left = Leftovers()
+        left.kits = Set(file.kitLocator.map { [Leftovers.Kit(user: identity.user, locator: $0)] } ?? [])
+        left.devices = Set(file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) })
+        left.generations = [next.generation]
         if let kit {
             let locator = try kit.locator()
             let slot = try Slot.kit(of: next, kit: kit, time: time)
@@ -215,7 +216,7 @@ extension Session {
             try await put(try renewed.copy(for: slot, identity: next), at: locator)
             renewed = try renewed.settingKit(slot, identity: next)
         }
-        try client.replaceIdentity(present, with: renewed)
+        try client.replaceIdentity(present, with: renewed, noting: left)
         try client.home.delete(.deviceHalf)
         try await client.store.deleteHalves(user: identity.user, devices: nil)
         try await client.settleWaysIn()

@@ -56,20 +56,30 @@ struct Wrap: Hashable, Sendable {
         try self.init(secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
     }
 
+    /// Whether it says that it is this person's, of this epoch and card, and whether they have its seed. Nothing is opened.
+    ///
+    /// - Throws: ``TresorError/altered``; ``TresorError/noAccess`` without the seed of its generation.
+    func check(
+        for identity: Identity, of tresor: TresorID, statement: Epoch, card: Card
+    ) throws(TresorError) {
+        let isHere =
+            tresor == self.tresor && epoch == statement.number && user == identity.user
+            && generation == card.generation
+        guard Defence.wrapPlace.holds(isHere) else { throw .altered }
+        guard generation <= identity.generation else { throw .noAccess }
+    }
+
     /// Opens the wrap and compares what is inside with the log.
     ///
     /// - Parameters:
     ///   - statement: the epoch as the log states it.
     ///   - card: the member's card of the wrap's generation, from the log.
     ///   - history: what the log grants the member.
-    /// - Throws: ``TresorError/altered`` whatever is wrong.
+    /// - Throws: what ``check(for:of:statement:card:)`` throws; ``TresorError/altered`` for all else that is wrong.
     func open(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
     ) throws(TresorError) -> EpochKeys {
-        let isHere =
-            tresor == self.tresor && epoch == statement.number && user == identity.user
-            && generation == card.generation
-        guard Defence.wrapPlace.holds(isHere) else { throw .altered }
+        try check(for: identity, of: tresor, statement: statement, card: card)
         let secret = try identity.unwrap(
             wrapped, generation: generation,
             info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))

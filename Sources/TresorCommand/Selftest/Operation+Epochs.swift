@@ -23,7 +23,7 @@ extension Operation {
         for row in try input.list("wraps") {
             guard row.count >= 8 else { throw VectorProblem("a wrap without its epoch") }
             let epoch = row[..<8].reduce(0) { $0 << 8 | UInt64($1) }
-            await store.put(Array(row[8...]), user: identity.user, epoch: epoch)
+            await store.add(Array(row[8...]), user: identity.user, epoch: epoch)
         }
         let session = Conformance.session(
             Client(home: SelftestHome(), store: store, clock: { 0 }), identity: identity)

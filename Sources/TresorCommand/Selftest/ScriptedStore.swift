@@ -12,12 +12,20 @@ actor ScriptedStore: Store {
     private let tresor: TresorID
     private var log: [[UInt8]] = []
     private var wraps: [Place: [UInt8]] = [:]
+    /// What no honest store has: further wraps of a place, in the order in which they are given.
+    private var surplus: [Place: [[UInt8]]] = [:]
 
     init(tresor: TresorID) { self.tresor = tresor }
 
     func show(_ entries: [[UInt8]]) { log = entries }
 
     func put(_ wrap: [UInt8]?, user: UserID, epoch: UInt64) { wraps[Place(user: user, epoch: epoch)] = wrap }
+
+    /// Puts a wrap behind those that lie there.
+    func add(_ wrap: [UInt8], user: UserID, epoch: UInt64) {
+        let place = Place(user: user, epoch: epoch)
+        if wraps[place] == nil { wraps[place] = wrap } else { surplus[place, default: []].append(wrap) }
+    }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
         guard tresor == self.tresor, let start = Int(exactly: first), start < log.count else { return [] }
@@ -48,7 +56,7 @@ actor ScriptedStore: Store {
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) -> [[UInt8]] {
         guard tresor == self.tresor else { return [] }
         return wraps.filter { $0.key.user == user && epoch ?? $0.key.epoch == $0.key.epoch }
-            .sorted { $0.key.epoch < $1.key.epoch }.map(\.value)
+            .sorted { $0.key.epoch < $1.key.epoch }.flatMap { [$0.value] + surplus[$0.key, default: []] }
     }
 
     func putCard(_ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?) -> StoreOutcome { .conflict }

@@ -20,6 +20,7 @@ extension VectorFile {
             "the store has a wrap of mine for an earlier epoch alone", "MissingWrap", "no_access", base: base,
             in: Values([]).with("wraps", stage.wraps(Cast.bert, [4])))
         addKeysBehindSpoiledLinks()
+        addKeysAmongMany(stage, base: base)
         addKeysFromNow(stage)
         invalid(
             "somebody who is no member", "UnknownMember", "no_access",
@@ -44,6 +45,25 @@ extension VectorFile {
         let open = KeysStage(draw(), tag: " open", isSpoiled: true, isRepaired: false)
         reach("behind a spoiled link, by an own older wrap", ["EdgeCase"], open, 2, wraps: [2, 5])
         reach("further behind it, by an own older wrap and its back-link", ["EdgeCase"], open, 1, wraps: [2, 5])
+    }
+
+    /// The store gives several wraps of one epoch.
+    private func addKeysAmongMany(_ stage: KeysStage, base: Int) {
+        let own = stage.wraps(Cast.bert, [5])
+        let spoiled = own.map { $0.flipped(at: $0.count - 1) }
+        let older = stage.wraps(Cast.bert, [4]).map { u64(5) + $0.at(8, $0.count - 8) }
+        let foreign = stage.wraps(Cast.cleo, [5])
+        let secret = stage.log.epochs[4]
+        valid(
+            "several wraps of one epoch: the first that fits", ["EdgeCase"],
+            in: stage.input(Cast.bert, 5, older + foreign + own + spoiled), out: ["keys": secret.tk + secret.hk])
+        invalid(
+            "several wraps of one epoch: the first that fits does not open", "ModifiedTag", "altered", base: base,
+            in: Values([]).with("wraps", spoiled + own))
+        invalid(
+            "several wraps of one epoch: behind one that does not fit, the first that fits does not open",
+            "ModifiedTag",
+            "altered", base: base, in: Values([]).with("wraps", foreign + spoiled + own))
     }
 
     /// A member from epoch 2 on has one wrap for each epoch, and TK alone. Somebody has also put a wrap of epoch 1 into the store.

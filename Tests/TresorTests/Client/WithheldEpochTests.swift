@@ -189,6 +189,40 @@ import TresorStore
         #expect(try await fresh(anna).seal("x", in: tresor).header.epoch == 3)
     }
 
+    /// However many wraps of one epoch a store gives: the first that fits is opened, and the home's.
+    @Test func A200_ofTheStoresWrapsOfAnEpochOneIsOpened() async throws {
+        let (user, state) = (house.identity.user, try await state())
+        let own = try #require(try await evil.truth.wraps(of: user, in: tresor, epoch: 1).first)
+        let other = try #require(try await evil.truth.wraps(of: anna.identity.user, in: tresor, epoch: 1).first)
+        let spoiled = (0..<3).map { flipped(own, own.count * 8 - 1 - $0) }
+        func outcome(_ shown: [[UInt8]], kept: [UInt8]? = nil) async throws -> TresorError? {
+            var wraps = KeptWraps()
+            wraps[tresor, 1] = kept
+            try house.client.home.replace(.wraps, with: wraps.bytes)
+            evil.showWraps { _, _, _ in shown }
+            defer { evil.behave() }
+            return await failure { _ = try await fresh(house).keys(of: 1, in: state) }
+        }
+        #expect(try await outcome([own] + spoiled) == nil)
+        #expect(try await outcome([other, Array(own.dropLast()), own] + spoiled) == nil)
+        #expect(try await outcome(spoiled + [own]) == .altered)
+        #expect(try await outcome([other] + spoiled + [own]) == .altered)
+        #expect(try await outcome(spoiled, kept: own) == nil)
+        #expect(try await outcome([], kept: own) == nil)
+    }
+
+    @Test func A200_aLinkIsMadeOfOneWrapOfAnEpoch() async throws {
+        let (user, state) = (anna.identity.user, try await state())
+        let own = try #require(try await evil.truth.wraps(of: user, in: tresor, epoch: 1).first)
+        let spoiled = flipped(own, own.count * 8 - 1)
+        evil.showWraps { _, _, _ in [spoiled, own] }
+        #expect(try await fresh(anna).reachableKeys(in: state).map(\.epoch) == [1])
+        try anna.client.home.delete(.wraps)
+        #expect(try await fresh(anna).reachableKeys(in: state).isEmpty)
+        evil.showWraps { _, _, _ in [own, spoiled] }
+        #expect(try await fresh(anna).reachableKeys(in: state).map(\.epoch) == [1])
+    }
+
     @Test func A200_whereTheEpochIsMineTheStoreIsAtFault() async throws {
         try await anna.perform(.rotate, on: tresor)
         try anna.client.home.delete(.wraps)

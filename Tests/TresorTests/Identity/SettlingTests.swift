@@ -114,6 +114,53 @@ import TresorStore
         #expect(anna.home[.deviceHalf] == nil)
     }
 
+    /// Somebody else replaces the identity file meanwhile: no new keys are made, and the devices open as before.
+    @Test func A37_aRenewalThatSomebodyOvertakesEndsNoDevice() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let user = anna.identity.user
+        let file = try anna.client.identityFile()
+        let slot = try Slot.kit(of: anna.identity, kit: try RecoveryKit(), time: 0)
+        let changed = try file.settingKit(slot, identity: anna.identity)
+        evil.showKitCopy { [anna] copy in
+            try? anna.client.replaceIdentity(file.bytes, with: changed)
+            return copy
+        }
+        var locator: Digest?
+        let refused = await failure {
+            let kit = try RecoveryKit()
+            locator = try kit.locator()
+            _ = try await anna.renew(password: password("new"), cost: .floor, kit: kit)
+        }
+        #expect(refused == .busy)
+        evil.behave()
+        let begun = try #require(locator)
+        #expect(try anna.client.identityFile().bytes == changed.bytes)
+        let noted = try anna.client.leftovers()
+        #expect(noted.devices.isEmpty && noted.generations.isEmpty)
+        #expect(noted.kits == [Leftovers.Kit(user: user, locator: begun)])
+        // As where the half lies on another machine, in a copy of this home.
+        let half = try #require(anna.home[.deviceHalf])
+        try anna.client.home.delete(.deviceHalf)
+        try await anna.client.settleWaysIn()
+        #expect(try await evil.truth.half(user: user, device: device.id) != nil)
+        #expect(try await evil.truth.kitCopy(locator: begun) == nil)
+        #expect(try anna.client.leftovers().isEmpty)
+        try anna.client.home.replace(.deviceHalf, with: half)
+        #expect(try await anna.client.unlockWithDevice().identity.generation == 0)
+    }
+
+    @Test func A37_aRenewalThatTheHomeHasNoRoomForLeavesNoNote() async throws {
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let home = try #require(anna.client.home as? MemoryHome)
+        let before = anna.home
+        home.fill(after: 1)
+        let refused = await failure { _ = try await anna.renew(password: password("new"), cost: .floor, kit: nil) }
+        home.fill(after: nil)
+        #expect(refused == .failed(.full))
+        #expect(anna.home == before)
+        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) != nil)
+    }
+
     @Test func A37_aRenewalThatATresorWasNotToldOfIsNotDone() async throws {
         let tresor = try await anna.create(Name(typed: "plans")).tresor
         let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
