@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #endif
 
-int variadic_sqlite3_defend(void *database) {
+int variadic_sqlite3_defend(void *database, int greatest_row) {
   static const struct {
     int setting, value;
   } defences[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1}, {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
@@ -17,7 +17,7 @@ int variadic_sqlite3_defend(void *database) {
     if (code != SQLITE_OK) return code;
     if (is != defences[i].value) return SQLITE_ERROR;
   }
-  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 16 << 20);
+  sqlite3_limit(database, SQLITE_LIMIT_LENGTH, greatest_row);
   return SQLITE_OK;
 }
 

@@ -68,6 +68,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case deviceExpiry
     /// The dates of one's own entries beside the clock.
     case ownTimes
+    /// The store's chain of the person, before new keys are made.
+    case shownChain
 
     // People.
 
@@ -81,6 +83,22 @@ package enum Defence: String, CaseIterable, Sendable {
     case cardLink
     /// Whether a new log's founder is known.
     case knownFounder
+    /// That a tresor under one's own name was made with the newest card, or is marked.
+    case ownNewestCard
+    /// That a compared card is newer than the log's.
+    case supersededCard
+    /// The generation that was compared, beside the one that signed.
+    case comparedGeneration
+    /// That a pin may be longer than the log's chain.
+    case longerPin
+    /// That a replaced pin counts as none.
+    case replacedPin
+    /// That a stranger's tresor answers to no bare name.
+    case liesApart
+    /// That a handle stands for the pinned person.
+    case pinnedFirst
+    /// That a number differs from the one that was compared.
+    case changedNumber
 
     // Log.
 
@@ -96,6 +114,18 @@ package enum Defence: String, CaseIterable, Sendable {
     case meaning
     /// Whom the log knows.
     case knownPerson
+    /// That an author is judged before the body.
+    case authorFirst
+    /// That a body from 128 on is no newer version.
+    case additiveBody
+    /// How far a clock may be from the log's when dates are ended.
+    case believedClock
+    /// Whether the entry in the log is this run's own.
+    case ownEntry
+    /// How many entries a store has lost.
+    case wholeLog
+    /// That a file names a later entry than the store shows.
+    case storeBehind
 
     // Epochs.
 
@@ -117,6 +147,16 @@ package enum Defence: String, CaseIterable, Sendable {
     case oneTransaction
     /// The wraps that a member must have.
     case neededWraps
+    /// That wraps of older epochs are tried where the newest epoch does not lead on.
+    case olderWraps
+    /// That an owner's next epoch needs no key of the present one.
+    case reachableKeys
+    /// That an owner who is cut off changes the key before anything is sealed.
+    case cutOff
+    /// That the home keeps its own wrap before an entry is sent.
+    case keptWrap
+    /// That the home's wraps are tried beside the store's.
+    case homeWraps
 
     // Files.
 
@@ -144,6 +184,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case currentAuthor
     /// What is said of a file that was sealed at an older state.
     case olderState
+    /// That the author has been a writer since the head without a break.
+    case unbrokenTime
     /// Who could open a file that is sealed again, and cannot open it as it is.
     case newcomers
 
@@ -157,6 +199,8 @@ package enum Defence: String, CaseIterable, Sendable {
     case passwordVariable
     /// The layout of a store file.
     case storeSchema
+    /// The greatest row of a store file.
+    case rowLength
     /// The emptying of the write-ahead log after a deletion.
     case erasure
     /// That a handle belongs to nobody else in a store.
@@ -179,6 +223,16 @@ package enum Defence: String, CaseIterable, Sendable {
     case otherDisk
     /// What may be written to a terminal.
     case terminalText
+    /// That a terminal shows the author before the content.
+    case authorLine
+    /// What is judged as a sealed file, and not as a card.
+    case cardJudge
+    /// Whether the system locks memory.
+    case lockedMemory
+    /// That a block goes back to the allocator it came from. It is made in C, in `Cerasure`.
+    case otherAllocator
+    /// That all that an identity kept goes with it.
+    case emptyHome
     /// That a number typed is the card's.
     case typedNumber
     /// That only absolute places are taken from the environment.

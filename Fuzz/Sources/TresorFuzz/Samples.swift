@@ -58,7 +58,7 @@ struct Samples: @unchecked Sendable {
             type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
             signedBy: anna)
         var kept = KeptWraps()
-        kept[state.tresor] = wraps[0]
+        for (index, wrap) in wraps.enumerated() { kept[state.tresor, UInt64(index + 1)] = wrap }
         keptWraps = kept.bytes
         var marked = Marks()
         marked[state.tresor] = .confirmed
@@ -148,6 +148,7 @@ struct SampleLog {
         let fromNow = Grant.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
         try add(.grant(Grant(people: [renewed.chain], role: .reader, notAfter: nil, fromNow: fromNow)), by: founder)
         try add(.leave, by: renewed)
+        try add(.additive(type: 128, [1, 2, 3]), by: founder)
         try add(.epoch(next()), by: founder)
     }
 

@@ -213,10 +213,11 @@ extension Client {
         do throws(TresorError) {
             let state = try await state(of: tresor)
             let lost = try await lostEntries(of: state)
-            var findings = try check(state, subject, isWhole: lost == 0)
+            let isWhole = Defence.wholeLog.holds(lost == 0)
+            var findings = try check(state, subject, isWhole: isWhole)
             if lost == 0 { findings += try await checkBodies(in: state) }
             findings += try await checkWraps(in: state)
-            return (lost == 0 ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
+            return (isWhole ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {
                 return [Finding(subject: subject, remark: fork)]

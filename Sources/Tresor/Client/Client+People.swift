@@ -48,7 +48,8 @@ extension Client {
         for user in pins.pins.map(\.chain.user) where Base32.matches(text, user.digest.bytes) {
             if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
         }
-        return known.isEmpty ? try await offeredPeople(named: text, handle: handle, pins: pins) : known
+        guard Defence.pinnedFirst.holds(known.isEmpty) else { return known }
+        return try await offeredPeople(named: text, handle: handle, pins: pins)
     }
 
     /// Whom the store offers under a handle that this home has pinned to somebody else. It stands for the pinned

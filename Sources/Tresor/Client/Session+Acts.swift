@@ -247,9 +247,12 @@ extension Session {
             let removal = Act.revoke(ended)
             let effect = try effect(of: removal, in: state)
             let draft = try await draft(removal, effect, in: state)
-            guard let after = try await append(draft, effect, to: state) else { continue }
-            notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: after.epoch))
-            return after
+            let after = try await append(draft, effect, to: state)
+            if Defence.ownEntry.holds(after != nil) {
+                let epoch = after?.epoch ?? state.epoch
+                notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: epoch))
+            }
+            if let after { return after }
         }
         throw .busy
     }
@@ -266,7 +269,8 @@ extension Session {
     /// - Throws: ``TresorError/failed(_:)`` with `clock`.
     private func checkClock(in state: State) throws(TresorError) -> Bool {
         if acceptedClocks.contains(state.tresor) { return false }
-        guard ended(in: state).isEmpty || state.believes(client.clock()) else { throw .failed(.clock) }
+        let isBelieved = ended(in: state).isEmpty || state.believes(client.clock())
+        guard Defence.believedClock.holds(isBelieved) else { throw .failed(.clock) }
         return true
     }
 
@@ -287,7 +291,7 @@ extension Session {
             guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {
                 return false
             }
-            return pin.chain.extends(chain) && pin.chain.newest != chain.newest
+            return pin.chain.extends(chain) && !Defence.supersededCard.holds(pin.chain.newest == chain.newest)
         }.sorted()
     }
 

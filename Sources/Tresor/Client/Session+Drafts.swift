@@ -77,8 +77,10 @@ extension Session {
     /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
     private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let next = try EpochKeys(epoch: state.epoch + 1)
-        let isOwner = state.members[identity.user]?.role == .owner
-        let links = isOwner ? try await reachableKeys(in: state) : [try await keys(of: state.epoch, in: state)]
+        let needsPresentKey = Defence.reachableKeys.holds(state.members[identity.user]?.role != .owner)
+        let links =
+            needsPresentKey
+            ? [try await keys(of: state.epoch, in: state)] : try await reachableKeys(in: state)
         return (next, try next.statement(of: state.tresor, linking: links))
     }
 

@@ -208,7 +208,7 @@ extension State {
     /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows; ``TresorError/altered`` where no entry that may follow
     ///   makes the header true; ``TresorError/forked`` for a later entry than the home knew; ``TresorError/noAccess`` for a later epoch.
     func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
-        guard header.head.sequence > head.sequence else {
+        guard !Defence.storeBehind.holds(header.head.sequence <= head.sequence) else {
             guard header.epoch <= epoch else { throw .noAccess }
             return
         }

@@ -16,7 +16,7 @@ extension Session {
         let first = member.history == .all ? state.epoch : epoch
         search.add(await ownWraps(in: state, epoch: first))
         if let found = follow(&search) { return found }
-        guard member.history == .all else { throw search.refusal ?? .noAccess }
+        guard !Defence.olderWraps.holds(member.history != .all) else { throw search.refusal ?? .noAccess }
         search.add(await ownWraps(in: state, epoch: nil))
         if let found = follow(&search) { return found }
         throw search.refusal ?? .noAccess
@@ -76,7 +76,8 @@ extension Session {
         } catch {
             (own.failure, own.refusal) = (error, error)
         }
-        for kept in client.keptWraps().wraps(of: state.tresor) where epoch == nil || kept.epoch == epoch {
+        for kept in client.keptWraps().wraps(of: state.tresor)
+        where !Defence.homeWraps.holds(epoch != nil && kept.epoch != epoch) {
             own.wraps.append(OwnWrap(epoch: kept.epoch, bytes: kept.bytes, isKept: true))
         }
         own.wraps = own.wraps.enumerated()
@@ -142,7 +143,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: then it is the store that withholds the wrap, and another epoch would not help.
     func isCutOff(in state: State) async throws(TresorError) -> Bool {
-        guard state.members[identity.user]?.role == .owner else { return false }
+        guard !Defence.cutOff.holds(state.members[identity.user]?.role != .owner) else { return false }
         do throws(TresorError) {
             _ = try await keys(of: state.epoch, in: state)
             return false

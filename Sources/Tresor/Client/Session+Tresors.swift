@@ -147,7 +147,9 @@ extension Session {
             state = read
             let founder = try client.founderTrust(in: read)
             trust = founder
-            if isOfferedByAStranger(founder) { isApart = try client.heads()[tresor] == nil }
+            if isOfferedByAStranger(founder) {
+                isApart = !Defence.liesApart.holds(try client.heads()[tresor] != nil)
+            }
             let name = read.members[identity.user] == nil ? knownName(of: tresor) : try await name(in: read)
             return TresorSummary(
                 tresor: tresor, state: read, name: name, founderTrust: trust, isApart: isApart, isHidden: isHidden,

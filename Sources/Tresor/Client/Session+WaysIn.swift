@@ -184,7 +184,8 @@ extension Session {
     ///   ``TresorError/unsupported`` for what is no card; ``TresorError/store(_:)`` when it cannot be asked.
     public func checkRenewal() async throws(TresorError) {
         guard let present = try await client.store.card(of: identity.user) else { return }
-        guard identity.chain.extends(try CardChain(present)) else { throw .forked }
+        let isMine = identity.chain.extends(try CardChain(present))
+        guard Defence.shownChain.holds(isMine) else { throw .forked }
     }
 
     /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one

@@ -55,7 +55,8 @@ public struct FileAuthor: Hashable, Sendable {
 
     /// The same author for a home that has compared newer keys of theirs than they signed with: those keys count no longer, whether the log knows it or not.
     fileprivate func compared(with chain: CardChain?) -> FileAuthor {
-        guard standing == .current, let chain, generation < chain.newest.generation,
+        guard standing == .current, let chain,
+            !Defence.comparedGeneration.holds(generation >= chain.newest.generation),
             let next = chain.card(generation: generation + 1)
         else { return self }
         var author = self
@@ -130,7 +131,8 @@ extension State {
         let changes = changes[user] ?? []
         guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
         if let ended = last.endOfWriting { return .former(ended) }
-        if let end = changes.lastIndex(where: { $0.endOfWriting != nil }), changes[end + 1].sequence > head,
+        if let end = changes.lastIndex(where: { $0.endOfWriting != nil }),
+            !Defence.unbrokenTime.holds(changes[end + 1].sequence <= head),
             let ended = changes[end].endOfWriting
         {
             return .former(ended)

@@ -137,6 +137,9 @@ enum EntryBody: Hashable, Sendable {
                 notAfter: try Self.notAfter(from: &body))
         case 10: self = .rename(try SealedName(from: &body))
         case Self.leastAdditiveType...:
+            #if TRESOR_TESTING
+                if Defence.additiveBody.isLeftOut { throw .unsupported }
+            #endif
             self = .additive(type: type, bytes)
             return
         default: throw .unsupported

@@ -83,7 +83,7 @@ extension Workplace {
     /// What has to be said first of a number that is not the one that was compared before; `nil` of any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
         guard let pin = try client.pinnedPeople().first(where: { $0.chain.user == chain.user }),
-            pin.chain.newest != chain.newest
+            !Defence.changedNumber.holds(pin.chain.newest == chain.newest)
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
         let compared = Timestamp(seconds: pin.time).date

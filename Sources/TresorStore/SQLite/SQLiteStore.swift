@@ -85,6 +85,14 @@ public final class SQLiteStore: Store {
         return SQLiteStore(queue, still: still)
     }
 
+    /// How many bytes a row may have (SPEC §11): 16 MiB.
+    private static var greatestRow: Int32 {
+        #if TRESOR_TESTING
+            if Defence.rowLength.isLeftOut { return .max }
+        #endif
+        return 16 << 20
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "tresor.store"
@@ -94,7 +102,7 @@ public final class SQLiteStore: Store {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             guard let connection = database.sqliteConnection,
-                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection)) == 0
+                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection), greatestRow) == 0
             else { throw TresorError.store(.other) }
             // Temporary copies of pages in files of their own would outlive what is deleted.
             try database.execute(

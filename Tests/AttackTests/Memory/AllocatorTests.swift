@@ -36,7 +36,7 @@
 
         /// An allocator that knows its own blocks, aborts at others, and counts those that come back as they were
         /// written to.
-        private static let source = """
+        static let source = """
             #include <errno.h>
             #include <stdint.h>
             #include <stdio.h>

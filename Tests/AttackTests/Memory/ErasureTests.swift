@@ -41,8 +41,8 @@
         private static let erasure = Repository.root.appending(path: "Sources/Cerasure").path(percentEncoded: false)
 
         /// - Parameter library: an allocator that writes to the file `counts`.
-        static func kept(preloading library: String, counts: String) throws -> Int32 {
-            try kept(with: [erasure + "/free.c"], environment: ["LD_PRELOAD": library, "COUNTS": counts])
+        static func kept(preloading library: String, counts: String, options: [String] = []) throws -> Int32 {
+            try kept(with: options + [erasure + "/free.c"], environment: ["LD_PRELOAD": library, "COUNTS": counts])
         }
 
         private static func kept(with sources: [String], environment: [String: String] = [:]) throws -> Int32 {

@@ -50,7 +50,7 @@ import Testing
             }
         }
         let manifest = try Repository.text("Package.swift")
-        #expect(!manifest.contains("TRESOR_TESTING"))
+        #expect(!manifest.contains("TRESOR_TESTING") && !manifest.contains("TRESOR_WITHOUT"))
     }
 
     @Test(.enabled(if: canReadSymbols, "nm is not present")) func A8_noDecompressorIsLinked() throws {

@@ -30,6 +30,54 @@
                 }
             }
 
+            /// Bob marks the tresor by a renewal of his own, and begins an epoch that nobody else gets.
+            private func lockOut(_ scene: Scene) async throws {
+                let next = try scene.bob.identity.renewed(time: 2).identity
+                let first = try await scene.keys(1)
+                try await scene.append(.renew(next.chain.newest), by: scene.bob)
+                let statement = try EpochKeys(epoch: 2).statement(of: scene.tresor, linking: [first])
+                try await scene.append(.epoch(statement), by: Session(client: scene.bob.client, identity: next))
+            }
+
+            @Test func A200_anEpochTakesAwayWhatIsOlder() async throws {
+                let scene = try await Scene()
+                try await lockOut(scene)
+                let state = try await scene.state
+                for person in [scene.anna, scene.house] {
+                    await RealAttackTests.expectReal(nil, without: .olderWraps, against: [person]) {
+                        await failure { _ = try await scene.fresh(person).keys(of: 1, in: state) } == .noAccess
+                    }
+                }
+            }
+
+            @Test func A200_anEpochStopsAnOwner() async throws {
+                await RealAttackTests.expectReal(nil, without: .reachableKeys, isLate: true) {
+                    let scene = try await Scene()
+                    try await lockOut(scene)
+                    let removal = Act.revoke([scene.bob.identity.user])
+                    let owner = scene.fresh(scene.anna)
+                    return await failure { try await owner.perform(removal, on: scene.tresor) } == .noAccess
+                }
+                await RealAttackTests.expectReal(nil, without: .cutOff, isLate: true) {
+                    let scene = try await Scene()
+                    try await lockOut(scene)
+                    let owner = scene.fresh(scene.anna)
+                    return await failure { _ = try await owner.seal("x", in: scene.tresor) } == .noAccess
+                }
+            }
+
+            @Test func A200_anEpochBeginsWhoseKeyItsAuthorDoesNotKeep() async throws {
+                await RealAttackTests.expectReal(.failed(.full), without: .keptWrap, isLate: true) {
+                    let scene = try await Scene()
+                    let home = try #require(scene.anna.client.home as? MemoryHome)
+                    let count = scene.store.writeCount
+                    home.fill(after: 0)
+                    let error = await failure { try await scene.anna.perform(.rotate, on: scene.tresor) }
+                    guard let error, scene.store.writeCount == count else { return error != nil }
+                    throw error
+                }
+            }
+
             @Test func A85_nobodyNoticesAWithheldWrap() async throws {
                 let scene = try await Scene()
                 let user = scene.house.identity.user
@@ -81,6 +129,8 @@
                 }
                 let user = scene.house.identity.user
                 scene.store.showWraps { _, asked, _ in [asked == user ? wraps[1] : wraps[0]] }
+                // The wraps of a home would lead past those of the store.
+                for person in [scene.house, scene.anna] { try person.client.home.delete(.wraps) }
                 for person in [scene.house, scene.anna] {
                     await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [person]) {
                         let keys = try await scene.fresh(person).keys(of: 1, in: state)
@@ -88,7 +138,9 @@
                     }
                 }
                 // Nothing is sealed under it either.
-                await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.anna]) {
+                await RealAttackTests.expectReal(
+                    .store(.withheld), without: .epochCommitment, against: [scene.anna]
+                ) {
                     let file = try await scene.fresh(scene.anna).seal("x", in: scene.tresor)
                     return try file.open(with: evil, in: state).content == Array("x".utf8)
                 }
@@ -165,7 +217,9 @@
                 try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
                 try await scene.settle()
                 let state = try await scene.state
-                scene.store.showWraps { wraps, _, epoch in epoch == 1 ? [] : wraps }
+                // No wrap of the first epoch leads past the link.
+                scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+                try scene.house.client.home.delete(.wraps)
                 await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.house]) {
                     let keys = try await scene.fresh(scene.house).keys(of: 1, in: state)
                     return keys.content.matches(evil.content)

@@ -53,7 +53,8 @@
                 let file = try await anna.seal("earlier", in: scene.tresor)
                 try anna.client.pin(mallory.identity.chain)
                 try await anna.share(scene.tresor, with: [mallory], fromNow: true)
-                await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna]) {
+                // Who seals a file again has read it.
+                await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna], isLate: true) {
                     let resealed = try #require(try await anna.reseal(file))
                     return try await mallory.open(resealed).content == Array("earlier".utf8)
                 }
@@ -165,6 +166,19 @@
                     await RealAttackTests.expectReal(.noAccess, without: .currentAuthor, against: [house]) {
                         try await house.open(file, expecting: current).content == Array("old".utf8)
                     }
+                }
+            }
+
+            @Test func A208_aReturnMakesAnOldFileCurrent() async throws {
+                let scene = try await Scene()
+                let file = try await scene.bob.seal("old", in: scene.tresor)
+                try await scene.anna.perform(.revoke([scene.bob.identity.user]), on: scene.tresor)
+                try await scene.anna.share(scene.tresor, with: [scene.bob], as: .writer)
+                try await scene.settle()
+                var current = Expectations()
+                current.currentAuthor = true
+                await RealAttackTests.expectReal(.noAccess, without: .unbrokenTime, against: [scene.house]) {
+                    try await scene.house.open(file, expecting: current).content == Array("old".utf8)
                 }
             }
 

@@ -2,6 +2,7 @@
 
 #if TRESOR_TESTING
     import Testing
+    import TresorStore
 
     @testable import Tresor
     @testable import TresorCrypto
@@ -79,8 +80,73 @@
                 try await scene.anna.perform(.rename(Name(typed: "later")), on: scene.tresor)
                 let file = try await scene.anna.seal("news", in: scene.tresor)
                 scene.store.frozen(count)
-                await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
+                await RealAttackTests.expectReal(
+                    .store(.behind), without: .storeBehind, .fileHead, against: [scene.house]
+                ) {
                     try await scene.house.open(file).content == Array("news".utf8)
+                }
+            }
+
+            @Test func A219_aStoreThatIsBehindLooksLikeLostAccess() async throws {
+                let scene = try await Scene()
+                let (house, tresor) = (scene.house, scene.tresor)
+                let count = Int(try await scene.state.head.sequence) + 1
+                try await scene.anna.perform(.rotate, on: tresor)
+                let file = try await scene.anna.seal("news", in: tresor)
+                scene.store.frozen(count)
+                await RealAttackTests.expectReal(.store(.behind), without: .storeBehind, against: [house]) {
+                    let error = await failure { _ = try await house.open(file) }
+                    guard let error, error != .noAccess else { return error != nil }
+                    throw error
+                }
+                // Now the home has seen it, and a store that is older has no wrap of it.
+                scene.store.behave()
+                _ = try await house.name(in: house.client.state(of: tresor))
+                scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
+                let known = try #require(try house.client.verifiedState(of: tresor))
+                await RealAttackTests.expectReal(nil, without: .homeWraps, against: [house]) {
+                    await failure { _ = try await scene.fresh(house).keys(of: 2, in: known) } == .noAccess
+                }
+            }
+
+            @Test(.enabled(if: has("sqlite3"), "sqlite3 is not present"))
+            func A217_nobodyNoticesThatALogLostItsBeginning() async throws {
+                let scratch = try Scratch()
+                let world = World(store: try await SQLiteStore.open(at: scratch["store.db"], creating: true))
+                let anna = try await world.quick("anna")
+                let tresor = try await anna.create(Name(typed: "plans")).tresor
+                try await anna.perform(.rotate, on: tresor)
+                let deletion = "DELETE FROM entries WHERE sequence = x'0000000000000000'"
+                _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], deletion])
+                await RealAttackTests.expectReal(nil, without: .wholeLog, against: [anna]) {
+                    let findings = try await anna.client.check([tresor]).filter { $0.subject == .tresor(tresor) }
+                    return !findings.isEmpty && findings.allSatisfy { $0.level == .ok }
+                }
+            }
+
+            @Test func A206_aWrongClockEndsADate() async throws {
+                let scene = try await Scene()
+                let user = scene.house.identity.user
+                let start = scene.world.clock.now
+                try await scene.anna.share(scene.tresor, with: [scene.house], notAfter: start + 86_400)
+                scene.world.clock.now = start + 64 * 365 * 86_400
+                await RealAttackTests.expectReal(.failed(.clock), without: .believedClock, against: [scene.anna]) {
+                    try await scene.anna.settle(scene.tresor).members[user] == nil
+                }
+            }
+
+            @Test func A216_whatAnotherDeviceDidIsReportedAsMine() async throws {
+                await RealAttackTests.expectReal(nil, without: .ownEntry, isLate: true) {
+                    let scene = try await Scene()
+                    let (anna, tresor) = (scene.anna, scene.tresor)
+                    let end = scene.world.clock.now + 50
+                    try await anna.share(tresor, with: [scene.house], notAfter: end)
+                    let home = try #require(anna.client.home as? MemoryHome).copy()
+                    let device = scene.world.session(of: anna, home: home)
+                    scene.world.clock.now = end + 1
+                    scene.store.beforeNextAppend { _ = try? await device.settle(tresor) }
+                    _ = try await anna.settle(tresor)
+                    return await anna.takeNotices().map(\.deed) == [.ended([scene.house.identity.user])]
                 }
             }
 

@@ -186,6 +186,26 @@
                 }
             }
 
+            @Test func A205_aBodyOfNobodyEntitledNamesANewerRelease() async throws {
+                let signed = try log.entry(.leave, by: eve).signed.dropLast(6)
+                let strange = try eve.entry(signed + bigEndianBytes(UInt16(99)) + bigEndianBytes(UInt32(0)))
+                await RealAttackTests.expectReal(.noAccess, without: .authorFirst) { try isOfANewerRelease(strange) }
+                // What somebody entitled adds is passed over, and no log ends there.
+                let additive = try log.entry(.additive(type: 128, [1]), by: anna).bytes
+                await RealAttackTests.expectReal(nil, without: .additiveBody) { try isOfANewerRelease(additive) }
+            }
+
+            private func isOfANewerRelease(_ entry: [UInt8]) throws -> Bool {
+                var fold = Fold(state: log.state)
+                do throws(TresorError) {
+                    try fold.apply(entry)
+                    return false
+                } catch {
+                    guard error == .unsupported else { throw error }
+                    return true
+                }
+            }
+
             @Test func A84_A207_anEpochTakesUpAKeyOfTheLog() async throws {
                 let first = try #require(log.state.statement(of: 1))
                 let next = try log.nextEpoch()
