@@ -205,21 +205,43 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        let ended = file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) }
-        try note(kits: [file.kitLocator])
-        try client.note(devices: Set(ended), generations: [next.generation])
-        if let kit {
-            let locator = try kit.locator()
-            let slot = try Slot.kit(of: next, kit: kit, time: time)
-            try note(kits: [locator])
-            try await put(try renewed.copy(for: slot, identity: next), at: locator)
-            renewed = try renewed.settingKit(slot, identity: next)
+        let noted = try note(renewing: file, to: next.generation)
+        do throws(TresorError) {
+            if let kit {
+                let locator = try kit.locator()
+                let slot = try Slot.kit(of: next, kit: kit, time: time)
+                try note(kits: [locator])
+                try await put(try renewed.copy(for: slot, identity: next), at: locator)
+                renewed = try renewed.settingKit(slot, identity: next)
+            }
+            try client.replaceIdentity(present, with: renewed)
+        } catch {
+            // The kit and the devices of before stay. The new kit stays noted: repeating this may go on with it.
+            if (try? client.home.read(.identity)) == present { try? client.unnote(noted) }
+            throw error
         }
-        try client.replaceIdentity(present, with: renewed)
         try client.home.delete(.deviceHalf)
         try await client.store.deleteHalves(user: identity.user, devices: nil)
         try await client.settleWaysIn()
         return Session(client: client, identity: next)
+    }
+
+    /// Notes what a renewal takes away: the kit and the devices of before; and the generation that it makes.
+    ///
+    /// - Returns: what was not noted before.
+    private nonisolated func note(
+        renewing file: IdentityFile, to generation: UInt32
+    ) throws(TresorError) -> Leftovers {
+        var noted = Leftovers()
+        if let locator = file.kitLocator { noted.kits = [Leftovers.Kit(user: identity.user, locator: locator)] }
+        noted.devices = Set(file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) })
+        noted.generations = [generation]
+        try client.home.exclusively { () throws(TresorError) in
+            let present = try client.leftovers()
+            try client.add(noted)
+            noted.subtract(present)
+        }
+        return noted
     }
 
     /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
