@@ -1110,7 +1110,8 @@ def read_kit(typed):
             typed = typed.decode("utf-8")
         except UnicodeDecodeError:
             raise Refused("wrong_password") from None
-    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in re.split("[ \t\r\n]+", typed) if word]
+    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in re.split("[ \t\r\n]+", typed)
+             if word and not re.fullmatch("[0-9]{1,2}[.]?", word)]
     require(len(words) == 24 and all(word in WORD_NUMBERS for word in words), "wrong_password")
     bits = 0
     for word in words:
@@ -2833,6 +2834,14 @@ def test_open_names(i, trace):
     return {"tresors": [tresor for tresor, _ in names], "names": [name for _, name in names]}
 
 
+@operation("openMarks")
+def test_open_marks(i, trace):
+    identity = identity_in(i)
+    note(trace, home_key=identity.keys[-1].home_key)
+    marks = open_marks(identity, i["sealed marks"])
+    return {"tresors": [tresor for tresor, _ in marks], "flags": [u8(flags) for _, flags in marks]}
+
+
 @operation("openWithPassword")
 def test_open_with_password(i, trace):
     file = read_identity_file(i["file"])
@@ -2976,8 +2985,15 @@ def test_open_wrap(i, trace):
 
 @operation("keysOf")
 def test_keys_of(i, trace):
-    wraps = [(number_in(row[:8]), row[8:]) for row in i["wraps"]]
-    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), lambda: wraps, [], number_in(i["e"]))
+    def from_store():
+        require(i.get("store fails") != b"\1", "store")
+        return [(number_in(row[:8]), row[8:]) for row in i["wraps"]]
+    try:
+        kept = read_kept_wraps(i["kept wraps"]) if "kept wraps" in i else []
+    except Refused:
+        kept = []
+    from_home = [(epoch, wrap) for tresor, epoch, wrap in kept if tresor == i["tresor"]]
+    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), from_store, from_home, number_in(i["e"]))
     return {"keys": TK + (HK or b"")}
 
 
@@ -3025,6 +3041,31 @@ def test_act(i, trace):
             "renames": u8(effect.renames), "generation": u32(effect.generation)}
 
 
+@operation("superseded")
+def test_superseded(i, trace):
+    return {"users": superseded(fold(i["tresor"], i["log"]), identity_in(i).chain, read_pins(i["pins"]))}
+
+
+@operation("settle")
+def test_settle(i, trace):
+    own, state, pins, now = identity_in(i), fold(i["tresor"], i["log"]), read_pins(i["pins"]), number_in(i["now"])
+    assert read_identity_file(i["identity file"]).chain.bytes == own.chain.bytes
+    head = next((head[1:] for head in read_heads(i.get("heads", preamble(b"tresorH1"))) if head[0] == i["tresor"]), None)
+    require(head is None or state.contains(*head), "forked")
+    cards, users = settle(state, own.chain, pins, head is not None, now, i.get("go on") == b"\1")
+    for card in cards:
+        entry = make_entry(own.keys[-1], state.tresor, state.sequence + 1, state.hash, own.user, own.chain.newest.generation, now, RENEW,
+                           opaque32(card.bytes))
+        state = apply(state, judge(state, state.tresor, entry))
+    assert not cards or not superseded(state, own.chain, pins)
+    if users:
+        wanted = {"people": [], "users": users, "name": b"", "role": 0, "from_now": False, "not_after": None}
+        effect = effect_of("revoke", wanted, state, own.chain, own.chain, pins, now)
+        assert effect.dismissed == users
+        carry_out("revoke", wanted, state, effect, own, now)
+    return {"cards": [card.bytes for card in cards], "removed": users}
+
+
 # file
 
 @operation("openFile")
@@ -3041,7 +3082,9 @@ def test_open_file(i, trace):
 
 @operation("standing")
 def test_standing(i, trace):
-    found = standing(fold(i["tresor"], i["log"]), i["user"], number_in(i["generation"]), number_in(i["sequence"]))
+    own = read_identity_file(i["identity file"]).chain if "identity file" in i else None
+    compared = compared_chain(own, read_pins(i["pins"]), i["user"]) if "pins" in i else None
+    found = standing(fold(i["tresor"], i["log"]), i["user"], number_in(i["generation"]), number_in(i["sequence"]), compared)
     if found == ("current",):
         return {"standing": b"current"}
     _, reason, when = found
@@ -3179,7 +3222,7 @@ class Run:
 
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
-OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names", "kept state",
+OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names", "sealed marks", "kept state",
            "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object"}
 SLOW = {"accumulate", "foldCrowd"}
 

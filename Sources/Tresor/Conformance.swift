@@ -115,6 +115,13 @@ package enum Conformance {
         try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// Opens the marks that a home keeps, SPEC §8.5.
+    package static func openMarks(
+        _ sealed: [UInt8], as identity: Identity
+    ) throws(TresorError) -> [(tresor: TresorID, flags: UInt8)] {
+        try Marks(sealed, of: identity).flags.sorted { $0.key < $1.key }.map { ($0.key, $0.value.rawValue) }
+    }
+
     /// What a home keeps of a folded log, SPEC §9.10.
     package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
         try StateKeeper(identity).bytes(of: state)
@@ -199,9 +206,26 @@ package enum Conformance {
     }
 
     /// `standing` of SPEC §10.6.
+    ///
+    /// - Parameter client: the home that may have compared the user; `nil` for one that has compared nobody.
     package static func standing(
-        of user: UserID, generation: UInt32, since head: UInt64, in state: State
-    ) -> Standing {
-        state.standing(of: user, generation: generation, since: head)
+        of user: UserID, generation: UInt32, since head: UInt64, in state: State, for client: Client?
+    ) throws(TresorError) -> Standing {
+        let standing = state.standing(of: user, generation: generation, since: head)
+        return standing.compared(with: try client?.comparedChain(of: user), generation: generation)
+    }
+
+    /// What *settle* appended (SPEC §9.7): the cards that its entries renew, in order, and whom they remove.
+    package static func settled(_ entries: [[UInt8]]) throws(TresorError) -> (cards: [[UInt8]], removed: [UserID]) {
+        var cards: [[UInt8]] = []
+        var removed: [UserID] = []
+        for bytes in entries {
+            switch try Entry(bytes).body {
+            case .renew(let card): cards.append(card.bytes)
+            case .remove(let users, _): removed += users
+            case .genesis, .grant, .leave, .epoch, .role, .rename, .additive: throw .altered
+            }
+        }
+        return (cards, removed)
     }
 }

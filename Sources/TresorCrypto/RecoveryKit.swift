@@ -26,7 +26,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
         self.key = key
     }
 
-    /// Reads 24 words, separated by blanks or line ends, in either case.
+    /// Reads 24 words, separated by blanks or line ends, in either case. Numbers of one or two digits are dropped.
     ///
     /// - Throws: ``TresorError/wrongPassword`` for another count, an unknown word or a wrong checksum.
     ///   ``firstUnknownWord(in:)`` tells which word.
@@ -86,6 +86,12 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return nil
     }
 
+    /// How many words were typed; `nil` if one of them is not in the list, or if there is too much.
+    public static func wordCount(in typed: borrowing SecretBytes) -> Int? {
+        guard firstUnknownWord(in: typed) == nil else { return nil }
+        return ranges(of: typed.span)?.count
+    }
+
     /// Whether a word of a command line is one of the list.
     public static func isWord(_ word: String) -> Bool {
         let bytes = Array(word.utf8)
@@ -113,13 +119,21 @@ public struct RecoveryKit: ~Copyable, Sendable {
         for index in 0...typed.count {
             let isBlank = index == typed.count || [0x20, 0x09, 0x0a, 0x0d].contains(typed[index])
             if isBlank, let begin = start {
-                ranges.append(begin..<index)
+                if !isNumber(typed.extracting(begin..<index)) { ranges.append(begin..<index) }
                 start = nil
             } else if !isBlank, start == nil {
                 start = index
             }
         }
         return ranges
+    }
+
+    /// One or two digits, with or without a full stop: what numbers the words of a kit on paper.
+    private static func isNumber(_ typed: Span<UInt8>) -> Bool {
+        let count = typed.count > 1 && typed[typed.count - 1] == UInt8(ascii: ".") ? typed.count - 1 : typed.count
+        guard (1...2).contains(count) else { return false }
+        for index in 0..<count where !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(typed[index]) { return false }
+        return true
     }
 
     private static func index(of typed: Span<UInt8>) -> Int? {

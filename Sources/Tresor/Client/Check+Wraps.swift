@@ -41,19 +41,11 @@ extension Client {
         return author == (try? identityFile().chain.user) ? nil : author
     }
 
-    /// Bodies that this release does not know: they are valid, and what they do is not seen here.
-    func checkBodies(in state: State) async throws(TresorError) -> [Finding] {
-        var findings: [Finding] = []
-        for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
-            let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
-            for bytes in try await entries(range, of: state) {
-                let entry = try Entry(bytes)
-                guard case .additive(let type, _) = try entry.body else { continue }
-                let remark = Finding.Remark.unknownBody(sequence: entry.sequence, type: type)
-                findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
-            }
-        }
-        return findings
+    /// A body that this release does not know: it is valid, and what it does is not seen here.
+    static func remark(onBody bytes: [UInt8]) throws(TresorError) -> Finding.Remark? {
+        let entry = try Entry(bytes)
+        guard case .additive(let type, _) = try entry.body else { return nil }
+        return .unknownBody(sequence: entry.sequence, type: type)
     }
 
     /// Whether these bytes are a wrap as the log calls for it.

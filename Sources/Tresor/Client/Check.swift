@@ -73,6 +73,8 @@ public struct Finding: Hashable, Sendable {
         case ownerNotVerified
         /// The person has new keys; compare numbers again.
         case renewed
+        /// The store shows an older card of the person than the one that was compared, which is used.
+        case olderCard
         /// The newest entry is dated later than this machine's clock says.
         case clockBehind
         /// The store lacks so many of the entries that this home has verified; `check --repair` restores them.
@@ -121,12 +123,16 @@ extension Client {
                 return isIdentityRead ? try hasLeftovers() : false
             } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
+        reading(.wraps, &findings) { () throws(TresorError) in
+            if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
+        }
+        reading(.marks, &findings) { () throws(TresorError) in try openMarks() }
         for tresor in tresors ?? known { findings += await check(tresor) }
         return findings
     }
 
     /// Reads a file of the home; one that does not read is named, and the rest is looked at all the same.
-    private func reading<Value>(
+    @discardableResult private func reading<Value>(
         _ object: HomeObject, _ findings: inout [Finding], _ read: () throws(TresorError) -> Value
     ) -> Value? {
         do throws(TresorError) {
@@ -199,7 +205,9 @@ extension Client {
                 return Finding(subject: subject, remark: .failed(.unverified))
             }
             switch try await person(pin.chain.user).trust {
-            case .me, .verified: return Finding(subject: subject, remark: .fine)
+            case .me, .verified:
+                let isBehind = try await offeredChain(of: pin.chain.user).map { $0 != pin.chain } ?? false
+                return Finding(subject: subject, remark: isBehind ? .olderCard : .fine)
             case .renewed: return Finding(subject: subject, remark: .renewed)
             case .changed, .unverified: return Finding(subject: subject, remark: .failed(.unverified))
             }
@@ -212,10 +220,15 @@ extension Client {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
             let state = try await state(of: tresor)
-            let lost = try await lostEntries(of: state)
+            var bodies: [Finding] = []
+            let shown = try await shownEntries(of: state) { (bytes) throws(TresorError) in
+                guard let remark = try Self.remark(onBody: bytes) else { return }
+                bodies.append(Finding(subject: subject, remark: remark))
+            }
+            guard let shown else { throw .forked }
+            let lost = shown.missing(of: state.entryCount)
             let isWhole = Defence.wholeLog.holds(lost == 0)
-            var findings = try check(state, subject, isWhole: isWhole)
-            if lost == 0 { findings += try await checkBodies(in: state) }
+            var findings = try check(state, subject, isWhole: isWhole) + bodies
             findings += try await checkWraps(in: state)
             return (isWhole ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
         } catch {

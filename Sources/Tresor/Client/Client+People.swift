@@ -72,17 +72,20 @@ extension Client {
         return people
     }
 
-    /// A person by user id: the pinned chain, continued by the store's if that is longer.
+    /// A person by user id: of the store's chain and the pinned one, the longer. A store that shows an older card than
+    /// was compared, or none, changes nothing (SPEC §7.5).
     ///
-    /// - Throws: ``TresorError/notFound`` when nobody has a card of them.
+    /// - Throws: ``TresorError/notFound`` when nobody has a card of them; ``TresorError/forked`` when neither chain
+    ///   extends the other.
     public func person(_ user: UserID) async throws(TresorError) -> Person {
         try await person(user, pins: pins())
     }
 
     private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
         if let mine = try ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
-        let offered = try await offeredChain(of: user)
-        guard let chain = offered ?? pins[user]?.chain else { throw .notFound }
+        let pinned = pins[user]?.chain
+        guard var chain = try await offeredChain(of: user) ?? pinned else { throw .notFound }
+        if let pinned, pinned.extends(chain) { chain = pinned }
         return Person(chain: chain, trust: try trust(in: chain, pins: pins))
     }
 
@@ -131,7 +134,7 @@ extension Client {
         return chains
     }
 
-    private func offeredChain(of user: UserID) async throws(TresorError) -> CardChain? {
+    func offeredChain(of user: UserID) async throws(TresorError) -> CardChain? {
         guard let bytes = try await store.card(of: user) else { return nil }
         let chain = try CardChain(bytes)
         guard chain.user == user else { throw .altered }

@@ -61,9 +61,15 @@ struct Marks: Hashable, Sendable {
 
 extension Client {
     /// The marks of this home; none without an open identity, or where they do not open.
-    func marks() -> Marks {
-        guard let identity, let sealed = try? home.read(.marks) else { return Marks() }
-        return (try? Marks(sealed, of: identity)) ?? Marks()
+    func marks() -> Marks { (try? openMarks()) ?? Marks() }
+
+    /// The marks of this home; none without an open identity.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` for marks that do not open;
+    ///   ``TresorError/failed(_:)`` for those that cannot be read.
+    func openMarks() throws(TresorError) -> Marks {
+        guard let identity, let sealed = try home.read(.marks) else { return Marks() }
+        return try Marks(sealed, of: identity)
     }
 }
 
@@ -71,9 +77,15 @@ extension Session {
     /// Whether a tresor is kept out of sight.
     public nonisolated func isHidden(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
 
+    /// Proves that marks can be set: those that the home has open.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open. They are then not replaced
+    ///   either; the person moves the file away. ``TresorError/failed(_:)`` when they cannot be read.
+    public nonisolated func proveMarks() throws(TresorError) { _ = try client.openMarks() }
+
     /// Keeps a tresor out of sight, or shows it again.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    /// - Throws: what ``proveMarks()`` throws; ``TresorError/busy``.
     public nonisolated func hide(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
         try mark(tresor, .hidden, isHidden)
     }
@@ -81,7 +93,7 @@ extension Session {
     /// Notes that this person made a tresor whose log still shows their old keys. They looked at it and said so.
     ///
     /// - Throws: ``TresorError/usage`` for a tresor that bears somebody else's name; ``TresorError/forked`` for one
-    ///   that knows newer or other keys of this person; ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    ///   that knows newer or other keys of this person; what ``proveMarks()`` throws; ``TresorError/busy``.
     public nonisolated func confirmMine(_ state: State) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage }
         if case .renewed = try client.founderTrust(in: state) { throw .forked }
@@ -90,11 +102,11 @@ extension Session {
 
     nonisolated func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
-            // Marks that others can read or change are not written over: their owner can still close the file.
-            _ = try client.home.read(.marks)
-            var marks = client.marks()
+            // Marks that do not open, or that others can read or change, are not written over.
+            let present = try client.openMarks()
+            var marks = present
             if isSet { marks[tresor].insert(flag) } else { marks[tresor].remove(flag) }
-            guard marks != client.marks() else { return }
+            guard marks != present else { return }
             try client.home.replace(.marks, with: try marks.sealed(for: identity))
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Which entries of a log that this home has verified a store still shows.
-private struct ShownEntries {
+struct ShownEntries {
     /// The sequence numbers of those it shows, rising.
     var sequences: [UInt64] = []
     /// Whether others follow behind the head.
@@ -15,8 +15,11 @@ extension Client {
     /// Reads a store's log from its first entry on. Its answer says nothing of sequence numbers: each entry is known by
     /// its hash.
     ///
+    /// - Parameter look: gets each entry of the state that the store shows, in order.
     /// - Returns: `nil` when it shows another entry before the head, or one out of its place.
-    private func shownEntries(of state: State) async throws(TresorError) -> ShownEntries? {
+    func shownEntries(
+        of state: State, _ look: ([UInt8]) throws(TresorError) -> Void = { (_) throws(TresorError) in }
+    ) async throws(TresorError) -> ShownEntries? {
         let places = Dictionary(zip(state.hashes, UInt64(0)...)) { first, _ in first }
         var shown = ShownEntries()
         var next: UInt64 = 0
@@ -29,6 +32,7 @@ extension Client {
                     return shown.goesOn ? shown : nil
                 }
                 guard place >= next else { return nil }
+                try look(entry)
                 shown.sequences.append(place)
                 next = place + 1
             }
@@ -60,8 +64,14 @@ extension Client {
         }
         let present = Set(shown.sequences)
         let end = shown.sequences.last.map { $0 + 1 } ?? 0
+        var page: [[UInt8]] = []
+        var first: UInt64 = 0
         for sequence in 0..<end where !present.contains(sequence) {
-            guard let entry = try keptEntries(of: known, from: sequence).first else { throw .notFound }
+            if sequence - first >= UInt64(page.count) {
+                page = try keptEntries(of: known, from: sequence)
+                first = sequence
+            }
+            let entry = page[Int(sequence - first)]
             guard try await store.restore(entry, at: sequence, of: tresor) == .done else { throw .busy }
         }
         if !shown.goesOn { try await append(from: end, of: known) }
@@ -71,6 +81,7 @@ extension Client {
     }
 
     private func append(from first: UInt64, of known: State) async throws(TresorError) {
+        guard first < known.entryCount else { return }
         var next = first
         var previous = first > 0 ? try await entries((first - 1)..<first, of: known).first : nil
         while next < known.entryCount {

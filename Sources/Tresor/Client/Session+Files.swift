@@ -220,7 +220,7 @@ extension State {
 extension Client {
     /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
     func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
-        if let mine = try? identityFile().chain, mine.user == user { return mine }
+        if let mine = try ownChain(), mine.user == user { return mine }
         guard let pin = try pins()[user], !pin.isReplaced else { return nil }
         return pin.chain
     }

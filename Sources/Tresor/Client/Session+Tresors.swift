@@ -22,7 +22,8 @@ public struct TresorSummary: Sendable {
 extension Session {
     /// Makes a tresor and its first epoch.
     ///
-    /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already.
+    /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already; what
+    ///   ``proveMarks()`` throws, before anything is sent.
     public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> State {
         guard !name.isEmpty else { throw .usage }
         for summary in try await tresors() where summary.name == name {

@@ -55,13 +55,23 @@ public struct FileAuthor: Hashable, Sendable {
 
     /// The same author for a home that has compared newer keys of theirs than they signed with: those keys count no longer, whether the log knows it or not.
     fileprivate func compared(with chain: CardChain?) -> FileAuthor {
-        guard standing == .current, let chain,
-            !Defence.comparedGeneration.holds(generation >= chain.newest.generation),
+        var author = self
+        author.standing = standing.compared(with: chain, generation: generation)
+        return author
+    }
+}
+
+extension Standing {
+    /// The same for a home that has compared a person's keys (SPEC §10.6, the last row but one).
+    ///
+    /// - Parameters:
+    ///   - chain: what the home has compared of the person; `nil` for nothing.
+    ///   - generation: with which they signed.
+    func compared(with chain: CardChain?, generation: UInt32) -> Standing {
+        guard self == .current, let chain, !Defence.comparedGeneration.holds(generation >= chain.newest.generation),
             let next = chain.card(generation: generation + 1)
         else { return self }
-        var author = self
-        author.standing = .former(.init(cause: .keyRenewed, time: next.time))
-        return author
+        return .former(.init(cause: .keyRenewed, time: next.time))
     }
 }
 

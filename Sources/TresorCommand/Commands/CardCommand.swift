@@ -21,7 +21,7 @@ struct CardCommand: SurfaceCommand {
     @Flag(help: "Put my card into the store again.")
     var publish = false
 
-    @Option(name: .short, help: ArgumentHelp("Write the card to FILE.", valueName: "FILE"))
+    @Option(name: .short, help: ArgumentHelp("Write the card to FILE.", valueName: "FILE"), completion: .file())
     var output: String?
 
     @Flag(help: "Replace FILE.")

@@ -32,7 +32,7 @@ struct CheckCommand: InputsCommand {
     @Flag(help: "Restore what the store has lost.")
     var repair = false
 
-    @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"), completion: .file())
     var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions

@@ -26,6 +26,7 @@ struct CompletionCommand: SurfaceCommand {
             case .zsh: .zsh
             case .fish: .fish
             }
+        GlobalOptions.offer()
         try Channel.output.write(RootCommand.completionScript(for: target) + "\n")
     }
 }

@@ -25,6 +25,7 @@ struct CreateCommand: SurfaceCommand {
         let tresorKind = try kind.map { text throws(CommandFailure) in try Workplace.name(text, of: "a kind") }
         let workplace = try await Workplace.open(options)
         let session = try await workplace.unlock(to: "make a tresor")
+        try workplace.proveMarks(session)
         let state: State
         do throws(TresorError) {
             state = try await session.create(tresorName, kind: tresorKind ?? .empty)

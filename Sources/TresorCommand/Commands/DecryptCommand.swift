@@ -48,7 +48,7 @@ struct DecryptCommand: InputsCommand {
     @Flag(help: "Replace files that are there already.")
     var force = false
 
-    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"))
+    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
     var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions

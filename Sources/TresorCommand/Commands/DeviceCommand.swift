@@ -18,7 +18,9 @@ struct DeviceCommand: SurfaceCommand {
             classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
     }
 
-    @Argument(help: ArgumentHelp("list, or revoke and ids of at least 6 characters.", valueName: "ACTION"))
+    @Argument(
+        help: ArgumentHelp("list, or revoke and ids of at least 6 characters.", valueName: "ACTION"),
+        completion: .list(["list", "revoke"]))
     var words: [String] = []
 
     @Flag(help: "Do not ask.")

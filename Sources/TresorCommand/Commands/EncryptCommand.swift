@@ -32,7 +32,7 @@ struct EncryptCommand: InputsCommand {
 
     @OptionGroup var place: OutputOptions
 
-    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"))
+    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
     var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions
@@ -115,10 +115,12 @@ struct EncryptCommand: InputsCommand {
 
 /// `-o` and `-C`.
 struct OutputOptions: ParsableArguments, Sendable {
-    @Option(name: .short, help: ArgumentHelp("Write to FILE; - forces standard output.", valueName: "FILE"))
+    @Option(
+        name: .short, help: ArgumentHelp("Write to FILE; - forces standard output.", valueName: "FILE"),
+        completion: .file())
     var output: String?
 
-    @Option(name: .customShort("C"), help: ArgumentHelp("Write into DIR.", valueName: "DIR"))
+    @Option(name: .customShort("C"), help: ArgumentHelp("Write into DIR.", valueName: "DIR"), completion: .directory)
     var directory: String?
 
     /// The file a step writes, not yet begun; `nil` for standard output.

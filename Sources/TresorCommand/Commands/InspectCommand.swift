@@ -13,7 +13,7 @@ struct InspectCommand: InputsCommand {
             examples: ["tresor inspect plan.tresor"])
     }
 
-    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"))
+    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
     var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions

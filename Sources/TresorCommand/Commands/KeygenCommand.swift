@@ -162,8 +162,10 @@ struct KeygenCommand: SurfaceCommand {
     static func makePassword(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
         do {
             let password = try GeneratedPassword.make()
+            let rows = try WordSheet.rows(password)
             try terminal.show(
-                "tresor: the password is \"", secret: password, "\"; write it down, it is not shown again\n")
+                "tresor: the password, ten words with one blank between two; write it down, it is not shown again:\n",
+                secret: rows, "\n")
             return password
         } catch {
             throw CommandFailure(error)

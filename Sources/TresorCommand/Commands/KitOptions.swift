@@ -12,7 +12,9 @@ import TresorStore
 
 /// Where the 24 words of a new kit go.
 struct KitOptions: ParsableArguments, Sendable {
-    @Option(help: ArgumentHelp("Write the kit's 24 words to FILE, which nobody else may read.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("Write the kit's 24 words to FILE, which nobody else may read.", valueName: "FILE"),
+        completion: .file())
     var kit: String?
 
     @Flag(help: "Make no kit.")
@@ -90,7 +92,8 @@ struct KitOptions: ParsableArguments, Sendable {
         let words = try recoveryKit.words()
         guard let kit else {
             let terminal = try workplace.invocation.person(or: Self.noTerminal)
-            try terminal.show("tresor: recovery kit, for paper:  ", secret: words, "\n")
+            let sheet = try WordSheet.numbered(words)
+            try terminal.show("tresor: recovery kit, for paper:\n", secret: sheet, "")
             return
         }
         let file = OutputFile(path: kit, access: .owner, replaces: false)

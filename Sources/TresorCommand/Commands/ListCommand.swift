@@ -77,6 +77,7 @@ struct ListCommand: SurfaceCommand {
         guard hide == nil || summary.isApart else {
             throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
         }
+        try workplace.proveMarks(session)
         try session.hide(summary.tresor, hide != nil)
         workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
     }

@@ -10,7 +10,7 @@ struct MembersCommand: SurfaceCommand {
             usage: "tresor members -t T [--at SEQ|DATE]",
             discussion: """
                 VERIFIED is you, yes (by me), by OWNER (named in the log) or no. A DATE goes by the times that authors wrote; a \
-                SEQ, from tresor log, is exact.
+                SEQ, from tresor log, is exact. The kind is shown where T is not a whole id.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
@@ -25,8 +25,9 @@ struct MembersCommand: SurfaceCommand {
 
     func perform() async throws {
         let workplace = try await Workplace.open(options)
-        let id = try await tresor.id(in: workplace, to: "read a list of people")
+        let (id, session) = try await tresor.opened(in: workplace, to: "read a list of people")
         let state = try await workplace.state(of: id)
+        let kind = await kind(in: state, session)
         let sequence = try await sequence(of: id, in: state, workplace)
         var table = Table("NAME", "ROLE", "SINCE", "LET IN BY", "VERIFIED")
         var people: [JSON] = []
@@ -41,14 +42,23 @@ struct MembersCommand: SurfaceCommand {
             people.append(object(user, role, admission, verified, in: state))
         }
         if options.json {
-            try workplace.output.object([
+            var object: JSONObject = [
                 "type": "members", "tresor": .string(id.description), "sequence": .unsigned(sequence),
                 "members": .array(people),
-            ])
+            ]
+            if let kind { object["kind"] = .text(kind.bytes) }
+            try workplace.output.object(object)
         } else {
+            if let kind { workplace.output.say("its kind is \(Shown.quoted(kind.bytes))") }
             try workplace.output.table(table)
         }
         try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
+    }
+
+    /// What the tresor is for, to a member whose identity is open; `nil` where nobody said, or it does not open.
+    private func kind(in state: State, _ session: Session?) async -> Name? {
+        guard let session, let kind = try? await session.kind(in: state), !kind.isEmpty else { return nil }
+        return kind
     }
 
     /// Somebody whose handle is known as another person's is named after the list.
@@ -134,9 +144,14 @@ struct TresorOption: ParsableArguments, Sendable {
 
     /// The id; the identity is opened unless T is a whole one.
     func id(in workplace: Workplace, to reason: String) async throws -> TresorID {
-        if let id = try workplace.tresor(id: tresor) { return id }
+        try await opened(in: workplace, to: reason).id
+    }
+
+    /// The id, and the session if the identity was opened for it.
+    func opened(in workplace: Workplace, to reason: String) async throws -> (id: TresorID, session: Session?) {
+        if let id = try workplace.tresor(id: tresor) { return (id, nil) }
         let session = try await workplace.unlock(to: reason)
-        return try await workplace.tresor(tresor, for: session).tresor
+        return (try await workplace.tresor(tresor, for: session).tresor, session)
     }
 }
 

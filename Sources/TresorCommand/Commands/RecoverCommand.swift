@@ -19,7 +19,9 @@ struct RecoverCommand: SurfaceCommand {
             examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
     }
 
-    @Option(help: ArgumentHelp("Read the words from FILE, or with --new-kit write them to it.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("Read the words from FILE, or with --new-kit write them to it.", valueName: "FILE"),
+        completion: .file())
     var kit: String?
 
     @Flag(help: "Make a new kit.")
@@ -114,7 +116,7 @@ struct RecoverCommand: SurfaceCommand {
             do {
                 return try Self.kit(
                     try Self.words { () throws(CommandFailure) in
-                        try terminal.secret("the 24 words of the kit: ")
+                        try Self.typedWords(terminal)
                     })
             } catch let failure as CommandFailure
                 where failure.error == .wrongPassword && attempt < PasswordSource.tries
@@ -122,6 +124,32 @@ struct RecoverCommand: SurfaceCommand {
                 try terminal.show("tresor: \(failure.message)\n")
                 attempt += 1
             }
+        }
+    }
+
+    /// The words of one line, or row by row as they stand on paper: an empty line ends them.
+    private static func typedWords(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
+        var words = try terminal.secret("the 24 words of the kit: ")
+        while let count = RecoveryKit.wordCount(in: words), (1..<RecoveryKit.wordCount).contains(count) {
+            let more = try terminal.secret("the kit, from word \(count + 1): ")
+            guard more.count > 0 else { break }
+            words = try joined(words, more)
+        }
+        return words
+    }
+
+    private static func joined(
+        _ first: borrowing SecretBytes, _ second: borrowing SecretBytes
+    ) throws(CommandFailure) -> SecretBytes {
+        let (start, end) = (first.span, second.span)
+        do throws(TresorError) {
+            return try SecretBytes(count: start.count + 1 + end.count) { (output) throws(TresorError) in
+                for index in 0..<start.count { output[index] = start[index] }
+                output[start.count] = UInt8(ascii: " ")
+                for index in 0..<end.count { output[start.count + 1 + index] = end[index] }
+            }
+        } catch {
+            throw CommandFailure(error)
         }
     }
 

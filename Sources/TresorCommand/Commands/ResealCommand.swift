@@ -22,7 +22,7 @@ struct ResealCommand: InputsCommand {
     @Flag(help: "Go on although members added with --from-now could open the files afterwards.")
     var acceptNewcomers = false
 
-    @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"))
+    @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"), completion: .file())
     var inputs: [String]
 
     @OptionGroup var options: GlobalOptions
@@ -66,7 +66,7 @@ struct ResealCommand: InputsCommand {
                 try await session.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
             }
         }
-        let resealed = try await naming(file.header, input, opener) {
+        let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                 try await session.reseal(file, acceptingNewcomers: acceptNewcomers)
             }
@@ -100,7 +100,7 @@ struct ResealCommand: InputsCommand {
         var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
         let resealed: SealedStream?
         do {
-            resealed = try await naming(file.header, input, opener) {
+            resealed = try await asking(file.header, input, session, opener) {
                 try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                     let resealed = try await session.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
                     if resealed != nil { try await sink.finish() }
@@ -132,6 +132,21 @@ struct ResealCommand: InputsCommand {
                 .usage,
                 "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), who could open it afterwards",
                 hints: ["tresor … --accept-newcomers"], file: input.path)
+        }
+    }
+
+    /// Does it again where a person says to go on under a clock far from the log's.
+    private func asking<Result>(
+        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await naming(header, input, opener, body)
+        } catch let failure as CommandFailure where failure.error == .failed(.clock) {
+            let name = session.knownName(of: header.tresor).map { Shown.name($0.bytes) }
+            let title = name ?? String(header.tresor.description.prefix(10))
+            try await opener.workplace.acceptClock(in: header.tresor, title, session)
+            return try await naming(header, input, opener, body)
         }
     }
 

@@ -41,7 +41,7 @@ struct ShareCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("The 30 digits that the one PERSON read out.", valueName: "DIGITS"))
     var number: String?
 
-    @Option(help: ArgumentHelp("The card of the one PERSON, brought by hand.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("The card of the one PERSON, brought by hand.", valueName: "FILE"), completion: .file())
     var card: String?
 
     @Flag(help: "Let them in although nobody compared their number.")

@@ -28,7 +28,7 @@ struct VerifyCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("The 30 digits that the person read out.", valueName: "DIGITS"))
     var number: String?
 
-    @Option(help: ArgumentHelp("A card that was brought by hand.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("A card that was brought by hand.", valueName: "FILE"), completion: .file())
     var card: String?
 
     @Option(help: ArgumentHelp("A tresor of yours that bears your old keys.", valueName: "T"))
@@ -82,7 +82,10 @@ struct VerifyCommand: SurfaceCommand {
         if replace {
             let people = try await workplace.client.people(named: name)
             let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
-            if changed.count == 1 { return Candidate(chain: changed[0].chain, trust: changed[0].trust) }
+            if changed.count == 1 {
+                let brought = try card.map(workplace.readCard)
+                return Candidate(chain: changed[0].chain, trust: changed[0].trust, brought: brought)
+            }
         } else if let meant = try meant(among: impostors, workplace), case .changed(let pinned) = meant.trust {
             throw try workplace.changed(meant.chain, from: pinned)
         }
@@ -120,6 +123,7 @@ struct VerifyCommand: SurfaceCommand {
             throw CommandFailure.usage("\(title) was made by \(workplace.handle(of: state.founder, in: state))")
         }
         if summary.founderTrust != .me {
+            try workplace.proveMarks(session)
             try ask(state, title, workplace)
             try session.confirmMine(state)
         }

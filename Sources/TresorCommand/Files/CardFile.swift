@@ -24,21 +24,11 @@ enum CardFile {
             after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: failure(.altered, input, what)
         ) { _ throws(CommandFailure) in }
         do throws(TresorError) {
-            if let text = armoured(bytes) { return try CardChain(armoured: text) }
+            if let text = PastedArmour.text(of: bytes) { return try CardChain(armoured: text) }
             return try CardChain(bytes)
         } catch {
             throw failure(error, input, what)
         }
-    }
-
-    /// An armoured card as it was before a mail or a paste put blanks around it, or took its last line end: the one
-    /// form of SPEC §4.2 is then asked of it. Blanks and lines inside are not touched.
-    private static func armoured(_ bytes: [UInt8]) -> [UInt8]? {
-        func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
-        let text = Array(bytes.drop(while: isBlank))
-        guard Armour.isArmoured(text), let end = text.lastIndex(where: { !isBlank($0) }) else { return nil }
-        let first = text.firstIndex(of: 0x0a) ?? 0
-        return text[...end] + (first > 0 && text[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a])
     }
 
     private static func failure(_ error: TresorError, _ input: InputFile, _ what: String) -> CommandFailure {

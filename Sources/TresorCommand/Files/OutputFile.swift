@@ -117,6 +117,11 @@ final class OutputFile {
         if code == ENOENT || code == ENOTDIR {
             return CommandFailure(.notFound, "there is no directory for \(name)", file: path)
         }
+        if code == ENAMETOOLONG {
+            return CommandFailure(
+                .failed(.inputOutput), "cannot write \(name): the file name is too long",
+                hints: ["tresor … {-C} -o FILE"], file: path)
+        }
         let fault = SystemCall.fault(code)
         return CommandFailure(.failed(fault), "cannot write \(name): \(fault.rawValue)", file: path)
     }

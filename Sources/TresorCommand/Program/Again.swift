@@ -16,7 +16,8 @@ enum Again {
     /// out an option that the new one excludes, with its value; there may be several.
     static func complete(_ hint: String) -> String {
         let words = words.withLock { $0 }
-        guard let rest = hint.removingPrefix("tresor "), !words.isEmpty else { return hint }
+        // Help needs no place, and the places may be what was wrong.
+        guard let rest = hint.removingPrefix("tresor "), !words.isEmpty, !rest.hasPrefix("help ") else { return hint }
         var options = words.prefix { $0 != "--" }
         let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {

@@ -88,6 +88,8 @@ struct KitGuard: Sendable {
         var run: [Bool] = []
         for word in words {
             for part in word.split(omittingEmptySubsequences: true, whereSeparator: { $0.isWhitespace || $0 == "," }) {
+                // The numbers of a kit on paper do not hide it.
+                if part.utf8.count <= 3, part.utf8.allSatisfy({ $0 == 0x2e || (0x30...0x39).contains($0) }) { continue }
                 guard isKitWord(part) else {
                     run = []
                     continue

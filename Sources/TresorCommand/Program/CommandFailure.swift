@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tresor
 
 /// What a command tells a person, or a script, when it fails.
@@ -45,6 +46,11 @@ struct CommandFailure: Error, Sendable {
 
     var exitCode: Int32 { error.exitCode }
 
+    /// Where the store in use lies, for whoever has to look after it.
+    private static let storePlace = Mutex("")
+
+    static func storeIs(at path: String) { storePlace.withLock { $0 = " at \(Shown.quoted(path))" } }
+
     private static func words(for error: TresorError) -> String {
         switch error {
         case .failed(let fault): fault.rawValue
@@ -56,7 +62,7 @@ struct CommandFailure: Error, Sendable {
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"
         case .waiting: "not approved yet"
-        case .store(let fault): "the store failed: \(fault.rawValue)"
+        case .store(let fault): "the store\(storePlace.withLock { $0 }) failed: \(fault.rawValue)"
         case .unsupported: "made by a newer version, or not built yet"
         case .usage: "wrong arguments"
         case .interrupted: "interrupted"

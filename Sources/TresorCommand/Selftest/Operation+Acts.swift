@@ -19,6 +19,30 @@ extension Operation {
             .with("dismissed", users(effect.dismissed)).with("already", users(effect.already))
     }
 
+    static func superseded(_ input: VectorFields) throws -> VectorFields {
+        let identity = try Conformance.identity(
+            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
+        let session = Conformance.session(try client(input), identity: identity)
+        return VectorFields().with("users", try session.superseded(in: state).map(\.digest.bytes))
+    }
+
+    /// Settles a tresor whose store shows the log; the result is what lies behind the log afterwards.
+    static func settle(_ input: VectorFields) async throws -> VectorFields {
+        let identity = try Conformance.identity(
+            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let tresor = try input.tresor()
+        let log = try input.list("log")
+        let store = ScriptedStore(tresor: tresor)
+        await store.show(log)
+        let session = Conformance.session(try client(input, store: store), identity: identity)
+        try Conformance.confirmMine(tresor, for: session)
+        if try input.optional("go on") == [1] { await session.acceptClock(in: tresor) }
+        _ = try await session.settle(tresor)
+        let settled = try Conformance.settled(await store.entries(of: tresor, from: UInt64(log.count), limit: .max))
+        return VectorFields().with("cards", settled.cards).with("removed", settled.removed.map(\.digest.bytes))
+    }
+
     private static func requested(_ input: VectorFields) throws -> Act {
         switch String(decoding: try input.bytes("act"), as: UTF8.self) {
         case "share":

@@ -25,8 +25,11 @@ extension Operation {
             let epoch = row[..<8].reduce(0) { $0 << 8 | UInt64($1) }
             await store.add(Array(row[8...]), user: identity.user, epoch: epoch)
         }
+        if try input.optional("store fails") == [1] { await store.fail() }
+        var kept: [HomeObject: [UInt8]] = [:]
+        kept[.wraps] = try input.optional("kept wraps")
         let session = Conformance.session(
-            Client(home: SelftestHome(), store: store, clock: { 0 }), identity: identity)
+            Client(home: SelftestHome(kept), store: store, clock: { 0 }), identity: identity)
         return VectorFields([
             "keys": try await Conformance.keys(of: input.integer("e"), in: state, for: session)
         ])

@@ -21,12 +21,13 @@ extension Operation {
         return VectorFields(["number": Array(number.digits.utf8)])
     }
 
-    /// A home with the identity and the pins given.
-    static func client(_ input: VectorFields) throws -> Client {
+    /// A home with the pins given, and the identity and heads that are.
+    static func client(_ input: VectorFields, store: any Store = MemoryStore()) throws -> Client {
         var objects: [HomeObject: [UInt8]] = [.pins: try input.bytes("pins")]
         objects[.identity] = try input.optional("identity file")
+        objects[.heads] = try input.optional("heads")
         let now = try input.optional("now") == nil ? 0 : try input.integer("now")
-        return Client(home: SelftestHome(objects), store: MemoryStore(), clock: { now })
+        return Client(home: SelftestHome(objects), store: store, clock: { now })
     }
 
     static func founderTrust(_ input: VectorFields) throws -> VectorFields {
@@ -55,6 +56,13 @@ extension Operation {
             chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
         let names = try Conformance.openNames(input.bytes("sealed names"), as: identity)
         return VectorFields().with("tresors", names.map(\.tresor.digest.bytes)).with("names", names.map(\.name.bytes))
+    }
+
+    static func openMarks(_ input: VectorFields) throws -> VectorFields {
+        let identity = try Conformance.identity(
+            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let marks = try Conformance.openMarks(input.bytes("sealed marks"), as: identity)
+        return VectorFields().with("tresors", marks.map(\.tresor.digest.bytes)).with("flags", marks.map { [$0.flags] })
     }
 
     static func setPassword(_ input: VectorFields) throws -> VectorFields {

@@ -9,7 +9,8 @@ extension Operation {
         let generation = UInt32(truncatingIfNeeded: try input.integer("generation"))
         let user = UserID(try input.digest("user"))
         let head = try input.integer("sequence")
-        switch Conformance.standing(of: user, generation: generation, since: head, in: state) {
+        let home = try input.optional("pins") == nil ? nil : try client(input)
+        switch try Conformance.standing(of: user, generation: generation, since: head, in: state, for: home) {
         case .current: return VectorFields(["standing": Array("current".utf8)])
         case .former(let former):
             let reason = former.cause.rawValue.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: " ") : $0 }

@@ -15,9 +15,14 @@ actor ScriptedStore: Store {
     /// What no honest store has: further wraps of a place, in the order in which they are given.
     private var surplus: [Place: [[UInt8]]] = [:]
 
+    private var isFailing = false
+
     init(tresor: TresorID) { self.tresor = tresor }
 
     func show(_ entries: [[UInt8]]) { log = entries }
+
+    /// From now on it gives no wraps.
+    func fail() { isFailing = true }
 
     func put(_ wrap: [UInt8]?, user: UserID, epoch: UInt64) { wraps[Place(user: user, epoch: epoch)] = wrap }
 
@@ -53,7 +58,8 @@ actor ScriptedStore: Store {
                 removingWrapsOf: removing))
     }
 
-    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) -> [[UInt8]] {
+    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) throws(TresorError) -> [[UInt8]] {
+        guard !isFailing else { throw .store(.other) }
         guard tresor == self.tresor else { return [] }
         return wraps.filter { $0.key.user == user && epoch ?? $0.key.epoch == $0.key.epoch }
             .sorted { $0.key.epoch < $1.key.epoch }.flatMap { [$0.value] + surplus[$0.key, default: []] }

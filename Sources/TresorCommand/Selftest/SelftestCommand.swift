@@ -14,10 +14,10 @@ struct SelftestCommand: SurfaceCommand {
                 """, examples: ["tresor selftest", "tresor selftest --external published"])
     }
 
-    @Option(help: ArgumentHelp("Where the vectors lie.", valueName: "DIR"))
+    @Option(help: ArgumentHelp("Where the vectors lie.", valueName: "DIR"), completion: .directory)
     var vectors: String?
 
-    @Option(help: ArgumentHelp("Where published vectors of others lie.", valueName: "DIR"))
+    @Option(help: ArgumentHelp("Where published vectors of others lie.", valueName: "DIR"), completion: .directory)
     var external: String?
 
     @Flag(help: "Run a million random cases of each construction too, which takes some minutes.")

@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Synchronization
 
 /// The options of every command. Each command hides them in its own help; `tresor help options` lists them.
 struct GlobalOptions: ParsableArguments, Sendable {
-    @Option(help: ArgumentHelp("Keep everything of mine under DIR.", valueName: "DIR", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("Keep everything of mine under DIR.", valueName: "DIR", visibility: Self.visibility),
+        completion: .directory)
     var home: String?
 
-    @Option(help: ArgumentHelp("Use this store.", valueName: "FILE", visibility: .hidden))
+    @Option(help: ArgumentHelp("Use this store.", valueName: "FILE", visibility: Self.visibility), completion: .file())
     var store: String?
 
-    @Option(help: ArgumentHelp("Read the password from FILE.", valueName: "FILE", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp("Read the password from FILE.", valueName: "FILE", visibility: Self.visibility),
+        completion: .file())
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("Read the password from descriptor N.", valueName: "N", visibility: .hidden))
+    @Option(help: ArgumentHelp("Read the password from descriptor N.", valueName: "N", visibility: Self.visibility))
     var passwordFd: Int32?
 
-    @Flag(help: ArgumentHelp("Never ask; a missing answer is an error.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Never ask; a missing answer is an error.", visibility: Self.visibility))
     var batch = false
 
-    @Flag(help: ArgumentHelp("Print JSON.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Print JSON.", visibility: Self.visibility))
     var json = false
 
-    @Flag(name: .shortAndLong, help: ArgumentHelp("Say nothing but errors.", visibility: .hidden))
+    @Flag(name: .shortAndLong, help: ArgumentHelp("Say nothing but errors.", visibility: Self.visibility))
     var quiet = false
 
-    @Option(help: ArgumentHelp("When to print bold: auto, always or never.", visibility: .hidden))
+    @Option(help: ArgumentHelp("When to print bold: auto, always or never.", visibility: Self.visibility))
     var color: ColorChoice = .auto
+
+    /// Completions offer these options, the help of a command does not.
+    private static var visibility: ArgumentVisibility { isOffering.withLock { $0 } ? .default : .hidden }
+    private static let isOffering = Mutex(false)
+
+    /// Shows the common options to whatever is made of the commands from now on.
+    static func offer() { isOffering.withLock { $0 = true } }
 
     private static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
     private static let valued: Set<String> = ["--home", "--store", "--password-file", "--password-fd", "--color"]
@@ -48,7 +60,7 @@ extension DateArgument: ExpressibleByArgument {
 
 /// Where a new password comes from, for the commands that set one.
 struct NewPasswordOptions: ParsableArguments, Sendable {
-    @Option(help: ArgumentHelp("Read the new password from FILE.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("Read the new password from FILE.", valueName: "FILE"), completion: .file())
     var newPasswordFile: String?
 
     @Option(help: ArgumentHelp("Read the new password from descriptor N.", valueName: "N"))

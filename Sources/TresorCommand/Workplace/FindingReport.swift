@@ -82,7 +82,8 @@ struct FindingReport {
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
-        case .interrupted: "a change of the ways in was interrupted: repeat it, or run tresor forget"
+        case .interrupted:
+            "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: .evidence(evidence))))"
         case .expired: "opens no longer: its last day has passed"
@@ -90,6 +91,8 @@ struct FindingReport {
         case .rotateFirst: "the key is changed before the next writing"
         case .ownerNotVerified: "its owner is not verified"
         case .renewed: "has new keys; compare numbers again"
+        case .olderCard:
+            "the store shows an older card of theirs than you compared; the one you compared is used"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
         case .withheldEpoch(let epoch, let author, let reached, let count):
             "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; an owner begins another: tresor revoke, or tresor rotate"

@@ -6,6 +6,8 @@ import Tresor
 struct Candidate: Sendable {
     let chain: CardChain
     let trust: Person.Trust
+    /// A card that was brought by hand for this person.
+    var brought: CardChain?
 }
 
 extension Workplace {
@@ -13,7 +15,8 @@ extension Workplace {
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
     ///
-    /// - Parameter card: a file with a card brought by hand, which stands for somebody whose card the store does not have.
+    /// - Parameter card: a file with a card brought by hand. It stands for somebody whose card the store does not have, or
+    ///   shows in an older generation.
     func person(_ text: String, card: String? = nil) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
@@ -21,7 +24,7 @@ extension Workplace {
         } catch {
             throw CommandFailure(error, "the card of \(Shown.name(text)) is \(Self.words(for: error))")
         }
-        if people.isEmpty, let card, let brought = try broughtByHand(card, for: text) { people = [brought] }
+        if let card { try bring(try readCard(card), for: text, among: &people) }
         for person in people {
             if case .changed(let pinned) = person.trust { throw try changed(person.chain, from: pinned) }
         }
@@ -126,15 +129,8 @@ extension Workplace {
     ///
     /// - Returns: the very chain that was compared.
     func verified(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> CardChain {
-        try verified(person.chain, trust: person.trust, by: proof, replacing: replacing)
-    }
-
-    private func verified(
-        _ chain: CardChain, trust: Person.Trust, by proof: Proof, replacing: Bool
-    ) throws -> CardChain {
-        let person = Candidate(chain: chain, trust: trust)
-        if try proves(person, by: proof, replacing: replacing) { try pin(chain, replacing: replacing) }
-        return chain
+        if try proves(person, by: proof, replacing: replacing) { try pin(person.chain, replacing: replacing) }
+        return person.chain
     }
 
     /// Compares a person's number, or asks for it.
@@ -151,10 +147,7 @@ extension Workplace {
                     .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
             }
         } else if let card = proof.card {
-            guard try readCard(card) == chain else {
-                throw CommandFailure(
-                    .unverified, "the card in \(Shown.quoted(card)) is not the one the store offers for \(name)")
-            }
+            guard person.brought == chain else { throw Self.otherCard(card, of: person) }
             try show(chain, asking: proof.asks)
         } else {
             if person.trust.isVerified, !replacing { return false }
@@ -185,13 +178,30 @@ extension Workplace {
         return try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
     }
 
-    private func broughtByHand(_ card: String, for text: String) throws -> Candidate? {
-        guard card != "-" else { return nil }
-        let chain = try readCard(card)
-        guard (try? Name(typed: text)) == chain.handle || Base32.matches(text, chain.user.digest.bytes) else {
-            return nil
+    /// Puts a card that was brought by hand beside what the store and the pins show (SPEC §7.5): one that goes on from
+    /// there takes its place.
+    private func bring(_ card: CardChain, for text: String, among people: inout [Candidate]) throws {
+        guard let known = people.first, people.count == 1 else {
+            let isMeant = (try? Name(typed: text)) == card.handle || Base32.matches(text, card.user.digest.bytes)
+            guard people.isEmpty, isMeant else { return }
+            people = [Candidate(chain: card, trust: try client.trust(in: card), brought: card)]
+            return
         }
-        return Candidate(chain: chain, trust: try client.trust(in: chain))
+        if known.chain.user == card.user, card.extends(known.chain), known.trust != .me {
+            people = [Candidate(chain: card, trust: try client.trust(in: card), brought: card)]
+        } else {
+            people[0].brought = card
+        }
+    }
+
+    private static func otherCard(_ path: String, of person: Candidate) -> CommandFailure {
+        let name = Shown.name(person.chain.handle.bytes)
+        let isOlder = person.brought.map { person.chain.extends($0) } ?? false
+        return CommandFailure(
+            .unverified,
+            isOlder
+                ? "the card in \(Shown.quoted(path)) is older than the newest one of \(name)"
+                : "the card in \(Shown.quoted(path)) is not the one the store offers for \(name)")
     }
 
     /// Shows the number that a card brought by hand is about to be pinned with.
@@ -245,7 +255,7 @@ extension Workplace {
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user)) --number \"DIGITS\"", hint].filter {
                 !$0.isEmpty
             })
-        _ = try verified(chain, trust: trust, by: Proof(refusal: refusal), replacing: false)
+        _ = try verified(Candidate(chain: chain, trust: trust), by: Proof(refusal: refusal))
     }
 
     /// A tresor that bears this person's own name, and that whoever has their old keys can have made.

@@ -111,10 +111,17 @@ extension Workplace {
             await tell(session)
             return after
         } catch let error as TresorError where error == .failed(.clock) {
-            try confirmClock(try await state(of: tresor), title(of: summary))
-            await session.acceptClock(in: tresor)
+            try await acceptClock(in: tresor, title(of: summary), session)
             return try await settled(summary, session)
         }
+    }
+
+    /// Asks whether to go on under this clock; dates then stay, for the rest of this run.
+    ///
+    /// - Throws: 1 without a person, and when they say anything but yes.
+    func acceptClock(in tresor: TresorID, _ title: String, _ session: Session) async throws {
+        try confirmClock(try await state(of: tresor), title)
+        await session.acceptClock(in: tresor)
     }
 
     /// Tells what was done besides what was asked for.

@@ -23,6 +23,7 @@ struct Workplace: Sendable {
     static func open(_ options: GlobalOptions, creating: Bool = false) async throws -> Workplace {
         let invocation = try Invocation(options)
         let path = try invocation.places.store()
+        CommandFailure.storeIs(at: path)
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
             // A file that is being made lies under another name until it is whole.
@@ -32,6 +33,7 @@ struct Workplace: Sendable {
             return Workplace(invocation: invocation, store: store)
         } catch {
             if case .store(.readOnly) = error { throw notWritable(path) }
+            if case .store = error { throw CommandFailure(error, CommandFailure(error).message, file: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(Shown.quoted(path))",
@@ -123,7 +125,10 @@ struct Workplace: Sendable {
 
     /// Words for what can be wrong with a file of the home.
     func failure(of error: TresorError, file name: String) -> CommandFailure {
-        let path = Places.join(invocation.places.data, name)
+        failure(of: error, at: Places.join(invocation.places.data, name))
+    }
+
+    private func failure(of error: TresorError, at path: String) -> CommandFailure {
         switch error {
         case .notFound:
             return CommandFailure(
@@ -134,6 +139,21 @@ struct Workplace: Sendable {
                 error, "\(Shown.quoted(path)) can be read or changed by others, or is not yours",
                 hints: ["chmod 700 \(Shell.path(invocation.places.data))", "chmod 600 \(Shell.path(path))"], file: path)
         default: return CommandFailure(error, file: path)
+        }
+    }
+
+    /// Makes sure, before anything is done, that marks can be set: those that do not open are not replaced.
+    func proveMarks(_ session: Session) throws {
+        do throws(TresorError) {
+            try session.proveMarks()
+        } catch {
+            let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
+            let path = home.path(of: .marks)
+            guard error == .altered || error == .unsupported else { throw failure(of: error, at: path) }
+            throw CommandFailure(
+                error,
+                "\(Shown.quoted(path)), which says what tresors you made or hid, does not open and is not replaced",
+                hints: ["tresor check --deep", "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))"], file: path)
         }
     }
 

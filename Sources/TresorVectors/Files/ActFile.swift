@@ -6,13 +6,17 @@ import TresorCrypto
 extension VectorFile {
     /// What an act means at one state: steps 3 to 6 of perform.
     static func act() -> VectorFile {
-        let file = VectorFile("act", section: "9.7", purpose: "acts: who may do them, what they mean, what is refused")
+        let file = VectorFile(
+            "act", section: "9.7",
+            purpose: "acts: who may do them, what they mean, what is refused, and what an owner's client does before")
         file.group("act")
         let stage = ActStage()
         file.addShares(stage)
         file.addRevocations(stage)
         file.addOtherActs(stage)
         file.addActors(stage)
+        file.addSuperseded(stage)
+        file.addSettling(stage)
         return file
     }
 
@@ -182,9 +186,11 @@ struct ActStage {
         return stage
     }
 
-    func input(_ person: Person, _ act: Values, pins: [Person] = [Cast.anna]) -> Values {
-        let pinned = join(
-            pins.filter { $0.user != person.user }.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
+    func input(
+        _ person: Person, _ act: Values, pins: [Person] = [Cast.anna], replaced: [Person] = []
+    ) -> Values {
+        func pin(_ pinned: Person, _ flag: UInt8) -> Bytes { join(u64(1_767_300_000), [flag], prefixed(pinned.chain)) }
+        let pinned = join(pins.filter { $0.user != person.user }.map { pin($0, 0) } + replaced.map { pin($0, 1) })
         let home: Values = [
             "tresor": log.tresor, "chain": person.chain, "S": person.newest.seed, "now": u64(now),
             "identity file": Self.identityFile(person), "pins": preamble("tresorP1") + pinned,

@@ -347,6 +347,29 @@ extension VectorFile {
         invalid(
             "1025 bytes, the last a line end", "Oversize", "wrong_password", base: base,
             in: ["words": padded(1024) + [0x0a]])
+        addNumberedKits(kit, words.split(separator: " ").map(String.init))
+    }
+
+    /// As a kit stands on paper.
+    private func addNumberedKits(_ kit: Bytes, _ words: [String]) {
+        func numbered(_ format: (Int, String) -> String) -> Bytes {
+            ascii(words.enumerated().map { format($0 + 1, $1) }.joined(separator: "\n"))
+        }
+        let out: Values = ["K": kit, "words": ascii(words.joined(separator: " "))]
+        let base = valid("numbered", ["EdgeCase"], in: ["words": numbered { " \($0) \($1)" }], out: out)
+        valid("numbered, with full stops", ["EdgeCase"], in: ["words": numbered { "\($0).\t\($1)" }], out: out)
+        valid(
+            "numbers anywhere, leading zeros among them", ["EdgeCase"],
+            in: ["words": ascii("24. 07 ") + numbered { _, word in word } + ascii(" 99")], out: out)
+        for (comment, numbered) in [
+            ("numbers of three digits", numbered { "00\($0) \($1)" }), ("colons", numbered { "\($0): \($1)" }),
+            ("two full stops", numbered { "\($0).. \($1)" }), ("no blank behind it", numbered { "\($0).\($1)" }),
+            ("a full stop alone", numbered { _, word in ". \(word)" }),
+            ("digits of another script", numbered { _, word in "\u{661} \(word)" }),
+            ("numbers alone", numbered { number, _ in "\(number)." }),
+        ] {
+            invalid("numbered: \(comment)", "BadWord", "wrong_password", base: base, in: ["words": numbered])
+        }
     }
 
     private func addErrors() {

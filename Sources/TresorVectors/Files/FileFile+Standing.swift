@@ -44,6 +44,59 @@ extension VectorFile {
         add(
             "the generation before one that came with a grant", Cast.gwen, generation: 0, head: 13,
             former("key renewed", 13))
+        addComparedStandings(log)
+    }
+
+    /// The home has compared a newer generation of the author than signed, whether the log knows it or not.
+    private func addComparedStandings(_ log: Log) {
+        let (first, second) = (UInt64(1_767_500_000), UInt64(1_767_600_000))
+        func newer(_ person: Person) -> Person { person.renewed("\(hexText(person.user))", time: first) }
+        func newest(_ person: Person) -> Person { newer(person).renewed("\(hexText(person.user))", time: second) }
+        func add(
+            _ comment: String, _ flag: String, _ person: Person, generation: Int, head: UInt64, _ home: Values,
+            _ standing: Values
+        ) {
+            let input: Values = [
+                "tresor": log.tresor, "user": person.user, "generation": u32(generation), "sequence": u64(head),
+            ]
+            valid(comment, [flag], in: Values(input.with("log", log.entries).pairs + home.pairs), out: standing)
+        }
+        func former(_ reason: String, _ time: UInt64) -> Values {
+            ["standing": ascii("former"), "reason": ascii(reason), "time": u64(time)]
+        }
+        func pin(_ person: Person, isReplaced: Bool = false) -> Values {
+            ["pins": preamble("tresorP1") + join(u64(second), [isReplaced ? 1 : 0], prefixed(person.chain))]
+        }
+        let current: Values = ["standing": ascii("current")]
+        let house = Cast.house
+        add("the compared generation is the one named", "Normal", house, generation: 0, head: 15, pin(house), current)
+        add(
+            "a newer generation was compared than the log knows: the time of its card", "Normal", house, generation: 0,
+            head: 15, pin(newer(house)), former("key renewed", first))
+        add(
+            "two generations newer: the time of the card behind the one named", "EdgeCase", house, generation: 0,
+            head: 15, pin(newest(house)), former("key renewed", first))
+        add(
+            "the pin with the newer generation was replaced", "EdgeCase", house, generation: 0, head: 15,
+            pin(newer(house), isReplaced: true), current)
+        add(
+            "an older generation was compared than the log's, which is the one named", "EdgeCase", Cast.gwenRenewed,
+            generation: 1, head: 13, pin(Cast.gwen), current)
+        add(
+            "the log knows the newer generation too: the time of its entry", "EdgeCase", Cast.emil, generation: 0,
+            head: 10, pin(Cast.emilRenewed), former("key renewed", 1_767_312_000 + 7 * Log.day))
+        add(
+            "who was removed before comes first", "EdgeCase", Cast.cleo, generation: 0, head: 2, pin(newer(Cast.cleo)),
+            former("removed", 1_767_312_000 + 4 * Log.day))
+        func home(_ person: Person) -> Values {
+            let none: Values = ["pins": preamble("tresorP1")]
+            return none.with("identity file", ActStage.identityFile(person))
+        }
+        add(
+            "oneself, with a newer generation than the log knows", "EdgeCase", house, generation: 0, head: 15,
+            home(newer(house)), former("key renewed", first))
+        add("oneself", "Normal", house, generation: 0, head: 15, home(house), current)
+        add("the home has compared somebody else", "Normal", house, generation: 0, head: 15, pin(Cast.anna), current)
     }
 
     private static func changes(_ draw: Draw) -> Log {

@@ -11,6 +11,7 @@ extension VectorFile {
         file.addForeignSeed()
         file.addSlotLimits()
         file.addHomeNames()
+        file.addHomeMarks()
         return file
     }
 

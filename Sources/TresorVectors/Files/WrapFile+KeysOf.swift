@@ -25,6 +25,8 @@ extension VectorFile {
         invalid(
             "somebody who is no member", "UnknownMember", "no_access",
             in: stage.input(Cast.cleo, 5, stage.wraps(Cast.cleo, [5])))
+        addKeysFromHome(stage)
+        addKeysOfFailingStore(stage)
     }
 
     @discardableResult private func reach(
@@ -84,6 +86,73 @@ extension VectorFile {
     }
 }
 
+/// The home keeps own wraps, which serve where those of the store do not lead to the epoch.
+extension VectorFile {
+    fileprivate func addKeysFromHome(_ stage: KeysStage) {
+        let bert = Cast.bert
+        func keys(_ epoch: Int) -> Values {
+            ["keys": stage.log.epochs[epoch - 1].tk + stage.log.epochs[epoch - 1].hk]
+        }
+        func input(_ epoch: Int, store: [Bytes], home: Bytes) -> Values {
+            stage.input(bert, epoch, store).with("kept wraps", home)
+        }
+        let newest = stage.kept(bert, [5])
+        valid("the home alone has a wrap", in: input(5, store: [], home: newest), out: keys(5))
+        valid("by the home's wrap and its links", ["EdgeCase"], in: input(1, store: [], home: newest), out: keys(1))
+        let damaged = stage.wraps(bert, [5]).map { $0.flipped(at: $0.count - 1) }
+        valid(
+            "the store's wrap does not open, the home's does", ["EdgeCase"],
+            in: input(5, store: damaged, home: newest), out: keys(5))
+        let early = stage.kept(bert, [2])
+        valid("by a kept wrap of an earlier epoch", ["EdgeCase"], in: input(1, store: [], home: early), out: keys(1))
+        let behind = stage.log.entries.dropLast()
+        valid(
+            "the store is behind, and the home keeps a wrap of a later epoch", ["EdgeCase"],
+            in: input(4, store: stage.wraps(bert, [4]), home: newest).replacing("log", Array(behind)), out: keys(4))
+        let base = valid(
+            "from now on: the home alone has the wrap of the epoch", ["EdgeCase"],
+            in: stage.input(Cast.fred, 3, []).with("kept wraps", stage.kept(Cast.fred, [2, 3])),
+            out: ["keys": stage.log.epochs[2].tk])
+        invalid(
+            "from now on: the home keeps wraps of other epochs", "MissingWrap", "no_access", base: base,
+            in: ["e": u64(4)])
+        invalid(
+            "an epoch above the only kept wrap", "MissingWrap", "no_access", in: input(3, store: [], home: early))
+        invalid(
+            "a wrap of a later epoch than the log has", "WrongEpoch", "no_access",
+            in: input(4, store: [], home: newest).replacing("log", Array(behind)))
+        invalid(
+            "a kept wrap of another tresor", "WrongTresor", "no_access",
+            in: input(5, store: [], home: stage.kept(bert, [5], tresor: stage.log.tresor.flipped(at: 0))))
+        invalid(
+            "the wraps of store and home do not open", "ModifiedCiphertext", "altered",
+            in: input(5, store: damaged, home: stage.kept(wraps: damaged)))
+        invalid(
+            "neither opens: the store's error comes first", "WrongSuite", "unsupported",
+            in: input(
+                5, store: stage.wraps(bert, [5]).map { $0.replacing(at: 8 + 8, with: [2]) },
+                home: stage.kept(wraps: damaged)))
+        invalid(
+            "kept wraps that do not read are as if there were none", "Truncated", "no_access",
+            in: input(5, store: [], home: newest.dropLast().map { $0 }))
+    }
+
+    /// A store that fails takes nothing away that the home keeps.
+    fileprivate func addKeysOfFailingStore(_ stage: KeysStage) {
+        func input(_ epoch: Int) -> Values {
+            stage.input(Cast.bert, epoch, []).with("store fails", [1])
+        }
+        valid(
+            "the store fails, and the home has the wrap", ["EdgeCase"],
+            in: input(3).with("kept wraps", stage.kept(Cast.bert, [5])),
+            out: ["keys": stage.log.epochs[2].tk + stage.log.epochs[2].hk])
+        invalid("the store fails, and the home has none", "MissingWrap", "store", in: input(3))
+        invalid(
+            "the store fails, and the home's wrap is of an earlier epoch", "MissingWrap", "store",
+            in: input(3).with("kept wraps", stage.kept(Cast.bert, [2])))
+    }
+}
+
 /// A log of five epochs: bert reads all of it, fred from epoch 2 on, and epoch 5 links to epochs 4 and 2.
 private struct KeysStage {
     private(set) var log: Log
@@ -113,6 +182,19 @@ private struct KeysStage {
                 eseed: draw("eseed \(hexText(person.user)) \(number)", 64))
             return u64(UInt64(number)) + wrap.bytes
         }
+    }
+
+    /// What the home keeps of them: `KeptWraps` of SPEC §8.5.
+    func kept(_ person: Person, _ epochs: [Int], tresor: Bytes? = nil) -> Bytes {
+        kept(wraps: wraps(person, epochs), tresor: tresor)
+    }
+
+    /// - Parameter wraps: as the store has them.
+    func kept(wraps: [Bytes], tresor: Bytes? = nil) -> Bytes {
+        let rows = wraps.map { row in
+            join(tresor ?? log.tresor, Bytes(row.prefix(8)), u16(row.count - 8), Bytes(row.dropFirst(8)))
+        }
+        return preamble("tresorK1") + join(rows)
     }
 
     func input(_ person: Person, _ epoch: Int, _ wraps: [Bytes]) -> Values {

@@ -150,6 +150,7 @@ struct ArgumentTests {
         #expect(guardian.looksLikeKit([words.joined(separator: "\n")]))
         #expect(guardian.looksLikeKit([words.joined(separator: ",")]))
         #expect(guardian.looksLikeKit(Array(words.prefix(6)) + [words.prefix(6).joined(separator: " ")]))
+        #expect(guardian.looksLikeKit(words.enumerated().flatMap { ["\($0 + 1).", $1] }))
         #expect(!guardian.looksLikeKit(Array(words.prefix(11))))
         let mistyped = words.prefix(9) + ["abondon", "abandn", "abandom"]
         #expect(guardian.looksLikeKit(Array(mistyped)) && guardian.looksLikeKit(["x", "revoke"] + mistyped.reversed()))

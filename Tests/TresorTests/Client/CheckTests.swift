@@ -102,6 +102,34 @@ import TresorStore
         #expect(try await remarks() == [user: [.failed(.altered), .missingWrap]])
     }
 
+    @Test func aLogIsReadOnceFromItsBeginning() async throws {
+        let count = try await log(tresor, in: evil.truth).count
+        let before = evil.shownCount
+        _ = try await anna.client.check([tresor])
+        // Its newest entry is read before, with the pinned head.
+        #expect(evil.shownCount - before == count + 1)
+    }
+
+    @Test func A217_restoringReadsAKeptPartOnce() async throws {
+        let whole = try await log(tresor, in: evil.truth)
+        let home = try #require(anna.client.home as? MemoryHome)
+        func restore(_ lost: ClosedRange<Int>) async throws -> Int {
+            evil.show { log in log.indices.filter { !lost.contains($0) }.map { log[$0] } }
+            evil.restored = []
+            let before = home.readCount
+            #expect(try await anna.client.restoreEntries(of: tresor) == lost.count)
+            #expect(evil.restored == Array(whole[lost]))
+            return home.readCount - before
+        }
+        #expect(try await restore(1...1) == (try await restore(0...2)))
+    }
+
+    @Test func keptWrapsThatDoNotReadAreNamed() async throws {
+        try anna.client.home.replace(.wraps, with: [1])
+        let findings = try await anna.client.check([tresor])
+        #expect(findings.contains { $0.subject == .file(.wraps) && $0.remark == .failed(.altered) })
+    }
+
     @Test func A85_whoReadsFromNowPutsNothingBack() async throws {
         let writes = evil.writeCount
         #expect(await failure { try await late.restoreWraps(of: tresor) } == .noAccess)

@@ -248,6 +248,28 @@ import TresorStore
         for bytes in broken { #expect(error { _ = try CardChain(bytes) } == .altered) }
     }
 
+    @Test func A204_aStoreThatIsBehindWithACardDelaysNothing() async throws {
+        let (first, _) = try house.identity.renewed(time: 5)
+        let (second, _) = try first.renewed(time: 6)
+        try anna.client.pin(second.chain)
+        // The store shows generation 0, or nothing.
+        for shown in [house.identity.chain.bytes, nil] {
+            evil.late(shown)
+            let person = try await anna.client.person(house.identity.user)
+            #expect(person.chain == second.chain && person.trust == .verified)
+        }
+        let named = try await anna.client.people(named: "house")
+        #expect(named.map(\.chain) == [second.chain] && named[0].trust == .verified)
+        let remark = try await anna.client.check().first { $0.subject == .person(house.identity.user) }?.remark
+        #expect(remark == .olderCard)
+        #expect(await share(second.chain) == nil)
+        #expect(try await anna.client.state(of: tresor).chain(of: house.identity.user) == second.chain)
+        // What the store shows is a beginning of what was compared, and no more is believed of it.
+        #expect(await share(house.identity.chain) == .forked)
+        try anna.client.pin(mallory.chain, replacing: true)
+        #expect(try await anna.client.person(house.identity.user).trust == .changed(from: mallory.chain))
+    }
+
     @Test func A53_anAbbreviationGrantsNoTrust() async throws {
         let text = String(house.identity.user.description.prefix(8))
         #expect(try await anna.client.people(named: text).map(\.trust) == [.unverified])

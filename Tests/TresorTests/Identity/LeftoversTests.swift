@@ -61,6 +61,34 @@ import TresorStore
         #expect(try !anna.client.hasLeftovers())
     }
 
+    @Test func aRenewalThatFailsTakesItsNoteBack() async throws {
+        let evil = EvilStore(world.store)
+        let session = world.session(of: anna, seeing: evil)
+        // A device of this identity on another machine.
+        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try anna.client.home.delete(.deviceHalf)
+        let old = try await anna.makeKit()
+        let identity = anna.home[.identity]
+        let kit = try RecoveryKit()
+        let locator = try kit.locator()
+        evil.lie(.storesNothing)
+        #expect(await failure { _ = try await renew(session, kit) } == .store(.notStored))
+        #expect(anna.home[.identity] == identity)
+        #expect(try anna.client.leftovers().devices.isEmpty && anna.client.leftovers().generations.isEmpty)
+        #expect(try anna.client.leftovers().kits.map(\.locator) == [locator])
+        try await anna.client.settleWaysIn()
+        #expect(try !anna.client.hasLeftovers())
+        #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
+        #expect(try await world.store.kitCopy(locator: old.locator()) != nil)
+    }
+
+    private func renew(_ session: Session, _ kit: borrowing RecoveryKit) async throws -> Session {
+        let words = try kit.words()
+        let same = try RecoveryKit(typed: words)
+        let given: RecoveryKit? = same
+        return try await session.renew(password: password("new"), cost: .floor, kit: given)
+    }
+
     @Test func A37_aKitCopyThatTheStoreLostComesBackWhenTheRenewalIsFinished() async throws {
         let kit = try RecoveryKit()
         let locator = try kit.locator()

@@ -102,6 +102,29 @@ import TresorStore
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
     }
 
+    @Test func A201_marksThatDoNotOpenAreNamedAndNotReplaced() async throws {
+        let sealed = try #require(anna.home[.marks])
+        let count = try await log(plans, in: world.store).count
+        let newer = try anna.identity.sealForHome(Array("tresorY2".utf8) + [1, 1], .marksSeal)
+        for (bytes, wanted) in [(flipped(sealed, 700), TresorError.altered), (newer, .unsupported)] {
+            try anna.client.home.replace(.marks, with: bytes)
+            let home = anna.home
+            #expect(error { try anna.proveMarks() } == wanted)
+            #expect(await failure { _ = try await anna.create(Name(typed: "other")) } == wanted)
+            #expect(error { try anna.hide(plans) } == wanted)
+            #expect(await failure { try anna.confirmMine(try await anna.client.state(of: plans)) } == wanted)
+            #expect(anna.home[.marks] == home[.marks])
+            #expect(try await world.store.tresors(of: anna.identity.user) == [plans])
+            let finding = Finding(subject: .file(.marks), remark: .failed(wanted))
+            #expect(try await anna.client.check().contains(finding))
+            // Without the identity nobody can tell.
+            #expect(try await !world.client(anna.client.home).check().contains(finding))
+        }
+        #expect(try await log(plans, in: world.store).count == count)
+        try anna.client.home.delete(.marks)
+        _ = try await anna.create(Name(typed: "other"))
+    }
+
     @Test func A201_whatThisHomeMadeIsMineAfterARenewal() async throws {
         let file = try await anna.seal("plan", in: plans)
         let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)

@@ -31,6 +31,8 @@ final class EvilStore: Store {
         var failsBehind = false
         var delay: Duration = .zero
         var writeCount = 0
+        var shownCount = 0
+        var restored: Log?
         var kept: [StoredWrap] = []
         var asked: [LogChange] = []
         var keptHalves: [DeviceID: [UInt8]] = [:]
@@ -45,6 +47,13 @@ final class EvilStore: Store {
 
     /// How many writes it was asked for.
     var writeCount: Int { script.withLock { $0.writeCount } }
+    /// How many entries it showed.
+    var shownCount: Int { script.withLock { $0.shownCount } }
+    /// Takes entries that it has lost, and gives those it took.
+    var restored: Log {
+        get { script.withLock { $0.restored ?? [] } }
+        set { script.withLock { $0.restored = newValue } }
+    }
     /// Every wrap it was ever given.
     var everyWrap: [StoredWrap] { script.withLock { $0.kept } }
 
@@ -183,7 +192,19 @@ extension EvilStore {
             return script.log
         }
         let shown = transform(log).dropFirst(Int(first))
-        return script.withLock { $0.floods } ? Array(shown) : Array(shown.prefix(limit))
+        return script.withLock { script in
+            let page = script.floods ? Array(shown) : Array(shown.prefix(limit))
+            script.shownCount += page.count
+            return page
+        }
+    }
+
+    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) -> StoreOutcome {
+        script.withLock { script in
+            guard script.restored != nil else { return .conflict }
+            script.restored?.append(entry)
+            return .done
+        }
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Words for what a file is refused with, as far as it can be told.
+extension FileOpener {
+    func failure(
+        _ error: TresorError, _ header: FileHeader, _ input: InputFile, _ session: Session
+    ) async -> CommandFailure {
+        guard error == .noAccess else {
+            if error == .unverified,
+                let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+            {
+                let people = workplace.peopleToCompare(in: state)
+                return CommandFailure(
+                    error, "\(input.shownName) is from somebody whose number has to be compared again",
+                    hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
+                    file: input.path)
+            }
+            if error == .store(.behind) { return await behind(header, input, session) }
+            if error == .forked {
+                return CommandFailure(
+                    error, "\(input.shownName) or the store belongs to another history than this home has verified",
+                    hints: ["tresor check"], file: input.path)
+            }
+            return failure(error, input)
+        }
+        let id = header.tresor.description.prefix(10)
+        let state: State?
+        do throws(TresorError) {
+            state = try await workplace.client.state(of: header.tresor, remembering: .no)
+        } catch {
+            // Nobody's refusal: a store that never had the log, such as another machine's.
+            if error == .notFound { return missing(header.tresor, input) }
+            state = nil
+        }
+        guard let state, workplace.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
+            return CommandFailure(
+                error, "\(input.shownName) is in the tresor \(id), which you cannot read",
+                hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
+        }
+        let handle = Shown.name(owner.handle.bytes)
+        if state.members[session.identity.user] == nil {
+            let name = session.knownName(of: header.tresor)
+            let title = name.map { Shown.name($0.bytes) } ?? String(id)
+            let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
+            return CommandFailure(
+                error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
+                hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
+        }
+        return await failure(error, of: session, in: state, input)
+    }
+
+    /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
+    private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
+        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        let name = session.knownName(of: header.tresor).map { Shown.name($0.bytes) }
+        let title = name ?? String(header.tresor.description.prefix(10))
+        let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
+        return CommandFailure(
+            .store(.behind),
+            "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): the store is behind, or the file is not genuine",
+            hints: ["tresor … {--store} --store FILE"], file: input.path)
+    }
+
+    private func missing(_ tresor: TresorID, _ input: InputFile) -> CommandFailure {
+        let path = (try? workplace.invocation.places.store()) ?? "store.db"
+        return CommandFailure(
+            .notFound,
+            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(Shown.quoted(path)) does not have",
+            hints: ["tresor … {--store} --store FILE"], file: input.path)
+    }
+
+    /// Why a member cannot have a file, as far as it can be told.
+    private func failure(
+        _ error: TresorError, of session: Session, in state: State, _ input: InputFile
+    ) async -> CommandFailure {
+        let user = session.identity.user
+        let name = session.knownName(of: state.tresor)
+        let title = name.map { Shown.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
+        let owner = workplace.handle(of: state.founder, in: state)
+        if isResealing, state.members[user]?.role == .reader {
+            return CommandFailure(error, "you may read \(title) of \(owner), not write in it", file: input.path)
+        }
+        if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
+            wraps.isEmpty
+        {
+            let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
+            if state.members[user]?.role == .owner {
+                return CommandFailure(
+                    error, "you have no key \(state.epoch) of \(title): nobody gave you one, or the store has lost it",
+                    hints: ["tresor check", "tresor rotate -t \(word)"], file: input.path)
+            }
+            return CommandFailure(
+                error, "the store has lost your key to \(title); another member can restore it",
+                hints: ["ask \(owner) to run: tresor check --repair -t \(word)"], file: input.path)
+        }
+        let author =
+            requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
+        return CommandFailure(
+            error, "\(input.shownName) is from before your time, or \(author)", file: input.path)
+    }
+
+    func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
+        switch error {
+        case .altered:
+            CommandFailure(
+                error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path)
+        case .unsupported:
+            CommandFailure(
+                error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
+        default: CommandFailure(error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
+        }
+    }
+
+    private var me: String {
+        (try? workplace.client.identityFile().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
+    }
+}
