@@ -77,7 +77,9 @@ let package = Package(
                 "CProbe", "Tresor", "TresorCrypto", "TresorStore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
-        .testTarget(name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorStore"], swiftSettings: settings),
+        .testTarget(
+            name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorStore"],
+            swiftSettings: settings),
         .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
         .testTarget(
             name: "CLITests",

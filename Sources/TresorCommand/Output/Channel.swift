@@ -10,8 +10,8 @@ import Tresor
 
 /// Standard output or standard error, written without a buffer in between: what was written is written.
 struct Channel: Sendable {
-    static let output = Channel(descriptor: STDOUT_FILENO, name: "standard output")
-    static let error = Channel(descriptor: STDERR_FILENO, name: "standard error")
+    static var output: Channel { Surroundings.current.output }
+    static var error: Channel { Surroundings.current.error }
 
     let descriptor: Int32
     let name: String

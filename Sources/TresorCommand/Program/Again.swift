@@ -4,18 +4,17 @@ import Synchronization
 
 /// The words this program was started with, from which hints make commands one can paste.
 enum Again {
-    private static let words = Mutex<[String]>([])
     /// Beyond this a hint repeats nothing.
     private static let limit = 400
 
     static func remember(_ words: [String]) {
-        self.words.withLock { $0 = words }
+        Surroundings.current.words.given.withLock { $0 = words }
     }
 
     /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given. `tresor … {-o} OPTION` leaves
     /// out an option that the new one excludes, with its value; there may be several.
     static func complete(_ hint: String) -> String {
-        let words = words.withLock { $0 }
+        let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty, !rest.hasPrefix("help ") else { return hint }
         var options = words.prefix { $0 != "--" }
@@ -43,7 +42,7 @@ enum Again {
 
     /// The same command with another word in the place of one: where it is the value of one of `options`, of that.
     static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
-        let words = words.withLock { $0 }
+        let words = Surroundings.current.words.given.withLock { $0 }
         let places = words.indices.filter { Array(words[$0].utf8) == Array(word.utf8) }
         let values = places.filter { $0 > 0 && options.contains(words[$0 - 1]) }
         guard let index = values.last ?? places.last else { return other }

@@ -9,10 +9,13 @@ enum Program {
     static let specification = "0.9.2"
     static let suite = 1
 
-    static func run() async -> Int32 {
+    static func run() async -> Int32 { await run(ArgumentList.current) }
+
+    /// - Parameter given: the words behind the program's name.
+    static func run(_ given: () throws(CommandFailure) -> [String]) async -> Int32 {
         var json = false
         do {
-            let words = try ArgumentList.current()
+            let words = try given()
             let arguments = ArgumentList(words)
             json = arguments.wantsJSON
             Interrupts.reportsJSON(json)

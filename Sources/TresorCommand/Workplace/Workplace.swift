@@ -3,12 +3,6 @@
 import Tresor
 import TresorStore
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// Home, store and clock of one run, and what the commands do with them alike.
 struct Workplace: Sendable {
     let invocation: Invocation
@@ -28,7 +22,7 @@ struct Workplace: Sendable {
         do throws(TresorError) {
             // A file that is being made lies under another name until it is whole.
             let store = try await Interrupts.atomically { () async throws(TresorError) in
-                try await SQLiteStore.open(at: path, creating: creating)
+                try await Surroundings.current.openStore(path, creating)
             }
             return Workplace(invocation: invocation, store: store)
         } catch {
@@ -66,7 +60,8 @@ struct Workplace: Sendable {
     private init(invocation: Invocation, store: any Store) {
         self.invocation = invocation
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
-        client = Client(home: SteadyHome(UninterruptedHome(home: home)), store: store) { UInt64(max(0, time(nil))) }
+        client = Client(
+            home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now)
     }
 
     /// The default store lies in the home, which the first command makes.

@@ -20,6 +20,7 @@ final class EvilStore: Store {
         var floods = false
         var wraps: @Sendable (Log, UserID, UInt64?) -> Log = { wraps, _, _ in wraps }
         var cardReads: [[UInt8]?] = []
+        var card: @Sendable ([UInt8]) -> [UInt8]? = { $0 }
         var strangers: Log = []
         var half: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
@@ -119,6 +120,9 @@ final class EvilStore: Store {
 
     /// Answers the next questions for a card one after another; then honestly.
     func late(_ answers: [UInt8]?...) { script.withLock { $0.cardReads = answers } }
+
+    /// Shows what `transform` makes of every card, under any question.
+    func showCards(_ transform: @escaping @Sendable ([UInt8]) -> [UInt8]?) { script.withLock { $0.card = transform } }
 
     func showHalf(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) { script.withLock { $0.half = transform } }
 
@@ -254,15 +258,17 @@ extension EvilStore {
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
         let scripted = script.withLock { $0.cardReads.isEmpty ? nil : Optional($0.cardReads.removeFirst()) }
         if let scripted { return scripted }
-        return try await passing { () throws(TresorError) in try await honest.card(of: user) }
+        let transform = script.withLock { $0.card }
+        return try await passing { () throws(TresorError) in try await honest.card(of: user) }.flatMap(transform)
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> Log {
-        let (scripted, strangers) = script.withLock { script in
-            (script.cardReads.isEmpty ? nil : Optional(script.cardReads.removeFirst()), script.strangers)
+        let (scripted, transform, strangers) = script.withLock { script in
+            (script.cardReads.isEmpty ? nil : Optional(script.cardReads.removeFirst()), script.card, script.strangers)
         }
         if let scripted { return scripted.map { [$0] } ?? [] }
-        return try await passing { () throws(TresorError) in try await honest.cards(handle: handle) } + strangers
+        return try await passing { () throws(TresorError) in try await honest.cards(handle: handle) }
+            .compactMap(transform) + strangers
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {

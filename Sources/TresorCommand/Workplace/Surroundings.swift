@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorStore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Everything that one run reaches outside of itself: its two outputs, the store behind a path, and the time.
+///
+/// The program has one value of it, which no argument, variable or file changes. A test that runs the command in its own process brings another.
+struct Surroundings: Sendable {
+    @TaskLocal static var current = Surroundings()
+
+    var output = Channel(descriptor: STDOUT_FILENO, name: "standard output")
+    var error = Channel(descriptor: STDERR_FILENO, name: "standard error")
+    /// Opens the store at a path; a missing one is made if the second parameter says so.
+    var openStore: @Sendable (String, Bool) async throws(TresorError) -> any Store = {
+        (path, creating) async throws(TresorError) in try await SQLiteStore.open(at: path, creating: creating)
+    }
+    /// The clock, in seconds since 1970.
+    var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
+    /// The words of this run, from which ``Again`` makes hints.
+    let words = Words()
+
+    final class Words: Sendable {
+        let given = Mutex<[String]>([])
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+
+/// What no honest program would send, and how the store lies about everything else.
+extension CommandStage {
+    /// What the store does besides. Of a log it shows everything there is.
+    enum Lie: CaseIterable {
+        case none, withholdsAllWraps, givesOldWraps, showsOldCards
+    }
+
+    /// From now on the store tells this lie to everybody.
+    func tell(_ lie: Lie) {
+        switch lie {
+        case .none: evil.behave()
+        case .withholdsAllWraps: evil.showWraps { _, _, _ in [] }
+        case .givesOldWraps:
+            evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
+        case .showsOldCards:
+            evil.showCards { bytes in (try? CardChain(bytes))?.cards.first?.bytes }
+        }
+    }
+
+    func entries(of tresor: TresorID) async throws -> [[UInt8]] { try await log(tresor, in: evil.truth) }
+
+    func state(of tresor: TresorID) async throws -> State {
+        try Fold.state(of: await entries(of: tresor), tresor: tresor)
+    }
+
+    /// Appends an entry by somebody with their own keys, whatever it says.
+    func append(
+        _ body: EntryBody, by author: Identity, generation: UInt32? = nil, to tresor: TresorID,
+        wraps: [StoredWrap] = []
+    ) async throws {
+        let entries = try await entries(of: tresor)
+        let state = try Fold.state(of: entries, tresor: tresor)
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
+            generation: generation, time: world.clock.now, body: body)
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
+        #expect(try await evil.append(change) == .done)
+    }
+
+    /// An epoch that its author gives to nobody else, and a file under it.
+    ///
+    /// - Returns: the keys, and the sealed file.
+    func withhold(
+        by author: Identity, in tresor: TresorID, linking earlier: EpochKeys
+    ) async throws -> (keys: EpochKeys, file: SealedFile) {
+        let next = try EpochKeys(epoch: try await state(of: tresor).epoch + 1)
+        let wrap = try Wrap(next, of: tresor, for: author.chain.newest, user: author.user, history: .all)
+        try await append(
+            .epoch(try next.statement(of: tresor, linking: [earlier])), by: author, to: tresor,
+            wraps: [StoredWrap(user: author.user, epoch: next.epoch, bytes: wrap.bytes)])
+        let file = try SealedFile.seal(
+            Array("theirs".utf8), type: .empty, record: .empty, keys: next, state: try await state(of: tresor),
+            author: author, time: world.clock.now)
+        return (next, file)
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Tresor
+
+extension CommandSuite {
+    /// What the thief of an old seed, a store or a stale home makes of a renewal (SPEC §7.5, §8.4).
+    @Suite struct OldSeeds {
+        let stage: CommandStage
+        let bob: Session
+
+        init() async throws {
+            stage = try CommandStage()
+            bob = try await stage.person("bob")
+            try stage.write(Array("plan".utf8), to: "plan")
+        }
+
+        /// Anna renews; the thief has a copy of her home of before.
+        ///
+        /// - Returns: the tresor that the thief founds. What is sealed in it lies in `dose.tresor`.
+        private func trap() async throws -> TresorID {
+            let anna = try await stage.person("anna")
+            try stage.world.introduce(anna, bob)
+            let plans = try await anna.create(Name(typed: "plans")).tresor
+            try stage.copy("anna", to: "thief")
+            let me = try await stage.renew(anna, at: "anna")
+            try await me.perform(.renew, on: plans)
+            try await me.perform(.rotate, on: plans)
+            let thief = Session(client: stage.client("thief"), identity: anna.identity)
+            let trap = try await thief.create(Name(typed: "medication")).tresor
+            try await thief.share(trap, with: [bob], as: .owner)
+            try stage.write(try await thief.seal("dose", in: trap).bytes, to: "dose.tresor")
+            return trap
+        }
+
+        @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps, .showsOldCards])
+        func A201_whatAThiefFoundsIsNotMine(lie: CommandStage.Lie) async throws {
+            let trap = try await trap().description
+            stage.tell(lie)
+            let list = try await stage.expect(0, as: "anna", "list")
+            #expect(list.text.contains(/\nplans +anna +owner +1 +2 +ok\nnot verified:\n/), "\(list.text)")
+            // Without a wrap not even the name can be read, and it lies apart all the same.
+            let words = lie == .withholdsAllWraps ? "no access" : "made with your old keys"
+            #expect(list.text.hasSuffix(" anna  owner  2       1    \(words)\n"), "\(list.text)")
+            let (home, writes) = (try stage.home("anna"), stage.evil.writeCount)
+            let refused = try await stage.expect(16, as: "anna", "decrypt", "@dose.tresor")
+            #expect(refused.output.isEmpty && refused.error.contains("was made with your old keys"))
+            try await stage.expect(16, as: "anna", "encrypt", "-t", trap, "@plan", "-o", "@x.tresor")
+            try await stage.expect(16, as: "anna", "rotate", "-t", trap, "--yes")
+            try await stage.expect(16, as: "anna", "share", "-t", trap, "bob", "--role", "writer")
+            try await stage.expect(16, as: "anna", "revoke", "-t", trap, "bob", "--yes")
+            // To confirm it takes somebody at a terminal.
+            try await stage.expect(64, as: "anna", "verify", "--mine", trap)
+            let isReadable = lie != .withholdsAllWraps
+            try await stage.expect(
+                isReadable ? 0 : 13, as: "anna", "decrypt", "--accept-unverified", "@dose.tresor")
+            #expect(try stage.home("anna") == home && stage.evil.writeCount == writes)
+            stage.evil.behave()
+            try await stage.expect(0, as: "anna", "revoke", "-t", trap, "--me", "--yes")
+            try await stage.expect(0, as: "anna", "check", "--deep")
+        }
+
+        private let rotation = ["rotate", "--identity", "--no-kit", "--yes", "--password-file", "@password", "--json"]
+
+        /// - Returns: the generation that the command says it made; `nil` where it said none.
+        private func rotate(_ code: Int32, as name: String = "anna") async throws -> Int? {
+            let ending = try await stage.run(as: name, rotation)
+            #expect(ending.code == code, "\(ending.text)\(ending.error)")
+            return ending.text.firstMatch(of: /"generation":(\d+)/).flatMap { Int($0.1) }
+        }
+
+        @Test func A202_nothingTurnsARenewalIntoNothing() async throws {
+            let client = stage.client("anna")
+            let anna = try client.makeIdentity(
+                handle: Name(typed: "anna"), password: try password("anna"), cost: .floor)
+            try await client.publishCard()
+            try stage.write(Array("password of anna".utf8), to: "password")
+            #expect(chmod(stage.path("password"), 0o600) == 0)
+            let old = anna.identity.chain.bytes
+            try stage.copy("anna", to: "stale")
+            #expect(try await rotate(0) == 1)
+            // The card of before is no unfinished renewal, however often a store shows it, nor is a tresor that names it.
+            stage.evil.late(old, old)
+            #expect(try await rotate(0) == 2)
+            try bob.client.pin(anna.identity.chain)
+            let bait = try await bob.create(Name(typed: "bait")).tresor
+            try await bob.share(bait, with: [anna])
+            #expect(try await rotate(16) == nil)
+            #expect(try client.identityFile().chain.newest.generation == 3)
+
+            let (home, stale) = (try stage.home("anna"), try stage.home("stale"))
+            let writes = stage.evil.writeCount
+            // A stale copy of the home, another person's card in the place of mine, and a store that does not answer.
+            #expect(try await rotate(15, as: "stale") == nil)
+            let other = bob.identity.chain.bytes
+            stage.evil.showCards { _ in other }
+            #expect(try await rotate(15) == nil)
+            stage.evil.behave()
+            stage.evil.fail(after: 0, behind: false)
+            #expect(try await rotate(18) == nil)
+            #expect(try stage.home("anna") == home && stage.home("stale") == stale)
+            #expect(stage.evil.writeCount == writes)
+        }
+    }
+}
