@@ -115,12 +115,10 @@ enum Target: String, CaseIterable {
     /// What stands inside two seals that only their owner can make.
     private func names(_ bytes: [UInt8]) throws {
         let samples = Samples.shared
-        let key = try samples.anna.homeKey()
-        let context = samples.anna.user.digest.bytes
-        let sealed = try TC1.seal(bytes.span, with: key, label: .namesSeal, context: context.span)
+        let sealed = try samples.anna.sealForHome(bytes, .namesSeal)
         if let names = try? KnownNames(sealed, of: samples.anna) {
             let again = try names.sealed(for: samples.anna)
-            try same(try TC1.open(again.span, with: key, label: .namesSeal, context: context.span), bytes)
+            try same(try samples.anna.openFromHome(again, .namesSeal), bytes)
         }
         guard let keys = samples.keys[1], bytes.count == SealedName.plainByteCount else { return }
         let place = Array(samples.state.tresor.digest.bytes) + bigEndianBytes(UInt64(1)) + bigEndianBytes(UInt64(0))
