@@ -181,7 +181,10 @@ extension ActStage {
 
     /// A `Heads` object of the home.
     func heads(at sequence: Int, hash: Bytes? = nil) -> Values {
-        ["heads": preamble("tresorH1") + log.tresor + u64(UInt64(sequence)) + (hash ?? log.head(at: sequence).1)]
+        [
+            "heads": join(
+                preamble("tresorH1"), u64(0), log.tresor, u64(UInt64(sequence)), hash ?? log.head(at: sequence).1)
+        ]
     }
 }
 
