@@ -908,9 +908,9 @@ def trust(own, pins, chain):
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
 
 
-def founder_trust(own, pins, state, marked=False, chain=None):
-    """`own` is none in a home without identity; `marked` says that the home's marks have the tresor as confirmed mine; `chain` is the
-    state's of the founder, or what it will be."""
+def founder_trust(own, pins, state, marked=False, chain=None, pinned=False):
+    """`own` is none in a home without identity; `marked` says that the home's marks have the tresor as confirmed mine, `pinned` that it
+    has a pinned head of it; `chain` is the state's of the founder, or what it will be."""
     chain = chain or state.chains[state.root.founder]
     if own is not None and chain.user == own.user:                                                  # 1
         if not own.extends(chain):
@@ -920,7 +920,10 @@ def founder_trust(own, pins, state, marked=False, chain=None):
         return "me" if is_newest or marked else "unverified"
     if is_behind(pins, chain):                                                                      # 2
         return "unverified"
-    return trust(own, pins, chain)                                                                  # 3
+    result = trust(own, pins, chain)                                                                # 4
+    if result in ("verified", "renewed") and state.founder_generation != chain.newest.generation and not pinned:    # 3
+        return "unverified"
+    return result
 
 
 def is_behind(pins, chain):
@@ -1542,7 +1545,7 @@ def last_until(records, sequence):
 class State:
     def __init__(self, entry):
         self.tresor, self.root = entry.tresor, entry.body.root
-        self.sequence, self.hash, self.time, self.owner_time = None, None, None, None
+        self.sequence, self.hash, self.time, self.owner_time, self.founder_generation = None, None, None, None, None
         self.members, self.rotate_first, self.epochs, self.chains, self.name = {}, False, {}, {}, None
         self.hashes, self.last_times, self.changes, self.generations, self.rotate_history = [], {}, {}, {}, []
 
@@ -1602,6 +1605,8 @@ def apply(state, entry):
     state.hashes.append(entry.hash)
     state.last_times[entry.author] = max(entry.time, state.last_times.get(entry.author, 0))
     state.owner_time = entry.time if by_lasting_owner else state.owner_time
+    if entry.author == state.root.founder:
+        state.founder_generation = entry.generation
 
     def change(user, *what):
         state.changes.setdefault(user, []).append(Change(sequence, entry.time, entry.author, *what))
@@ -1878,13 +1883,15 @@ class Effect:
         return not (self.admitted or self.changed or self.dismissed or self.epoch or self.renames or self.generation)
 
 
-def effect_of(act, wanted, state, own, home, pins, clock):
-    """Steps 3 to 6 of perform. `own` is the chain of the identity that acts, `home` that of the identity file beside the pins."""
+def effect_of(act, wanted, state, own, home, pins, clock, pinned=False):
+    """Steps 3 to 6 of perform. `own` is the chain of the identity that acts, `home` that of the identity file beside the pins; `pinned` says
+    that a head of the tresor was pinned before."""
     me = state.members.get(own.user)
     require(me is not None and own.extends(state.chains[own.user]), "no_access")                    # 3
     known = state.chains[own.user]
     require(act in ("renew", "leave") or known.bytes == own.bytes, "no_access")
-    require(act == "leave" or founder_trust(home, pins, state, marked=True) in ("me", "verified"), "unverified")              # 4
+    behind = act == "renew" and pinned and is_behind(pins, state.chains[state.root.founder])                                  # 4
+    require(act == "leave" or behind or founder_trust(home, pins, state, marked=True, pinned=pinned) in ("me", "verified"), "unverified")
     require(act == "leave" or me.not_after == 0 or clock <= me.not_after, "no_access")              # 5
     effect = Effect(len(state.members))                                                             # 6
     if act in ("share", "revoke", "rename"):
@@ -1930,7 +1937,7 @@ def settle(state, own, pins, was_pinned, clock, go_on=False):
         return [], []
     founder, cards = state.root.founder, []
     behind = founder != own.user and is_behind(pins, chains[founder]) and was_pinned
-    if not (founder_trust_is_good(own, pins, state, chains[founder]) or behind):                    # 1
+    if not (founder_trust_is_good(own, pins, state, chains[founder], was_pinned) or behind):        # 1
         return [], []
     ended = sorted(user for user, member in state.members.items()                                   # 2
                    if user not in (founder, own.user) and member.not_after and member.not_after < clock)
@@ -1941,13 +1948,13 @@ def settle(state, own, pins, was_pinned, clock, go_on=False):
         compared = next(pin.chain for pin in pins if pin.chain.user == user)
         cards += compared.cards[len(chains[user].cards):]
         chains[user] = compared
-    if not founder_trust_is_good(own, pins, state, chains[founder]):                                # 4
+    if not founder_trust_is_good(own, pins, state, chains[founder], was_pinned):                    # 4
         return cards, []
     return cards, ended                                                                             # 5
 
 
-def founder_trust_is_good(own, pins, state, chain):
-    return founder_trust(own, pins, state, marked=True, chain=chain) in ("me", "verified")
+def founder_trust_is_good(own, pins, state, chain, pinned):
+    return founder_trust(own, pins, state, marked=True, chain=chain, pinned=pinned) in ("me", "verified")
 
 
 def body_of_act(act, wanted, effect, epoch, name, card):
@@ -2106,7 +2113,7 @@ class Home:
 
     def founder_trust(self, state):
         """§7.5."""
-        return founder_trust(self.identity.chain, self.pins, state, marked=True)
+        return founder_trust(self.identity.chain, self.pins, state, marked=True, pinned=state.tresor in self.heads)
 
     def keys_of(self, state, epoch):
         kept = [(e, wrap) for tresor, e, wrap in self.wraps if tresor == state.tresor]
@@ -2177,7 +2184,7 @@ def keep_state(state, identity):
         return opaque32(state.chains[user].bytes) + encode_counted(generations) + encode_counted(changes) + last + u64(history)
 
     body = preamble(b"tresorS2") + u16(KNOWN_ADDITIVE) + state.root.bytes + u64(state.time) + u64(state.owner_time)
-    body += encode_counted(state.hashes)
+    body += u32(state.founder_generation) + encode_counted(state.hashes)
     body += encode_counted([state.epochs[e].encode() + u64(state.epochs[e].sequence) for e in sorted(state.epochs)])
     body += name + u64(name_sequence) + encode_counted(marks) + encode_counted([person(user) for user in sorted(state.chains)])
     return body + state_tag(identity, body)
@@ -2212,7 +2219,7 @@ def open_kept_state(data, tresor, identity):
     reader, state = KeptStateReader(body), object.__new__(State)                                    # 2, 3
     reader.preamble(b"tresorS2")
     require(reader.u16() >= KNOWN_ADDITIVE, "unsupported")
-    state.root, state.time, state.owner_time = read_root(reader), reader.time(), reader.time()
+    state.root, state.time, state.owner_time, state.founder_generation = read_root(reader), reader.time(), reader.time(), reader.u32()
     state.tresor = H("tresor/v1/tresor-id", state.root.bytes)
     state.hashes = reader.counted(1, 32, reader.digest)
     reader.entries = len(state.hashes)
@@ -2249,6 +2256,7 @@ def open_kept_state(data, tresor, identity):
                                                admission.time, admission.author)
     require(all(a < b for a, b in zip(users, users[1:])))
     require(state.root.founder in state.chains and len(state.members) <= 10000)
+    require(state.founder_generation <= state.chains[state.root.founder].newest.generation)
     require(state.tresor == tresor)                                                                 # 5
     return state
 
@@ -3746,11 +3754,20 @@ def check_own_settle(holds):
     del out.members[house.user]
     holds("settle, somebody else who is out", settled([pin(anna, 2), pin(house, 3)], now, state=out) == ([], []))
 
+    # The founder's card has signed nothing here, and an owner put it in: whoever knows the tresor from before believes it.
+    trusts = lambda pins, pinned: founder_trust(first(house).chain, pins, log.state, pinned=pinned)
+    holds("founderTrust, a card that signed nothing", [trusts([pin(anna, n)], was) for n in (1, 2) for was in (True, False)]
+          == ["renewed", "unverified", "verified", "unverified"])
+    holds("founder generation", log.state.founder_generation == 0)
+    log.grant(me, now, [OwnLog.until(anna, 2)], OWNER)
+    log.say(OwnLog.until(anna, 2), now, 200, b"")
+    holds("founderTrust, a card that signed", log.state.founder_generation == 1 and trusts([pin(anna, 2)], False) == "verified")
+
     # A writer rotates for nobody whose card this home knows to be superseded; the founder's is unverified anyway.
     log.grant(me, now, [first(OwnLog.person(b"walt"))], WRITER)
     walt = OwnLog.person(b"walt")
     log.say(OwnLog.until(house, 2), now, LEAVE, b"")
-    rotates = lambda who, pins: refusal(effect_of, "rotate", {}, log.state, who.chain, who.chain, pins, now)
+    rotates = lambda who, pins: refusal(effect_of, "rotate", {}, log.state, who.chain, who.chain, pins, now, True)
     holds("rotate by a writer", [rotates(walt, [pin(anna, 2), pin(dora, n)]) for n in (1, 2)] == [None, "unverified"])
     holds("rotate by an owner", rotates(me, [pin(anna, 2), pin(cleo, 2)]) is None)
 

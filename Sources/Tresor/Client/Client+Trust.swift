@@ -6,7 +6,8 @@ extension Client {
     ///
     /// A tresor that bears this person's own name is theirs only if it was made with their newest card, or if this home
     /// marked it: it made the tresor, or they confirmed it. Marks are sealed, so only the client of a ``Session`` knows
-    /// them. Any other is ``Person/Trust/unverified``: whoever has an old seed can make one.
+    /// them. Any other is ``Person/Trust/unverified``: whoever has an old seed can make one. So is one of which this home
+    /// has no pinned head, and in which nothing is signed with the newest keys of its founder.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
     public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
@@ -21,7 +22,28 @@ extension Client {
             return Defence.ownNewestCard.holds(isMine) ? .me : .unverified
         }
         let pins = try pins()
-        return isBehind(chain, pins) ? .unverified : try trust(in: chain, pins: pins)
+        if isBehind(chain, pins) { return .unverified }
+        let trust = try trust(in: chain, pins: pins)
+        switch trust {
+        case .verified, .renewed: return try isProved(by: chain, in: state) ? trust : .unverified
+        case .me, .changed, .unverified: return trust
+        }
+    }
+
+    /// Whether a tresor is not believed although its founder was compared: nothing in it is signed with their newest keys, and
+    /// this home does not know it from before.
+    package func isUnproved(_ state: State) throws(TresorError) -> Bool {
+        guard let chain = state.chain(of: state.founder), try pins()[state.founder]?.isReplaced == false else {
+            return false
+        }
+        return try !isProved(by: chain, in: state)
+    }
+
+    /// Whether the founder's newest keys have signed anything in a log, or this home knows it from before. Cards are public:
+    /// whoever has an old seed can make a tresor, and put the newest card into its log.
+    private func isProved(by chain: CardChain, in state: State) throws(TresorError) -> Bool {
+        if state.founderGeneration == chain.newest.generation { return true }
+        return try heads()[state.tresor] != nil
     }
 
     /// What the home knows of somebody whom a log names (SPEC §7.5). A log may lag behind: who was compared with newer

@@ -50,11 +50,10 @@ struct KeptWraps: Hashable, Sendable {
         wraps.filter { $0.key.tresor == tresor }.sorted { $1.key < $0.key }.map { ($0.key.epoch, $0.value) }
     }
 
-    /// Takes wraps that opened. For a member with full history the newest one is enough: what lies below it goes.
-    mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, history: History) {
-        for (epoch, wrap) in opened where history != .all || epoch == opened.keys.max() { self[tresor, epoch] = wrap }
-        guard history == .all, let newest = opened.keys.max() else { return }
-        wraps = wraps.filter { $0.key.tresor != tresor || $0.key.epoch >= newest }
+    /// Takes wraps that opened, but for those of epochs to which the links of newer ones lead: these go.
+    mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, linked: Set<UInt64>) {
+        for (epoch, wrap) in opened where !linked.contains(epoch) { self[tresor, epoch] = wrap }
+        wraps = wraps.filter { $0.key.tresor != tresor || !linked.contains($0.key.epoch) }
     }
 }
 
@@ -64,16 +63,35 @@ extension Session {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
         }
+        let present = client.keptWraps()
+        let known = Set(present.wraps(of: state.tresor).map(\.epoch)).union(opened.keys)
+        let linked = history == .all ? linkedEpochs(among: known, in: state) : []
         func taking(_ wraps: KeptWraps) -> KeptWraps {
             var wraps = wraps
-            wraps.take(opened, of: state.tresor, history: history)
+            wraps.take(opened, of: state.tresor, linked: linked)
             return wraps
         }
-        let present = client.keptWraps()
         guard taking(present) != present else { return }
         _ = try? client.home.exclusively { () throws(TresorError) in
             try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
         }
+    }
+
+    /// Those of some epochs to which the links of newer ones lead whose wraps opened. An author may link past what an older
+    /// wrap still opens, and then that one stays.
+    private func linkedEpochs(among epochs: Set<UInt64>, in state: State) -> Set<UInt64> {
+        guard let least = epochs.min() else { return [] }
+        var reached: Set<UInt64> = []
+        for epoch in (openedWraps[state.tresor] ?? [:]).keys.sorted(by: >) where !reached.contains(epoch) {
+            var waiting = [keys[state.tresor]?[epoch]].compactMap(\.self)
+            while let next = waiting.popLast() {
+                guard epochs.contains(where: { $0 < next.epoch && !reached.contains($0) }) else { continue }
+                for link in (try? links(of: next, in: state)) ?? [] where link.epoch >= least {
+                    if reached.insert(link.epoch).inserted { waiting.append(link) }
+                }
+            }
+        }
+        return reached.intersection(epochs)
     }
 
     /// Keeps this person's own wrap of an epoch that is about to begin, beside the one that opened: a store that takes the entry and not the wrap takes

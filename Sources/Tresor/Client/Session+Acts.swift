@@ -83,7 +83,11 @@ extension Session {
             identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
         // Leaving needs no trust in anybody.
-        if act != .leave { guard try client.founderTrust(in: state).isVerified else { throw .unverified } }
+        if act != .leave {
+            // New keys of one's own may go where the founder's, which this home compared, are not yet known.
+            let isKnown = act == .renew ? try client.isKnownFromBefore(state) : false
+            guard try client.founderTrust(in: state).isVerified || isKnown else { throw .unverified }
+        }
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
         effect.remaining = state.members.count

@@ -51,7 +51,7 @@ extension Session {
             return Draft(body: .grant(grant), wraps: try wraps(keys, for: people.map { ($0, .all) }, in: state))
         }
         let next = try await nextEpoch(in: state)
-        let (name, kind) = try await nameAndKind(in: state)
+        let (name, kind) = try await presentName(in: state)
         let sealedName = try seal(name, kind, under: next.keys, in: state)
         let grant = Grant(
             people: people, role: role, notAfter: notAfter,
@@ -61,6 +61,15 @@ extension Session {
             try self.wraps(next.keys, for: state.members, in: state)
             + self.wraps(next.keys, for: people.map { ($0, history) }, in: state)
         return Draft(body: .grant(grant), wraps: wraps)
+    }
+
+    /// The name to be sealed again. Where its author withheld its key, it is spoiled as well.
+    private func presentName(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
+        do throws(TresorError) {
+            return try await nameAndKind(in: state)
+        } catch {
+            throw error == .noAccess ? .altered : error
+        }
     }
 
     /// The kind that stays when the name changes; none where the name that was there does not open.

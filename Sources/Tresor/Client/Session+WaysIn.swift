@@ -277,7 +277,9 @@ extension Session {
             state = try await perform(.renew, on: state.tresor).state
         }
         let isOwner = state.members[identity.user]?.role == .owner
-        if state.rotateFirst, isOwner { state = try await perform(.rotate, on: state.tresor).state }
+        // Somebody else may have put the card in. Only what its keys sign proves the tresor to those who never saw it.
+        let isUnproved = state.founder == identity.user && state.founderGeneration != identity.generation
+        if state.rotateFirst || isUnproved, isOwner { state = try await perform(.rotate, on: state.tresor).state }
         return Renewal(tresor: state.tresor, isRotated: !state.rotateFirst, error: nil)
     }
 }

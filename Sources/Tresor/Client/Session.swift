@@ -54,11 +54,10 @@ public actor Session {
     ///
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
     public func name(in state: State) async throws(TresorError) -> Name {
+        let isKept = try client.heads()[state.tresor] != nil
+        defer { if isKept { rememberOpenedWraps(in: state) } }
         let name = try await nameAndKind(in: state).name
-        if try client.heads()[state.tresor] != nil {
-            remember(name, of: state.tresor)
-            rememberOpenedWraps(in: state)
-        }
+        if isKept { remember(name, of: state.tresor) }
         return name
     }
 

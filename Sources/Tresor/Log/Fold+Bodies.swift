@@ -82,6 +82,7 @@ extension Judge {
     func apply(_ body: EntryBody, to state: inout State?) {
         let author = state?.members[entry.author]
         if author?.role == .owner, author?.notAfter == nil { state?.ownerTime = entry.time }
+        if entry.author == state?.founder { state?.founderGeneration = entry.generation }
         state?.head = Head(sequence: entry.sequence, hash: hash)
         state?.headTime = entry.time
         state?.hashes.append(hash)

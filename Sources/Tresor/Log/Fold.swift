@@ -158,7 +158,7 @@ struct Judge {
                 entry.author: [
                     State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
                 ]
-            ], lastTimes: [entry.author: entry.time], ownerTime: entry.time)
+            ], lastTimes: [entry.author: entry.time], ownerTime: entry.time, founderGeneration: entry.generation)
     }
 
     /// R11 to R14, R16.

@@ -8,6 +8,7 @@ extension State {
         encoder.raw(root.bytes)
         encoder.integer(headTime)
         encoder.integer(ownerTime)
+        encoder.integer(founderGeneration)
         encoder.list(hashes) { $0.digest($1) }
         encoder.list(epochs) { encoder, record in
             record.epoch.encode(into: &encoder)
@@ -41,6 +42,7 @@ extension State {
         let root = try Root(from: &decoder)
         let headTime = try decoder.time()
         let ownerTime = try decoder.time()
+        let founderGeneration = try decoder.integer(UInt32.self)
         let hashes = try decoder.list(of: 1, byteCount: Digest.byteCount) { (decoder) throws(TresorError) in
             try decoder.digest()
         }
@@ -68,6 +70,7 @@ extension State {
                 sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
             commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
             hashes: hashes, changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
+            founderGeneration: founderGeneration,
             rotateFirstRecords: marks.enumerated().map {
                 RotateFirstRecord(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
             })
@@ -101,7 +104,9 @@ extension State {
             lastTimes[chain.user] = person.lastTime
             members[chain.user] = person.member
         }
-        guard chains[founder] != nil, members.count <= Self.maximumMemberCount else { throw .altered }
+        guard let newest = chains[founder]?.newest.generation, founderGeneration <= newest,
+            members.count <= Self.maximumMemberCount
+        else { throw .altered }
     }
 }
 

@@ -98,6 +98,8 @@ public struct State: Sendable {
     var lastTimes: [UserID: UInt64]
     /// What the newest entry by an owner without not-after says of when it was written, in seconds since 1970.
     public internal(set) var ownerTime: UInt64
+    /// The generation with which the founder signed their newest entry. Cards are public: one that has signed nothing proves nothing.
+    var founderGeneration: UInt32
     /// Entries after which *rotate first* was set or cleared, in order.
     var rotateFirstRecords: [RotateFirstRecord] = []
 

@@ -250,6 +250,12 @@ extension Workplace {
         guard chain.user != (try? client.identityFile().chain.user) else {
             throw madeWithOldKeys(state.tresor, hint: hint)
         }
+        if try client.isUnproved(state) {
+            throw CommandFailure(
+                .unverified,
+                "nothing in \(state.tresor.description.prefix(10)) is signed with the new keys of \(name), the owner: "
+                    + "whoever has the old ones can have made it", hints: hint.isEmpty ? [] : [hint])
+        }
         let refusal = CommandFailure(
             .unverified, "\(name), the owner, is not verified",
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user)) --number \"DIGITS\"", hint].filter {

@@ -67,6 +67,19 @@ extension VectorFile {
         _ = trust(
             "the log shows an older generation than was compared", "StaleGeneration", "unverified",
             input(early, Self.pins(Self.pin(Cast.gwenRenewed))))
+        for pinned in [Cast.gwen, Cast.gwenRenewed] {
+            _ = trust(
+                "made before a renewal, with the newest card in the log, which has signed nothing", "StaleGeneration",
+                "unverified", input(retold, Self.pins(Self.pin(pinned))))
+        }
+        var proved = retold
+        proved.append(Cast.gwenRenewed, Body.grant([Cast.bert.chain], role: 3), generation: 1)
+        _ = trust(
+            "made before a renewal, and the newest keys have signed since", "Normal", "verified",
+            input(proved, Self.pins(Self.pin(Cast.gwenRenewed))))
+        _ = trust(
+            "the same, and the number before was compared", "StaleGeneration", "renewed",
+            input(proved, Self.pins(Self.pin(Cast.gwen))))
         _ = trust(
             "nobody was compared", "ChangedPerson", "unverified", input(late))
         _ = trust(

@@ -172,6 +172,9 @@ extension VectorFile {
         changed("the magic of an earlier kept state", "WrongMagic", error: "unsupported") { $0.preamble[7] = 0x31 }
         changed("a time beyond the last", "Oversize") { $0.headTime = 253_402_300_800 }
         changed("a time of an owner's entry beyond the last", "Oversize") { $0.ownerTime = 253_402_300_800 }
+        changed("a generation of the founder's that their chain does not have", "StaleGeneration") {
+            $0.founderGeneration = 1
+        }
         invalid(
             "of another tresor", "WrongContext", "altered", base: base,
             in: ["tresor": Cast.fullLog().tresor])

@@ -36,6 +36,7 @@ struct KeptStateWriter {
     var root: Bytes
     var headTime: UInt64
     var ownerTime: UInt64
+    var founderGeneration = 0
     var hashes: [Bytes]
     var epochs: [(statement: Bytes, sequence: UInt64)]
     var name: Bytes
@@ -45,8 +46,9 @@ struct KeptStateWriter {
 
     var untagged: Bytes {
         join(
-            preamble, additive, root, u64(headTime), u64(ownerTime), u32(hashes.count), join(hashes), u32(epochs.count),
-            join(epochs.map { $0.statement + u64($0.sequence) }), name, u64(nameSequence), u32(marks.count),
+            preamble, additive, root, u64(headTime), u64(ownerTime), u32(founderGeneration), u32(hashes.count),
+            join(hashes), u32(epochs.count), join(epochs.map { $0.statement + u64($0.sequence) }), name,
+            u64(nameSequence), u32(marks.count),
             join(marks.map { u64($0) }), u32(people.count), join(people.map(\.bytes)))
     }
 

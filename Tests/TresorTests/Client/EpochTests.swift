@@ -208,6 +208,9 @@ import TresorStore
         #expect(try await fresh(house).open(old).content == Array("old".utf8))
         #expect(try await fresh(house).checkDeep([tresor]).allSatisfy { $0.remark == .fine })
         evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+        // The home keeps a wrap to which no newer one leads.
+        #expect(try await fresh(house).open(old).content == Array("old".utf8))
+        try house.client.home.delete(.wraps)
         #expect(await failure { _ = try await fresh(house).open(old) } == .altered)
         let findings = try await fresh(house).checkDeep([tresor])
         #expect(findings.contains { $0.remark == .failed(.altered) })

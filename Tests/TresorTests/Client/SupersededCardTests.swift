@@ -100,6 +100,32 @@ import TresorStore
         try await owner.perform(.leave, on: tresor)
     }
 
+    /// The founder's card that another owner put in has signed nothing yet: she signs as soon as she is back.
+    @Test func A203_theFoundersNewKeysSignWhatAnotherOwnerToldTheLog() async throws {
+        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        try dora.client.pin(me.identity.chain)
+        try await fresh(dora).perform(.rotate, on: tresor)
+        let late = try await world.quick("late")
+        try late.client.pin(me.identity.chain)
+        try dora.client.pin(late.identity.chain)
+        try await fresh(dora).share(tresor, with: [late], as: .writer)
+        #expect(await failure { _ = try await fresh(late).seal("x", in: tresor) } == .unverified)
+        #expect(try await me.finishRenewal().map(\.isRotated) == [true])
+        _ = try await fresh(late).seal("x", in: tresor)
+    }
+
+    /// A founder and another owner have new keys, and the log knows neither.
+    @Test func A203_anOwnerRenewsWhereTheLogLacksTheFoundersNewCard() async throws {
+        let next = try renewed(anna)
+        try dora.client.pin(next.chain)
+        let me = try await dora.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await me.finishRenewal().map(\.error) == [nil])
+        let state = try await me.client.state(of: tresor)
+        #expect(state.chain(of: me.identity.user) == me.identity.chain)
+        #expect(state.chain(of: anna.identity.user) == next.chain)
+        _ = try await me.seal("x", in: tresor)
+    }
+
     /// A tresor that a home never saw may be a thief's of the old seed.
     @Test func A203_withoutAPinnedHeadNobodyPutsInTheFoundersCard() async throws {
         try await anna.perform(.leave, on: tresor)

@@ -161,6 +161,44 @@ import TresorStore
         #expect(try await fresh(house).open(after).content == Array("after".utf8))
     }
 
+    /// An epoch that reaches everybody and links to nothing, on a store that loses all older wraps.
+    @Test func A200_theHomeKeepsWhatNoNewerWrapLeadsTo() async throws {
+        let dora = try await world.quick("dora")
+        try world.introduce(anna, dora)
+        try await anna.share(tresor, with: [dora], as: .owner)
+        for _ in 0..<2 {
+            try await withhold(by: dora.identity, for: [anna, bob, house, dora].map(\.identity), linking: [])
+            _ = try await fresh(anna).name(in: state())
+        }
+        #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [3, 2, 1])
+        evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        try await fresh(anna).perform(.rotate, on: tresor)
+        #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [4])
+        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+    }
+
+    /// A name under a key that its author kept: it is spoiled, and *rename* helps.
+    @Test func A200_aNameUnderAWithheldKeyStopsNobody() async throws {
+        let dora = try await world.quick("dora")
+        let late = try await world.quick("late")
+        try world.introduce(anna, dora, late)
+        try await anna.share(tresor, with: [dora], as: .owner)
+        let keys = try EpochKeys(epoch: 2)
+        let name = try SealedName(
+            Name(typed: "theirs"), kind: .empty, under: keys.content, tresor: tresor, epoch: 2,
+            sequence: try await state().head.sequence + 1)
+        let grant = Grant(
+            people: [try identity("accomplice").chain], role: .reader, notAfter: nil,
+            fromNow: Grant.FromNow(epoch: try keys.statement(of: tresor, linking: []), sealedName: name))
+        try await append(.grant(grant), by: dora.identity)
+        #expect(await failure { try await fresh(anna).share(tresor, with: [late], fromNow: true) } == .altered)
+        try await fresh(anna).perform(.rename(Name(typed: "plans")), on: tresor)
+        try await fresh(anna).share(tresor, with: [late], fromNow: true)
+        #expect(try await late.name(in: late.client.state(of: tresor)) == Name(typed: "plans"))
+    }
+
     @Test func A200_threeHundredEpochsTakeNothingAway() async throws {
         let dora = try await world.quick("dora")
         try world.introduce(anna, dora)

@@ -40,7 +40,7 @@ import TresorStore
         try await thief.share(trap, with: [mallory], as: .owner)
         try thief.client.home.delete(.pins)
         for person in [house, mallory] { try thief.client.pin(person.identity.chain) }
-        try await thief.share(trap, with: [house])
+        try await thief.share(trap, with: [house], as: .writer)
         guard withNewCard else { return trap }
         // Cards are public: the newest comes out of the store, and the old seed signs the entry that names it.
         let state = try await mallory.client.state(of: trap, remembering: .no)
@@ -85,6 +85,25 @@ import TresorStore
         #expect(again.client.marks()[trap] == [])
         try await again.perform(.leave, on: trap)
         #expect(try await mallory.client.state(of: trap, remembering: .no).members[again.identity.user] == nil)
+    }
+
+    /// Cards are public: the newest one in a log that the old seed alone has signed proves nothing.
+    @Test(arguments: [true, false])
+    func A201_whoComparedTheNewNumberBelievesNothingOfAThief(hasCompared: Bool) async throws {
+        let me = try await renewed(anna)
+        if hasCompared { try house.client.pin(me.identity.chain) }
+        let trap = try await trap(for: me, withNewCard: true)
+        let home = house.home
+        let state = try await house.client.state(of: trap)
+        #expect(try house.client.founderTrust(in: state) == .unverified)
+        #expect(house.home == home, "nothing of it is kept")
+        #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
+        #expect(try await house.tresors().first { $0.tresor == trap }?.isApart == true)
+        // What the newest keys have signed is hers, in a home that never saw it as well.
+        try house.client.home.delete(.heads)
+        let plans = try await house.client.state(of: plans)
+        let trust = try house.client.founderTrust(in: plans)
+        #expect(trust == (hasCompared ? .verified : .renewed(since: anna.identity.chain)))
     }
 
     @Test func A201_aHeadThatWasPinnedBeforeIsNotEnough() async throws {

@@ -61,6 +61,7 @@ extension NaiveLog {
             ("length", state.head.sequence == UInt64(written.count - 1)),
             ("hashes", state.hashes.map(Self.name) == written.map(\.name)),
             ("owner time", state.ownerTime == UInt64(ownerTime)),
+            ("founder generation", state.founderGeneration == UInt32(founderGeneration)),
             ("head time", state.headTime == UInt64(written.last?.time ?? 0)),
             ("last times", state.lastTimes == Self.named(lastTimes, names) { UInt64($0) }),
             ("name", state.name.sequence == UInt64(named.entry) && state.name.epoch == UInt64(named.epoch)),

@@ -58,6 +58,8 @@ struct NaiveLog {
     private(set) var written: [Written]
     /// The time of the newest line by an owner without an end.
     private(set) var ownerTime: Int
+    /// What the founder's newest line was signed with.
+    private(set) var founderGeneration: Int
 
     init(founder: Int, generation: Int, time: Int, name: Int) {
         self.founder = founder
@@ -65,6 +67,7 @@ struct NaiveLog {
         generations = [founder: generation]
         written = [Written(name: name, author: founder, time: time)]
         ownerTime = time
+        founderGeneration = generation
     }
 
     /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the name of the error.
@@ -76,6 +79,7 @@ struct NaiveLog {
         if let end = me.end, line.time > end, line.deed != .leave { return "no_access" }
         guard isSound(line) else { return "altered" }
         if me.role == "owner", me.end == nil { ownerTime = line.time }
+        if line.author == founder { founderGeneration = line.generation }
         enact(line, as: written.count)
         written.append(Written(name: name, author: line.author, time: line.time))
         return nil
