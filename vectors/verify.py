@@ -3069,7 +3069,7 @@ def test_settle(i, trace):
     assert not cards or not superseded(state, own.chain, pins)
     if users:
         wanted = {"people": [], "users": users, "name": b"", "role": 0, "from_now": False, "not_after": None}
-        effect = effect_of("revoke", wanted, state, own.chain, own.chain, pins, now)
+        effect = effect_of("revoke", wanted, state, own.chain, own.chain, pins, now, head is not None)
         assert effect.dismissed == users
         carry_out("revoke", wanted, state, effect, own, now)
     return {"cards": [card.bytes for card in cards], "removed": users}
