@@ -42,6 +42,9 @@ import TresorStore
         #expect(try await house.tresors().filter(\.isHidden).isEmpty)
         // Who is verified has a name, and so has whom this home has read before.
         try house.client.pin(eve.identity.chain)
+        // Names that this home knows come first; once it has read hers, it knows both.
+        #expect(try await house.tresors(named: "plans").map(\.tresor) == [mine])
+        _ = try await house.tresors()
         #expect(try await house.tresors(named: "plans").count == 2)
         try house.client.home.delete(.pins)
         try house.client.pin(anna.identity.chain)
