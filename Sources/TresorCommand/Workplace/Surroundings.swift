@@ -12,7 +12,8 @@ import TresorStore
 
 /// Everything that one run reaches outside of itself: its two outputs, the store behind a path, and the time.
 ///
-/// The program has one value of it, which no argument, variable or file changes. A test that runs the command in its own process brings another.
+/// The program has one value of it, which no argument, variable or file changes. A test that runs the command in its own
+/// process brings another.
 struct Surroundings: Sendable {
     @TaskLocal static var current = Surroundings()
 

@@ -40,12 +40,12 @@ import TresorStore
         #expect(try await house.tresors().filter(\.isHidden).map(\.tresor) == [theirs])
         try house.hide(theirs, false)
         #expect(try await house.tresors().filter(\.isHidden).isEmpty)
-        // Who is verified has a name, and so has whom this home has read before.
+        // A verified owner's tresor has a name as well. Until this home has read it, the name means the one it knows.
         try house.client.pin(eve.identity.chain)
-        // Names that this home knows come first; once it has read hers, it knows both.
         #expect(try await house.tresors(named: "plans").map(\.tresor) == [mine])
         _ = try await house.tresors()
         #expect(try await house.tresors(named: "plans").count == 2)
+        // It keeps the name that it had when it was read.
         try house.client.home.delete(.pins)
         try house.client.pin(anna.identity.chain)
         #expect(try await house.tresors(named: "plans").count == 2)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Tresor
 
-/// What no honest program would send, and how the store lies about everything else.
+/// Entries that no honest program sends, and lies of the store about everything else.
 extension CommandStage {
-    /// What the store does besides. Of a log it shows everything there is.
+    /// A lie of the store. It shows every log as it is.
     enum Lie: CaseIterable {
         case none, withholdsAllWraps, givesOldWraps, showsOldCards
     }

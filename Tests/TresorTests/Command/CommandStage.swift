@@ -10,7 +10,7 @@ import TresorStore
 /// The command run in this process: people with homes on disk, before a store that a test holds.
 @Suite enum CommandSuite {}
 
-/// Everybody's homes, and the store they see. Each home is opened by a remembered device, so that no run costs an Argon2id.
+/// Everybody's homes, and the store they see. A remembered device opens each home, so that no run costs an Argon2id.
 final class CommandStage: Sendable {
     let directory: URL
     let evil = EvilStore()

@@ -5,7 +5,7 @@ import Testing
 @testable import Tresor
 
 extension CommandSuite {
-    /// Logs that say what nobody expected, and stores that show too little of them.
+    /// Logs with unexpected entries, and stores that show too little of a log.
     @Suite struct Logs {
         let stage: CommandStage
         let anna: Session
@@ -56,7 +56,7 @@ extension CommandSuite {
             #expect(opened.text == "plan")
         }
 
-        /// Nobody entitled says that there is a newer release: not a stranger, not a reader, not who cannot sign.
+        /// A stranger, a reader or an unsigned entry cannot claim that there is a newer release.
         @Test(arguments: [99, 200] as [UInt16])
         func A205_theBodyOfNobodyEntitledIsNoNewerRelease(type: UInt16) async throws {
             stage.evil.append(try await entry(type, by: identity("stranger")))
@@ -160,7 +160,8 @@ extension CommandSuite {
             for file in ["@r2.tresor", "@old.tresor"] { try await stage.expect(0, as: "late", "decrypt", file) }
         }
 
-        /// A208: whoever returns makes nothing current that was sealed before; a store that hides the going makes it so only for who never saw it.
+        /// A208: a member who returns makes no older file current again. A store that hides the removal deceives only
+        /// those who never saw it.
         @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
             try await anna.share(tresor, with: [bob], as: .writer)
             let count = try await stage.entries(of: tresor).count
@@ -181,7 +182,7 @@ extension CommandSuite {
             }
         }
 
-        /// A210: sealed again, a file would open to who was let in from now.
+        /// A210: sealed again, a file would open to a member who was added from now on.
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps])
         func A210_resealWaitsForWhoWasLetInFromNow(lie: CommandStage.Lie) async throws {
             try await anna.share(tresor, with: [bob], fromNow: true)
@@ -197,7 +198,7 @@ extension CommandSuite {
             }
         }
 
-        /// A219: a store that is behind takes no access away, and what this home verified opens without it.
+        /// A219: a store that is behind takes no access away; this home opens the files that it has verified before.
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps])
         func A219_aStoreThatIsBehindIsNoLossOfAccess(lie: CommandStage.Lie) async throws {
             let count = try await stage.entries(of: tresor).count

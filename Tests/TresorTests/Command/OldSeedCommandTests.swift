@@ -6,7 +6,7 @@ import Testing
 @testable import Tresor
 
 extension CommandSuite {
-    /// What the thief of an old seed, a store or a stale home makes of a renewal (SPEC §7.5, §8.4).
+    /// The thief of an old seed, a store and a stale home against a renewal (SPEC §7.5, §8.4).
     @Suite struct OldSeeds {
         let stage: CommandStage
         let bob: Session
@@ -19,7 +19,7 @@ extension CommandSuite {
 
         /// Anna renews; the thief has a copy of her home of before.
         ///
-        /// - Returns: the tresor that the thief founds. What is sealed in it lies in `dose.tresor`.
+        /// - Returns: the tresor that the thief founds. A file of it lies in `dose.tresor`.
         private func trap() async throws -> TresorID {
             let anna = try await stage.person("anna")
             try stage.world.introduce(anna, bob)
@@ -81,7 +81,7 @@ extension CommandSuite {
             let old = anna.identity.chain.bytes
             try stage.copy("anna", to: "stale")
             #expect(try await rotate(0) == 1)
-            // The card of before is no unfinished renewal, however often a store shows it, nor is a tresor that names it.
+            // The old card is no unfinished renewal, however often a store shows it; nor is a tresor that names it.
             stage.evil.late(old, old)
             #expect(try await rotate(0) == 2)
             try bob.client.pin(anna.identity.chain)

@@ -10,10 +10,10 @@ extension CommandSuite {
         /// Whose keys change: a writer's, or the founder's.
         enum Subject: String, CaseIterable { case house, anna }
 
-        /// What a home has compared: nobody, a generation, or another person under the handle.
+        /// The number that a home has compared: none, that of a generation, or that of another person with the handle.
         enum Pinned: CaseIterable { case none, first, second, third, replaced }
 
-        /// How what was compared stands to what a log knows.
+        /// The compared generation against the one that a log knows.
         enum Standing { case unknown, behind, equal, ahead, replaced }
 
         /// A tresor whose log knows its subject up to a generation, with a file of the first and of the newest one.
@@ -38,7 +38,7 @@ extension CommandSuite {
             try stage.world.introduce(anna, house, carol)
         }
 
-        /// Fills the shelves. Carol reads all of it, as it was compared at first.
+        /// Fills the shelves. Carol reads all of them with her first pins.
         ///
         /// - Returns: the shelves, and the subject at each generation. The store has the card of the last.
         private func fill(for subject: Subject) async throws -> (shelves: [Shelf], generations: [Identity]) {
@@ -140,7 +140,7 @@ extension CommandSuite {
             }
         }
 
-        /// What whoever reads a shelf can do with it.
+        /// The commands of a reader of a shelf.
         private func read(_ shelf: Shelf, as subject: Subject, _ pinned: Pinned) async throws {
             let standing = standing(pinned, on: shelf)
             let cell = "\(subject) \(pinned) \(shelf.name)"
@@ -175,7 +175,7 @@ extension CommandSuite {
             }
         }
 
-        /// What the owner would do to the member, with the same pin. To remove somebody needs no trust in them.
+        /// Dry runs of the owner, with the same pin. To remove somebody needs no trust in them.
         private func own(_ shelf: Shelf, _ pinned: Pinned) async throws {
             let standing = standing(pinned, on: shelf)
             let cell = "\(pinned) \(shelf.name)"
@@ -200,7 +200,8 @@ extension CommandSuite {
             }
         }
 
-        /// A store that hides every wrap, or the newer card of whom this home has compared, takes nothing away that the home can read.
+        /// A store that hides every wrap, or the newer card of somebody whom this home has compared, takes no file away
+        /// that the home can read.
         @Test(arguments: [CommandStage.Lie.withholdsAllWraps, .showsOldCards])
         func A204_A200_noLieTakesAwayWhatIsRead(lie: CommandStage.Lie) async throws {
             let (shelves, generations) = try await fill(for: .house)

@@ -51,7 +51,7 @@ extension CommandSuite {
             }
         }
 
-        /// What the old generation goes on sealing is not current for who compared the new one.
+        /// Files of the old generation are not current for a home that has compared the new one.
         @Test func A203_theOldGenerationIsNotCurrent() async throws {
             try await stage.expect(0, as: "house", "encrypt", "-t", "plans", "@plan", "-o", "@theirs.tresor")
             try await stage.expect(0, as: "anna", "decrypt", "--current", "@theirs.tresor")
@@ -83,7 +83,7 @@ extension CommandSuite {
             stage.evil.behave()
             try await stage.expect(0, as: "max", "share", "-t", "plans", "house", "--role", "owner")
             try await stage.expect(0, as: "max", "share", "-t", "plans", "anna", "--role", "owner")
-            // Whoever did not compare them yet has to, for what was sealed since they are in the log.
+            // House has to compare the new keys first: the file is newer than they are in the log.
             try await stage.expect(16, as: "house", "decrypt", "@new.tresor")
             try house.client.pin(next.identity.chain)
             for name in ["max", "house", "anna"] {

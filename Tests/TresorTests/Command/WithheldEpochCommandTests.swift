@@ -33,7 +33,7 @@ extension CommandSuite {
 
         /// A writer has to mark the tresor by a renewal of hers; an owner begins two epochs, one behind the other.
         ///
-        /// - Returns: the newest epoch. What it seals lies in `theirs.tresor`.
+        /// - Returns: the newest epoch. A file of it lies in `theirs.tresor`.
         private func lockOut(_ villain: Villain) async throws -> UInt64 {
             let first = try await anna.keys(of: 1, in: stage.state(of: tresor))
             var author = bob.identity
@@ -77,14 +77,14 @@ extension CommandSuite {
             try await stage.expect(0, as: "anna", "check", "--deep", "@old.tresor", "@new.tresor")
         }
 
-        /// What the store has of the epochs before is enough, and the home has that too.
+        /// The wraps of the epochs before are enough.
         @Test func A200_oldWrapsAloneAreEnough() async throws {
             try await admit(.writer)
             _ = try await lockOut(.writer)
             stage.tell(.givesOldWraps)
             try anna.client.home.delete(.wraps)
             try await expectPlan("old.tresor", as: "anna")
-            // What it was just given it does not hand out, and is told so; nobody has to act again.
+            // The store does not hand out the wraps that it was just given, and is told so. The rotation counts.
             try await stage.expect(18, as: "anna", "rotate", "-t", "plans", "--yes")
             try await stage.expect(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@new.tresor")
             stage.evil.behave()
