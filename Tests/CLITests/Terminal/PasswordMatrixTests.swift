@@ -130,7 +130,7 @@ struct PasswordMatrixTests {
             prompts: content.isEmpty ? [prompt] : [prompt, prompt, prompt])
         guard !content.isEmpty else {
             #expect(result.code == 0)
-            #expect(result.transcript.contains("the password is \""))
+            #expect(result.transcript.contains("the password, ten words"))
             return
         }
         #expect(result.code == 64, "\(result.errorText)")
