@@ -107,7 +107,7 @@ import Testing
         let act = stage.words(act, device: device)
         let calls = try changes(act)
         #expect(calls.count > 1, "\(act)")
-        for (index, call) in sample(calls, 4).enumerated() {
+        for (index, call) in sample(calls, 3).enumerated() {
             strace([
                 "-e", "inject=\(call.name):error=\(index.isMultiple(of: 2) ? "EIO" : "ENOSPC"):when=\(call.number)",
             ])

@@ -10,13 +10,13 @@ import Foundation
 /// code: for what was done already and cannot be done twice. A second such verb begins where the first did.
 ///
 /// That is: before and after every operation that gives, changes or takes a name, and behind all that is written before a sync. Of the other states, which are
-/// half written temporaries and transactions, every sixth. Of a long command's, 10 are taken, evenly, and 6 under a sanitizer, which
+/// half written temporaries and transactions, every sixth. Of a long command's, 7 are taken, evenly, and 6 under a sanitizer, which
 /// looks at how the program runs and not at where it ends. `TRESOR_EVERY=1` in the environment takes all.
 extension ScriptRunner {
     private static let given = ProcessInfo.processInfo.environment["TRESOR_EVERY"].flatMap { Int($0) }
     private static let stride = given ?? 6
     private static let isSanitized = ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] != nil
-    private static let most = given != nil ? Int.max : isSanitized ? 6 : 10
+    private static let most = given != nil ? Int.max : isSanitized ? 6 : 7
 
     func stopEverywhere(_ commands: ArraySlice<Script.Command>) throws {
         let saved = work.appendingPathExtension("saved")
