@@ -33,7 +33,9 @@ extension Client {
         let session = Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: clock()))
         let end = file.devices.first { $0.id == half.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
-        if end != Format.latestTime, Defence.ownTimes.holds(try heads().ownTime <= end) == false { throw .noAccess }
+        if end != Format.latestTime {
+            guard Defence.ownTimes.holds(try heads().ownTime <= end) else { throw .noAccess }
+        }
         return session
     }
 

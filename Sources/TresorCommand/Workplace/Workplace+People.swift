@@ -254,7 +254,7 @@ extension Workplace {
             throw CommandFailure(
                 .unverified,
                 "nothing in \(state.tresor.description.prefix(10)) is signed with the new keys of \(name), the owner: "
-                    + "whoever has the old ones can have made it", hints: hint.isEmpty ? [] : [hint])
+                    + "somebody with the old ones may have made it", hints: hint.isEmpty ? [] : [hint])
         }
         let refusal = CommandFailure(
             .unverified, "\(name), the owner, is not verified",

@@ -33,15 +33,7 @@ import TresorStore
     @discardableResult private func append(
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, wraps: [StoredWrap] = []
     ) async throws -> State {
-        let entries = try await log(tresor, in: evil.truth)
-        let state = try Fold.state(of: entries, tresor: tresor)
-        let entry = try Entry(
-            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
-            generation: generation, time: world.clock.now, body: body)
-        let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
-        #expect(try await evil.append(change) == .done)
-        return try Fold.state(of: entries + [entry.bytes], tresor: tresor)
+        try await world.append(body, by: author, generation: generation, to: tresor, in: evil, wraps: wraps)
     }
 
     /// An epoch by `author` that only `reached` get, with `links`.

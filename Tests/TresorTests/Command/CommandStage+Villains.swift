@@ -34,14 +34,7 @@ extension CommandStage {
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, to tresor: TresorID,
         wraps: [StoredWrap] = []
     ) async throws {
-        let entries = try await entries(of: tresor)
-        let state = try Fold.state(of: entries, tresor: tresor)
-        let entry = try Entry(
-            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
-            generation: generation, time: world.clock.now, body: body)
-        let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
-        #expect(try await evil.append(change) == .done)
+        try await world.append(body, by: author, generation: generation, to: tresor, in: evil, wraps: wraps)
     }
 
     /// An epoch that its author gives to nobody else, and a file under it.

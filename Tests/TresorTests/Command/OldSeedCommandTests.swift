@@ -19,8 +19,8 @@ extension CommandSuite {
 
         /// Anna renews; the thief has a copy of her home of before.
         ///
-        /// - Returns: the tresor that the thief founds. A file of it lies in `dose.tresor`.
-        private func trap() async throws -> TresorID {
+        /// - Returns: the tresor that the thief founds, and anna before and after. A file of it lies in `dose.tresor`.
+        private func trap() async throws -> (tresor: TresorID, old: Identity, new: Identity) {
             let anna = try await stage.person("anna")
             try stage.world.introduce(anna, bob)
             let plans = try await anna.create(Name(typed: "plans")).tresor
@@ -32,12 +32,12 @@ extension CommandSuite {
             let trap = try await thief.create(Name(typed: "medication")).tresor
             try await thief.share(trap, with: [bob], as: .owner)
             try stage.write(try await thief.seal("dose", in: trap).bytes, to: "dose.tresor")
-            return trap
+            return (trap, anna.identity, me.identity)
         }
 
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps, .showsOldCards])
         func A201_whatAThiefFoundsIsNotMine(lie: CommandStage.Lie) async throws {
-            let trap = try await trap().description
+            let trap = try await trap().tresor.description
             stage.tell(lie)
             let list = try await stage.expect(0, as: "anna", "list")
             #expect(list.text.contains(/\nplans +anna +owner +1 +2 +ok\nnot verified:\n/), "\(list.text)")
@@ -60,6 +60,24 @@ extension CommandSuite {
             stage.evil.behave()
             try await stage.expect(0, as: "anna", "revoke", "-t", trap, "--me", "--yes")
             try await stage.expect(0, as: "anna", "check", "--deep")
+        }
+
+        @Test func A201_whoComparedTheNewNumberIsToldWhatProvesNothing() async throws {
+            let (trap, old, new) = try await trap()
+            // Cards are public: the thief puts the newest one into the log.
+            try await stage.append(.renew(new.chain.newest), by: old, to: trap)
+            try bob.client.pin(new.chain)
+            let (home, writes) = (try stage.home("bob"), stage.evil.writeCount)
+            for words in [
+                ["encrypt", "-t", trap.description, "@plan", "-o", "@x.tresor"], ["decrypt", "@dose.tresor"],
+                ["rotate", "-t", trap.description, "--yes"],
+            ] {
+                let refused = try await stage.run(as: "bob", words)
+                #expect(refused.code == 16 && refused.output.isEmpty, "\(words): \(refused.code) \(refused.error)")
+                let reason = "signed with the new keys of anna, the owner: somebody with the old ones may have made it"
+                #expect(refused.error.contains(reason), "\(words): \(refused.error)")
+            }
+            #expect(try stage.home("bob") == home && stage.evil.writeCount == writes)
         }
 
         private let rotation = ["rotate", "--identity", "--no-kit", "--yes", "--password-file", "@password", "--json"]

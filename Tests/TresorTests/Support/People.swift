@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Testing
+
 @testable import Tresor
 
 /// A new identity outside any home.
@@ -43,6 +45,24 @@ extension World {
     /// The same person and home on another view of the store, with no keys in memory.
     func session(of other: Session, home: (any Home)? = nil, seeing view: (any Store)? = nil) -> Session {
         Session(client: client(home ?? other.client.home, seeing: view ?? other.client.store), identity: other.identity)
+    }
+}
+
+extension World {
+    /// Appends an entry that its author signs with their own keys, whatever it says, behind what the store really has.
+    @discardableResult func append(
+        _ body: EntryBody, by author: Identity, generation: UInt32? = nil, to tresor: TresorID, in store: EvilStore,
+        wraps: [StoredWrap] = []
+    ) async throws -> State {
+        let entries = try await log(tresor, in: store.truth)
+        let state = try Fold.state(of: entries, tresor: tresor)
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
+            generation: generation, time: clock.now, body: body)
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
+        #expect(try await store.append(change) == .done)
+        return try Fold.state(of: entries + [entry.bytes], tresor: tresor)
     }
 }
 
