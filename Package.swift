@@ -22,6 +22,7 @@ let package = Package(
     platforms: [.macOS(.v26), .iOS(.v26)],
     products: [
         .library(name: "TresorCrypto", targets: ["TresorCrypto"]),
+        .library(name: "TresorCore", targets: ["TresorCore"]),
         .library(name: "Tresor", targets: ["Tresor"]),
         .library(name: "TresorStore", targets: ["TresorStore"]),
         .executable(name: "tresor", targets: ["TresorCommand"]),
@@ -42,18 +43,21 @@ let package = Package(
             dependencies: ["Clibsodium", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: coreSettings
         ),
-        .target(name: "Tresor", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
+        .target(name: "TresorCore", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
+        .target(name: "Tresor", dependencies: ["TresorCore", "TresorCrypto"], swiftSettings: coreSettings),
         .target(name: "Cvariadic"),
         .target(name: "Cerasure"),
         .target(
             name: "TresorStore",
-            dependencies: ["Cvariadic", "Tresor", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Cvariadic", "TresorCore", "TresorCrypto", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings
         ),
+        .target(
+            name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cerasure", "Cvariadic", "Tresor", "TresorStore",
+                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -61,47 +65,50 @@ let package = Package(
         .executableTarget(
             name: "tresor-vectors",
             dependencies: [
-                "Clibsodium", "TresorCrypto", "Tresor", "TresorWithoutRules",
+                "Clibsodium", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Sources/TresorVectors",
             swiftSettings: settings
         ),
-        .target(
-            name: "TresorWithoutRules", dependencies: ["TresorCrypto"], path: "Tests/RuleMutation/Sources",
-            swiftSettings: coreSettings + [.define("TRESOR_RULE_MUTATION")]
-        ),
         .testTarget(
             name: "TresorCryptoTests",
             dependencies: [
-                "CProbe", "Tresor", "TresorCrypto", "TresorStore", .product(name: "Crypto", package: "swift-crypto"),
+                "CProbe", "Tresor", "TresorCore", "TresorCrypto", "TresorStore",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorStore"],
+            name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorStore"],
             swiftSettings: settings),
-        .testTarget(name: "TresorStoreTests", dependencies: ["TresorStore"], swiftSettings: settings),
+        .testTarget(name: "TresorStoreTests", dependencies: ["TresorCore", "TresorStore"], swiftSettings: settings),
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "TresorCommand", "Tresor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["scripts", "surface.json"],
             swiftSettings: settings
         ),
         .testTarget(
-            name: "VectorTests", dependencies: ["TresorCommand", "Tresor", "TresorStore", "tresor-vectors"],
+            name: "VectorTests",
+            dependencies: [
+                "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorStore", "tresor-vectors",
+            ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
         .executableTarget(
-            name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCrypto"],
+            name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCore", "TresorCrypto"],
             path: "Tests/ConstantTimeProbe",
             swiftSettings: settings
         ),
         .testTarget(
             name: "AttackTests",
             dependencies: [
-                "ConstantTimeProbe", "CProbe", "Tresor", "TresorCommand", "TresorCrypto", "TresorStore",
+                "ConstantTimeProbe", "CProbe", "Tresor", "TresorConformance", "TresorCore", "TresorCommand",
+                "TresorCrypto",
+                "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "defences.txt"],

@@ -13,7 +13,7 @@ let package = Package(
             name: "TresorFuzz",
             dependencies: [
                 "CFuzzDriver", .product(name: "Tresor", package: "tresor"),
-                .product(name: "TresorCrypto", package: "tresor"),
+                .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
         ),

@@ -43,10 +43,6 @@ static int find_next(void) {
   void *release = dlsym(RTLD_NEXT, "free"), *move = dlsym(RTLD_NEXT, "realloc");
   void *size = dlsym(RTLD_NEXT, "malloc_usable_size");
   struct allocator found = {__libc_free, __libc_realloc, malloc_usable_size};
-#ifdef TRESOR_WITHOUT_otherAllocator
-  // A test compiles this file so, to show what happens without the check. No product is built so.
-  release = NULL;
-#endif
   if (release && move) {
     found.free = (void (*)(void *))release;
     found.realloc = (void *(*)(void *, size_t))move;

@@ -24,22 +24,6 @@ enum Main {
     }
 
     @Sendable private static func begin() {
-        #if TRESOR_TESTING
-            Task.detached {
-                exit(await Experiment.$current.withValue(.named(by: CommandLine.arguments), operation: Program.run))
-            }
-        #else
-            Task.detached { exit(await Program.run()) }
-        #endif
+        Task.detached { exit(await Program.run()) }
     }
 }
-
-#if TRESOR_TESTING
-    extension Experiment {
-        /// A program that was started under the name `tresor:CHECK` leaves that check out.
-        static func named(by words: [String]) -> Experiment {
-            let names = words.prefix(1).flatMap { $0.split(separator: ":").dropFirst() }
-            return Experiment(leavingOut: Set(names.compactMap { Defence(rawValue: String($0)) }))
-        }
-    }
-#endif

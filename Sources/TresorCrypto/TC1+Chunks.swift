@@ -52,12 +52,6 @@ extension TC1 {
                     return unsafe crypto_aead_chacha20poly1305_ietf_decrypt(
                         target, nil, nil, sealed, UInt64(plainCount(index) + tagByteCount), nil, 0, nonce, key)
                 }
-                #if TRESOR_TESTING
-                    if status != 0, Defence.chunkTag.isLeftOut, let target = unsafe target {
-                        unsafe decryptUntagged(sealed, into: target, count: plainCount(index), nonce, key)
-                        continue
-                    }
-                #endif
                 guard status == 0 else { return false }
             }
             return true
@@ -67,26 +61,8 @@ extension TC1 {
     /// `u88(i) ‖ last(1)`.
     static func nonce(chunk index: Int, isLast: Bool) -> InlineArray<12, UInt8> {
         var nonce = InlineArray<12, UInt8>(repeating: 0)
-        #if TRESOR_TESTING
-            if Defence.chunkPlace.isLeftOut { return nonce }
-        #endif
         for byte in 0..<8 { nonce[3 + byte] = UInt8(truncatingIfNeeded: index >> (56 - 8 * byte)) }
         nonce[11] = isLast ? 1 : 0
         return nonce
     }
 }
-
-#if TRESOR_TESTING
-    extension TC1.Chunks {
-        /// What the cipher gives for a chunk whose tag nobody checks.
-        private func decryptUntagged(
-            _ source: UnsafePointer<UInt8>, into output: UnsafeMutablePointer<UInt8>, count: Int,
-            _ nonce: InlineArray<12, UInt8>, _ key: UnsafePointer<UInt8>
-        ) {
-            unsafe nonce.span.withUnsafeBufferPointer { nonce in
-                guard let nonce = nonce.baseAddress else { return }
-                _ = unsafe crypto_stream_chacha20_ietf_xor_ic(output, source, UInt64(count), nonce, 1, key)
-            }
-        }
-    }
-#endif

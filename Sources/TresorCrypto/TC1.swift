@@ -155,7 +155,7 @@ extension TC1 {
                 guard let base = carried.baseAddress else { return false }
                 return unsafe sodium_memcmp(commitment, base, commitmentByteCount) == 0
             }
-            return Defence.keyCommitment.holds(isSame)
+            return isSame
         }
     }
 
@@ -164,10 +164,6 @@ extension TC1 {
         _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
         _ body: (MessageKey) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {
-        #if TRESOR_TESTING
-            let label = Defence.sealLabel.isLeftOut ? .seal : label
-            let context = context.extracting(first: Defence.sealContext.isLeftOut ? 0 : context.count)
-        #endif
         var okm = InlineArray<64, UInt8>(repeating: 0)
         var span = okm.mutableSpan
         return try unsafe span.withUnsafeMutableBufferPointer { (buffer) throws(TresorError) in

@@ -64,6 +64,12 @@ public enum TresorError: Error, Hashable, Sendable {
         case other = "an unexpected condition"
     }
 
+    /// One error of each name.
+    package static let kinds: [TresorError] = [
+        .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting,
+        .store(.other), .unsupported, .usage, .interrupted,
+    ]
+
     /// The name used in SPEC, vectors and JSON, for example `no_access`.
     public var name: String {
         switch self {

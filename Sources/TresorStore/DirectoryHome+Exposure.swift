@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-public import Tresor
+public import TresorCore
 
 extension DirectoryHome {
     /// A directory or file of a home that is open to others, or not this user's own.

@@ -8,7 +8,7 @@
     import Glibc
 #endif
 import Synchronization
-public import Tresor
+public import TresorCore
 
 /// A home kept in two directories: one for what a backup may carry, one for the device half, which it may not.
 ///
@@ -59,7 +59,7 @@ public final class DirectoryHome: Home {
         let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .failed(.inputOutput) }
         let isOwn = status.st_uid == geteuid() && status.st_mode & (object.isSecret ? 0o077 : 0o022) == 0
-        guard Defence.ownerOnly.holds(isOwn) else { throw .failed(.permissions) }
+        guard isOwn else { throw .failed(.permissions) }
         return file
     }
 
@@ -120,7 +120,7 @@ public final class DirectoryHome: Home {
             try FileDescriptor("lock", in: directory.number, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         }
         let end = ContinuousClock.now + Self.patience
-        while !Defence.homeLock.holds(flock(file.number, LOCK_EX | LOCK_NB) == 0) {
+        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
             let error = SystemError.current
             guard error.number == EWOULDBLOCK || error.number == EINTR else { throw .failed(error.fault) }
             guard ContinuousClock.now < end else { throw .busy }

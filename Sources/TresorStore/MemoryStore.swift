@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Tresor
+public import TresorCore
 
 /// A store that lasts as long as the process: for tests, and for trying the library.
 public actor MemoryStore: Store {

@@ -3,11 +3,13 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Each attack of the list is tried by a test that bears its id: a function `A34_…`. A name may carry several: `A71_A86_…`. Scripts of the command
 /// line name in a comment what they try beside it.
 @Suite struct CoverageTests {
     private static let folder = "Tests/AttackTests"
+    private static let mutations = "Tests/Mutations"
 
     private static func ids(_ file: String) throws -> [String] { try Repository.lines("\(folder)/\(file)") }
 
@@ -42,7 +44,7 @@ import Testing
 
     /// What `defences.txt` says of an attack.
     private struct Defeat {
-        /// The checks that are left out, each a name of `Defence` or of a rule.
+        /// The checks that are disabled, each the name of a patch or of a rule.
         var checks: [String] = []
         /// Where there is no check, the test that shows what happens to who does otherwise.
         var test: String?
@@ -62,7 +64,7 @@ import Testing
     /// By id, the tests that leave a check out.
     private static func realTests() throws -> [String: String] {
         var tests: [String: String] = [:]
-        for file in try Repository.files(of: "\(folder)/Real", ending: ".swift") {
+        for file in try Repository.files(of: "\(mutations)/tree/Tests/AttackTests/Real", ending: ".swift") {
             for test in file.text.split(separator: "@Test").dropFirst() {
                 for id in test.firstMatch(of: /func ((?:A[0-9]+_)+)/)?.1.split(separator: "_") ?? [] {
                     tests[String(id), default: ""] += test
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    /// `scripts/attacks` leaves each check out in a test of the attacks that it defeats.
+    /// `scripts/attacks` disables each check in a test of the attacks that it defeats.
     @Test func everyAttackThatACheckDefeatsIsShownToBeReal() throws {
         let tests = try Self.realTests()
         for (id, defeat) in try Self.defeats() {
@@ -102,8 +104,26 @@ import Testing
     @Test func everyCheckDefeatsAnAttack() throws {
         let used = Set(try Self.defeats().flatMap(\.defeat.checks))
         let rules = used.filter { $0.wholeMatch(of: /R[0-9]+/) != nil }
-        #expect(used.subtracting(rules) == Set(Defence.allCases.map(\.rawValue)))
+        #expect(used.subtracting(rules) == Set(try Self.patches("checks")))
         #expect(rules.isSubset(of: Rule.allCases.map { "R\($0.rawValue)" }))
+    }
+
+    /// The patches of a folder, by name.
+    private static func patches(_ folder: String) throws -> [String] {
+        try Repository.files(of: "\(mutations)/\(folder)", ending: ".patch").map { file in
+            String(file.path.split(separator: "/").last?.dropLast(".patch".count) ?? "")
+        }
+    }
+
+    /// Each check has a patch of its own, which names that check and no other.
+    @Test func everyPatchDisablesItsCheck() throws {
+        let list = try Repository.text("\(Self.mutations)/tree/Sources/TresorCrypto/Defence.swift")
+        let cases = list.matches(of: /\n    case (\w+)/).map { String($0.1) }
+        #expect(try Self.patches("checks") == cases.sorted())
+        for file in try Repository.files(of: "\(Self.mutations)/checks", ending: ".patch") {
+            let named = Set(file.text.matches(of: /(?:Defence\.|TRESOR_WITHOUT_)(\w+)/).map { String($0.1) })
+            #expect(file.path.hasSuffix("/\(named.sorted().joined(separator: " ")).patch"), "\(file.path): \(named)")
+        }
     }
 
     @Test func everyAttackStandsInTheSpecification() throws {

@@ -3,6 +3,7 @@
 import CProbe
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Runs under valgrind, where a branch or an address that depends on bytes marked as secret is an error. Ends with 0 if there is none,
@@ -121,12 +122,7 @@ func run() throws -> Int32 {
 
 guard probe_is_watched() == 1, control() > 0 else { probe_exit(2) }
 do {
-    #if TRESOR_TESTING
-        let leftOut = Set(CommandLine.arguments.dropFirst().compactMap(Defence.init(rawValue:)))
-        probe_exit(try Experiment.$current.withValue(Experiment(leavingOut: leftOut), operation: run))
-    #else
-        probe_exit(try run())
-    #endif
+    probe_exit(try run())
 } catch {
     probe_exit(3)
 }

@@ -30,13 +30,11 @@ import Testing
         let sealed = salt + first.commitment + chunk
         let opened = try TC1.open(sealed.span, with: firstKey, label: .fileSeal, context: context.span)
         #expect(opened == underFirst)
-        #if TRESOR_TESTING
-            // Without the comparison one file would be two, each to one of the keys.
-            try Experiment.$current.withValue(Experiment(leavingOut: [.keyCommitment])) {
-                let other = try TC1.open(sealed.span, with: secondKey, label: .fileSeal, context: context.span)
-                #expect(other == underSecond)
-            }
-        #endif
+        // Without the comparison one file would be two, each to one of the keys.
+        try withoutKeyCommitment {
+            let other = try TC1.open(sealed.span, with: secondKey, label: .fileSeal, context: context.span)
+            #expect(other == underSecond)
+        }
     }
 
     /// The same between two contexts of one key: without the commitment, one object would have two meanings.

@@ -2,7 +2,7 @@
 
 import Foundation
 import Testing
-import Tresor
+import TresorCore
 
 @testable import TresorStore
 

@@ -3,7 +3,7 @@
 import Foundation
 import Synchronization
 import Testing
-import Tresor
+import TresorCore
 
 @testable import TresorStore
 

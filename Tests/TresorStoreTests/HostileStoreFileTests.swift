@@ -3,7 +3,7 @@
 import Foundation
 import GRDB
 import Testing
-import Tresor
+import TresorCore
 
 @testable import TresorStore
 

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Testing
-import Tresor
+import TresorCore
 
 @testable import TresorStore
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import Tresor
+import TresorCore
 import TresorStore
 
 /// The implementations, all held to one contract.

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-import Tresor
+import TresorCore
 
 @testable import TresorStore
 

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import TresorCommand
+@testable import TresorConformance
 
 /// Whatever binary object is opened, folded or verified: change a byte of it, and the test fails.
 @Suite struct ByteTests {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// True objects of every kind, made at start: what the corpora begin with.

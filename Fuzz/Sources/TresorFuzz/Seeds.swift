@@ -3,6 +3,7 @@
 import Foundation
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// The corpora: true objects made at start, and every byte string of the committed vectors.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// What is fed with hostile bytes. Each target accepts or throws a `TresorError`; whatever it accepts must encode to the same bytes.
@@ -130,19 +131,26 @@ enum Target: String, CaseIterable {
 
     /// A log whose entries need no signature, so that what is behind it is reached.
     private func fold(_ bytes: [UInt8]) {
-        Experiment.$current.withValue(Experiment(leavingOut: [.signature])) {
-            var decoder = ByteDecoder(bytes)
-            var fold = Fold(tresor: Samples.shared.state.tresor)
-            while let entry = try? decoder.vector32(0...Entry.maximumByteCount) {
-                let before = fold.state
-                if (try? fold.apply(entry)) == nil, let before, fold.state?.head != before.head {
-                    fatalError("fold: a refused entry changed the state")
-                }
-            }
-            guard let state = fold.state else { return }
-            guard state.members.values.contains(where: { $0.role == .owner }), state.epoch >= 1 else {
-                fatalError("fold: a tresor without an owner")
+        var decoder = ByteDecoder(bytes)
+        var fold = Fold(tresor: Samples.shared.state.tresor)
+        while let bytes = try? decoder.vector32(0...Entry.maximumByteCount) {
+            guard let entry = try? Entry(bytes) else { continue }
+            let before = fold.state
+            let verdict = signingKey(of: entry, in: before).map { Fold.Verdict(key: $0, holds: true) }
+            if (try? fold.apply(entry, verdict: verdict)) == nil, let before, fold.state?.head != before.head {
+                fatalError("fold: a refused entry changed the state")
             }
         }
+        guard let state = fold.state else { return }
+        guard state.members.values.contains(where: { $0.role == .owner }), state.epoch >= 1 else {
+            fatalError("fold: a tresor without an owner")
+        }
+    }
+
+    /// The key that the entry ought to be signed with.
+    private func signingKey(of entry: Entry, in state: State?) -> Digest? {
+        var chain = state?.chain(of: entry.author)
+        if case .genesis(_, let founder, _, _, _) = try? entry.body { chain = founder }
+        return chain?.card(generation: entry.generation)?.signingKey
     }
 }

@@ -72,7 +72,7 @@ extension Client {
         let epochs = Set(wraps.map(\.epoch))
         var remarks: [Finding.Remark] = []
         if wraps.count < stored.count { remarks.append(.failed(.altered)) }
-        if !Defence.neededWraps.holds(needed.allSatisfy(epochs.contains)) { remarks.append(.missingWrap) }
+        if !needed.allSatisfy(epochs.contains) { remarks.append(.missingWrap) }
         if epochs.count < wraps.count || epochs.contains(where: { !(first...state.epoch).contains($0) }) {
             remarks.append(.surplusWrap)
         }

@@ -227,7 +227,7 @@ extension Client {
             }
             guard let shown else { throw .forked }
             let lost = shown.missing(of: state.entryCount)
-            let isWhole = Defence.wholeLog.holds(lost == 0)
+            let isWhole = lost == 0
             var findings = try check(state, subject, isWhole: isWhole) + bodies
             findings += try await checkWraps(in: state)
             return (isWhole ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings

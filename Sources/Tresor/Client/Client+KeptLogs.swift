@@ -34,7 +34,7 @@ extension Client {
             guard !entries.isEmpty, (try? fold.apply(entries)) != nil else { return nil }
             next += UInt64(entries.count)
         }
-        guard let state = fold.state, Defence.cachedHead.holds(state.head == pinned) else { return nil }
+        guard let state = fold.state, state.head == pinned else { return nil }
         return state
     }
 

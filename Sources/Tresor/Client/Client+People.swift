@@ -48,7 +48,7 @@ extension Client {
         for user in pins.pins.map(\.chain.user) where Base32.matches(text, user.digest.bytes) {
             if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
         }
-        guard Defence.pinnedFirst.holds(known.isEmpty) else { return known }
+        guard known.isEmpty else { return known }
         return try await offeredPeople(named: text, handle: handle, pins: pins)
     }
 
@@ -97,9 +97,6 @@ extension Client {
     }
 
     func trust(in chain: CardChain, pins: Pins) throws(TresorError) -> Person.Trust {
-        #if TRESOR_TESTING
-            if Defence.comparedNumber.isLeftOut { return .verified }
-        #endif
         if let mine = try ownChain(), mine.user == chain.user {
             guard mine.extends(chain) else { throw .forked }
             return .me

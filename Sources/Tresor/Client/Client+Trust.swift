@@ -19,7 +19,7 @@ extension Client {
             }
             let isNewest = chain == mine && state.root.cardHash == mine.newest.hash
             let isMine = isNewest || marks()[state.tresor].isConfirmed
-            return Defence.ownNewestCard.holds(isMine) ? .me : .unverified
+            return isMine ? .me : .unverified
         }
         let pins = try pins()
         if isBehind(chain, pins) { return .unverified }
@@ -70,7 +70,7 @@ extension Client {
 
     private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
         guard let pin = pins[chain.user], !pin.isReplaced else { return false }
-        return pin.chain.extends(chain) && !Defence.longerPin.holds(pin.chain.newest == chain.newest)
+        return pin.chain.extends(chain) && pin.chain.newest != chain.newest
     }
 
     /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
@@ -83,7 +83,7 @@ extension Client {
         let compared: CardChain
         if let mine = try ownChain(), mine.user == author.user {
             compared = mine
-        } else if let pin = try pins()[author.user], Defence.replacedPin.holds(!pin.isReplaced) {
+        } else if let pin = try pins()[author.user], !pin.isReplaced {
             compared = pin.chain
         } else {
             guard try pins()[handle: chain.handle] == nil else { throw .unverified }

@@ -34,7 +34,7 @@ extension Client {
         let end = file.devices.first { $0.id == half.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
         if end != Format.latestTime {
-            guard Defence.ownTimes.holds(try heads().ownTime <= end) else { throw .noAccess }
+            guard try heads().ownTime <= end else { throw .noAccess }
         }
         return session
     }
@@ -88,7 +88,7 @@ extension Client {
         }
         guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
-        guard Defence.kitCopyForm.holds(copy.isKitCopy) else { throw .altered }
+        guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(kit: kit)
         let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
         try await store.deleteHalves(user: identity.user, devices: nil)

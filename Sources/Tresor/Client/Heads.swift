@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The highest verified head of each tresor (SPEC §9.8). It only rises.
-struct Heads: Hashable, Sendable {
+package struct Heads: Hashable, Sendable {
     private(set) var heads: [TresorID: Head] = [:]
     /// The latest time that an entry of this home's own identity carries in those logs; 0 for none (SPEC §8.3).
     private(set) var ownTime: UInt64 = 0
@@ -9,7 +9,7 @@ struct Heads: Hashable, Sendable {
     init() {}
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.heads)
         ownTime = try decoder.time()
@@ -23,7 +23,7 @@ struct Heads: Hashable, Sendable {
         }
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.heads)
         encoder.integer(ownTime)
@@ -49,15 +49,15 @@ struct Heads: Hashable, Sendable {
 }
 
 /// A part of the entries of a log as a home keeps them: a cache, worth nothing unless all parts fold to the pinned head.
-struct CachedLog: Hashable, Sendable {
+package struct CachedLog: Hashable, Sendable {
     /// How many entries a part has, the last one apart: 512.
     static let partCount: UInt64 = 512
 
-    var entries: [[UInt8]]
+    package var entries: [[UInt8]]
 
     init(entries: [[UInt8]]) { self.entries = entries }
 
-    init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.log)
         entries = []
@@ -67,7 +67,7 @@ struct CachedLog: Hashable, Sendable {
     /// The sequence number behind the last entry of the part in which an entry lies.
     static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.log)
         for entry in entries { encoder.vector32(entry) }
@@ -76,7 +76,7 @@ struct CachedLog: Hashable, Sendable {
 }
 
 /// Two histories of one tresor: what this home had verified and what a store showed instead (SPEC §9.8).
-struct Evidence: Hashable, Sendable {
+package struct Evidence: Hashable, Sendable {
     let tresor: TresorID
     /// The pinned head.
     let head: Head
@@ -85,7 +85,14 @@ struct Evidence: Hashable, Sendable {
     /// The entry that the store showed with the same sequence number, else its last; empty if it showed none.
     let shown: [UInt8]
 
-    var bytes: [UInt8] {
+    package init(tresor: TresorID, head: Head, verified: [UInt8], shown: [UInt8]) {
+        self.tresor = tresor
+        self.head = head
+        self.verified = verified
+        self.shown = shown
+    }
+
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.evidence)
         encoder.digest(tresor.digest)

@@ -2,7 +2,7 @@
 
 /// A person's own wraps that their home keeps (SPEC §8.5): who was given an old copy of a store back, or is denied a wrap, still reads, and can restore
 /// everybody's wraps. They open under the identity alone, as they do in the store.
-struct KeptWraps: Hashable, Sendable {
+package struct KeptWraps: Hashable, Sendable {
     private var wraps: [Place: [UInt8]] = [:]
 
     private struct Place: Hashable, Comparable {
@@ -17,7 +17,7 @@ struct KeptWraps: Hashable, Sendable {
     init() {}
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.keptWraps)
         var last: Place?
@@ -29,7 +29,7 @@ struct KeptWraps: Hashable, Sendable {
         }
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.keptWraps)
         for (place, wrap) in wraps.sorted(by: { $0.key < $1.key }) {
@@ -101,9 +101,6 @@ extension Session {
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
     nonisolated func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
-        #if TRESOR_TESTING
-            if Defence.keptWrap.isLeftOut { return }
-        #endif
         guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.proveWritable() }
         try client.home.exclusively { () throws(TresorError) in
             var kept = client.keptWraps()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What tresors were called when they could last be opened (SPEC §8.5), so that a person who was put out still sees which tresor a file is in.
-struct KnownNames: Hashable, Sendable {
-    private(set) var names: [TresorID: Name] = [:]
+package struct KnownNames: Hashable, Sendable {
+    package private(set) var names: [TresorID: Name] = [:]
 
     init() {}
 
     /// - Throws: ``TresorError/altered`` when it is not what this identity sealed.
-    init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
+    package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         var decoder = ByteDecoder(try identity.openFromHome(sealed, .namesSeal))
         var last: TresorID?
         while decoder.remaining > 0 {

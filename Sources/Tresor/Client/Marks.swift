@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What this person said of tresors, or did to them, that no log says (SPEC §8.5).
-struct Marks: Hashable, Sendable {
+package struct Marks: Hashable, Sendable {
     /// The marks of one tresor.
-    struct Flags: OptionSet, Hashable, Sendable {
-        let rawValue: UInt8
+    package struct Flags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// It is kept out of sight while its owner is not verified.
         static let hidden = Flags(rawValue: 1)
         /// This home made it, or its owner confirmed that they did.
-        static let confirmed = Flags(rawValue: 2)
+        package static let confirmed = Flags(rawValue: 2)
 
         var isHidden: Bool { contains(.hidden) }
         var isConfirmed: Bool { contains(.confirmed) }
     }
 
-    private(set) var flags: [TresorID: Flags] = [:]
+    package private(set) var flags: [TresorID: Flags] = [:]
 
     init() {}
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.marks)
         var last: TresorID?
@@ -34,7 +36,7 @@ struct Marks: Hashable, Sendable {
         }
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.marks)
         for (tresor, flags) in flags.sorted(by: { $0.key < $1.key }) {
@@ -45,7 +47,7 @@ struct Marks: Hashable, Sendable {
     }
 
     /// - Throws: ``TresorError/altered`` when it is not what this identity sealed; ``TresorError/unsupported``.
-    init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
+    package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         try self.init(try identity.openFromHome(sealed, .marksSeal))
     }
 
@@ -100,7 +102,7 @@ extension Session {
         try mark(state.tresor, .confirmed, true)
     }
 
-    nonisolated func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
+    package nonisolated func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
             // Marks that do not open, or that others can read or change, are not written over.
             let present = try client.openMarks()

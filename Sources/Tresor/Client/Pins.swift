@@ -11,13 +11,13 @@ public struct Pin: Hashable, Sendable {
 }
 
 /// All pins of a home.
-struct Pins: Hashable, Sendable {
+package struct Pins: Hashable, Sendable {
     private(set) var pins: [Pin] = []
 
     init() {}
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.pins)
         while decoder.remaining > 0 {
@@ -34,7 +34,7 @@ struct Pins: Hashable, Sendable {
         }
     }
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.pins)
         for pin in pins {
@@ -54,10 +54,10 @@ struct Pins: Hashable, Sendable {
     ///
     /// - Throws: ``TresorError/forked`` for an older or another card of a known person; ``TresorError/unverified`` for another person under
     ///   a known handle, unless `replacing`.
-    mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
-        if let known = self[chain.user], !Defence.pinnedCard.holds(chain.extends(known.chain)) { throw .forked }
+    package mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
+        if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
         if let other = self[handle: chain.handle], other.chain.user != chain.user {
-            guard Defence.pinnedHandle.holds(replacing) else { throw .unverified }
+            guard replacing else { throw .unverified }
             pins = pins.map {
                 $0.chain.user == other.chain.user ? Pin(chain: $0.chain, time: $0.time, isReplaced: true) : $0
             }

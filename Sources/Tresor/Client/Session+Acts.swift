@@ -159,7 +159,7 @@ extension Session {
                 guard user != state.founder, user != identity.user else { throw .usage }
                 effect.dismissed.append(user)
             } else {
-                guard Defence.knownPerson.holds(state.chain(of: user) != nil) else { throw .notFound }
+                guard state.chain(of: user) != nil else { throw .notFound }
                 effect.already.append(user)
             }
         }
@@ -191,7 +191,7 @@ extension Session {
                 continue
             }
             let effect = try effect(of: act, in: state)
-            guard Defence.meaning.holds(expected?.means(effect) ?? true) else { throw .busy }
+            guard expected?.means(effect) ?? true else { throw .busy }
             expected = effect
             guard !effect.isNothing else { return (effect, state) }
             let draft = try await draft(act, effect, in: state)
@@ -252,7 +252,7 @@ extension Session {
             let effect = try effect(of: removal, in: state)
             let draft = try await draft(removal, effect, in: state)
             let after = try await append(draft, effect, to: state)
-            if Defence.ownEntry.holds(after != nil) {
+            if after != nil {
                 let epoch = after?.epoch ?? state.epoch
                 notices.append(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: epoch))
             }
@@ -274,7 +274,7 @@ extension Session {
     private func checkClock(in state: State) throws(TresorError) -> Bool {
         if acceptedClocks.contains(state.tresor) { return false }
         let isBelieved = ended(in: state).isEmpty || state.believes(client.clock())
-        guard Defence.believedClock.holds(isBelieved) else { throw .failed(.clock) }
+        guard isBelieved else { throw .failed(.clock) }
         return true
     }
 
@@ -295,7 +295,7 @@ extension Session {
             guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {
                 return false
             }
-            return pin.chain.extends(chain) && !Defence.supersededCard.holds(pin.chain.newest == chain.newest)
+            return pin.chain.extends(chain) && pin.chain.newest != chain.newest
         }.sorted()
     }
 
@@ -342,9 +342,6 @@ extension Session {
 
     /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
     private func departed(_ effect: Effect, in state: State) -> [UserID] {
-        #if TRESOR_TESTING
-            if Defence.departedWraps.isLeftOut { return [] }
-        #endif
         guard effect.epoch != nil else { return effect.dismissed }
         return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
     }

@@ -20,7 +20,7 @@ extension Session {
         case .revoke:
             let next = try await nextEpoch(in: state)
             let staying = state.members.filter { member in
-                Defence.stayingMembers.holds(!effect.dismissed.contains(member.key))
+                !effect.dismissed.contains(member.key)
             }
             return Draft(
                 body: .remove(users: effect.dismissed, epoch: next.statement),
@@ -86,7 +86,7 @@ extension Session {
     /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
     private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let next = try EpochKeys(epoch: state.epoch + 1)
-        let needsPresentKey = Defence.reachableKeys.holds(state.members[identity.user]?.role != .owner)
+        let needsPresentKey = state.members[identity.user]?.role != .owner
         let links =
             needsPresentKey
             ? [try await keys(of: state.epoch, in: state)] : try await reachableKeys(in: state)

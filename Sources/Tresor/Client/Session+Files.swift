@@ -113,12 +113,9 @@ extension Session {
     ) throws(TresorError) -> FileProof {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
         let proof = try proof.compared { (user) throws(TresorError) in try authors.comparedChain(of: user) }
-        guard Defence.expectation.holds(expecting.areMet(by: proof)) else { throw .altered }
+        guard expecting.areMet(by: proof) else { throw .altered }
         let isCurrent = proof.author.standing == .current
-        guard !expecting.currentAuthor || Defence.currentAuthor.holds(isCurrent) else { throw .noAccess }
-        #if TRESOR_TESTING
-            Experiment.count(proof.contentByteCount, in: \.releasedBytes)
-        #endif
+        guard !expecting.currentAuthor || isCurrent else { throw .noAccess }
         return proof
     }
 
@@ -180,7 +177,7 @@ extension Session {
     nonisolated func checkNewcomers(
         after epoch: UInt64, in state: State, accepting: Bool
     ) throws(TresorError) {
-        guard accepting || Defence.newcomers.holds(state.newcomers(after: epoch).isEmpty) else { throw .usage }
+        guard accepting || state.newcomers(after: epoch).isEmpty else { throw .usage }
     }
 
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
@@ -207,8 +204,8 @@ extension State {
     /// - Parameter isNewest: whether this is what the store shows; else it is what the home knew before.
     /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows; ``TresorError/altered`` where no entry that may follow
     ///   makes the header true; ``TresorError/forked`` for a later entry than the home knew; ``TresorError/noAccess`` for a later epoch.
-    func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
-        guard !Defence.storeBehind.holds(header.head.sequence <= head.sequence) else {
+    package func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
+        guard header.head.sequence > head.sequence else {
             guard header.epoch <= epoch else { throw .noAccess }
             return
         }
@@ -219,7 +216,7 @@ extension State {
 
 extension Client {
     /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
-    func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
+    package func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
         if let mine = try ownChain(), mine.user == user { return mine }
         guard let pin = try pins()[user], !pin.isReplaced else { return nil }
         return pin.chain

@@ -7,7 +7,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/noAccess`` for somebody who is no member, for epochs before a *from now* grant, or when no wrap leads to the epoch;
     ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to, and nothing else leads there; ``TresorError/store(_:)``.
-    func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
+    package func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
@@ -16,7 +16,7 @@ extension Session {
         let first = member.history == .all ? state.epoch : epoch
         search.add(await ownWraps(in: state, epoch: first))
         if let found = follow(&search) { return found }
-        guard !Defence.olderWraps.holds(member.history != .all) else { throw search.refusal ?? .noAccess }
+        guard member.history == .all else { throw search.refusal ?? .noAccess }
         search.add(await ownWraps(in: state, epoch: nil))
         if let found = follow(&search) { return found }
         throw search.refusal ?? .noAccess
@@ -77,7 +77,7 @@ extension Session {
             (own.failure, own.refusal) = (error, error)
         }
         for kept in client.keptWraps().wraps(of: state.tresor)
-        where !Defence.homeWraps.holds(epoch != nil && kept.epoch != epoch) {
+        where epoch == nil || kept.epoch == epoch {
             own.wraps.append(OwnWrap(epoch: kept.epoch, bytes: kept.bytes, isKept: true))
         }
         own.wraps = own.wraps.enumerated()
@@ -143,7 +143,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: then it is the store that withholds the wrap, and another epoch would not help.
     func isCutOff(in state: State) async throws(TresorError) -> Bool {
-        guard !Defence.cutOff.holds(state.members[identity.user]?.role != .owner) else { return false }
+        guard state.members[identity.user]?.role == .owner else { return false }
         do throws(TresorError) {
             _ = try await keys(of: state.epoch, in: state)
             return false

@@ -79,7 +79,7 @@ extension Session {
             throw error == .notFound ? .store(.notStored) : error
         }
         let written = Head(sequence: entry.sequence, hash: try entry.hash())
-        guard Defence.confirmation.holds(state.contains(written)) else {
+        guard state.contains(written) else {
             guard outcome == .conflict else { throw .store(.notStored) }
             return nil
         }
@@ -149,7 +149,7 @@ extension Session {
             let founder = try client.founderTrust(in: read)
             trust = founder
             if isOfferedByAStranger(founder) {
-                isApart = !Defence.liesApart.holds(try client.heads()[tresor] != nil)
+                isApart = try client.heads()[tresor] == nil
             }
             let name = read.members[identity.user] == nil ? knownName(of: tresor) : try await name(in: read)
             return TresorSummary(

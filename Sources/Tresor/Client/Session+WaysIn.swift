@@ -185,7 +185,7 @@ extension Session {
     public func checkRenewal() async throws(TresorError) {
         guard let present = try await client.store.card(of: identity.user) else { return }
         let isMine = identity.chain.extends(try CardChain(present))
-        guard Defence.shownChain.holds(isMine) else { throw .forked }
+        guard isMine else { throw .forked }
     }
 
     /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one

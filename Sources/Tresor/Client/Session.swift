@@ -39,7 +39,7 @@ public actor Session {
     /// The names that the home keeps, as they were last read.
     nonisolated let namesRead = Recall<KnownNames>()
 
-    init(client: Client, identity: Identity) {
+    package init(client: Client, identity: Identity) {
         self.client = client.keepingStates(for: identity)
         self.identity = identity
     }

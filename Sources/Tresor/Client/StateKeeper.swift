@@ -4,7 +4,7 @@ import Synchronization
 
 /// Keeps validated states under a tag that only one generation of an identity can make (SPEC §9.10). It holds the key of those tags and nothing else
 /// of the identity.
-final class StateKeeper: Sendable {
+package final class StateKeeper: Sendable {
     /// How many entries of a log there may be to one entry that its kept state lacks: what is kept is written anew seldom, and little is left to fold.
     private static let patience: UInt64 = 64
 
@@ -12,13 +12,13 @@ final class StateKeeper: Sendable {
     /// Up to which entry the home keeps a state that was found in order.
     private let kept = Mutex<[TresorID: UInt64]>([:])
 
-    init(_ identity: Identity) throws(TresorError) {
+    package init(_ identity: Identity) throws(TresorError) {
         let key = try identity.stateKey()
         self.key = key
     }
 
     /// The bytes to keep: the state, then the tag.
-    func bytes(of state: State) throws(TresorError) -> [UInt8] {
+    package func bytes(of state: State) throws(TresorError) -> [UInt8] {
         var encoder = ByteEncoder()
         state.encode(into: &encoder)
         encoder.digest(try tag(encoder.bytes))
@@ -28,7 +28,7 @@ final class StateKeeper: Sendable {
     /// What was kept. Nothing is read before the tag holds.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    func open(_ bytes: [UInt8]) throws(TresorError) -> State {
+    package func open(_ bytes: [UInt8]) throws(TresorError) -> State {
         let body = Array(bytes.dropLast(Digest.byteCount))
         guard let tag = Digest(Array(bytes.dropFirst(body.count))), constantTimeEqual(try self.tag(body), tag) else {
             throw .altered

@@ -84,7 +84,7 @@ struct CheckCommand: InputsCommand {
 
     /// Secrets that the system would write to a swap area.
     private func addMemory(to report: inout FindingReport) throws {
-        guard try !Defence.lockedMemory.holds(SecretBytes.isLocked()) else { return }
+        guard try !SecretBytes.isLocked() else { return }
         let text = "the system does not lock it, and secrets may be written to swap: raise ulimit -l, or encrypt swap"
         try report.add("warn", "memory", text, nil)
     }

@@ -152,7 +152,7 @@ struct DecryptRun {
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
-        guard !Defence.authorLine.holds(!Channel.output.isTerminal) else {
+        guard Channel.output.isTerminal else {
             try workplace.output.data(content.span)
             return try report.print(workplace.output)
         }

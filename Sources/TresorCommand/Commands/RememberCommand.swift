@@ -62,7 +62,7 @@ struct RememberCommand: SurfaceCommand {
         let places = workplace.invocation.places
         let store = try places.store()
         let directory = [places.data, places.state].first { directory in
-            !Defence.otherDisk.holds(!FileIdentity.isInside(store, directory: directory))
+            FileIdentity.isInside(store, directory: directory)
         }
         if let directory {
             guard acceptSameDisk else {

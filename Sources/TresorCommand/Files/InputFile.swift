@@ -97,7 +97,7 @@ final class InputFile: Sendable {
         while true {
             let part = try read(upTo: 1 << 16)
             if part.isEmpty { return bytes }
-            guard Defence.inputLimit.holds(part.count <= limit - bytes.count) else { throw tooLarge() }
+            guard part.count <= limit - bytes.count else { throw tooLarge() }
             try judge(part)
             bytes += part
         }

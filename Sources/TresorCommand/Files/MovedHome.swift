@@ -43,9 +43,6 @@ final class MovedHome: Sendable {
 
     /// The identity first: what it leaves behind if the program is killed belongs to nobody, and the next identity moves it aside too.
     private var moves: [Move] {
-        #if TRESOR_TESTING
-            if Defence.emptyHome.isLeftOut { return [identity] }
-        #endif
         let others = (Places.objectNames.filter { $0 != "identity" } + Places.objectDirectories).map { name in
             (Places.join(places.data, name), Places.join(path, name))
         }

@@ -44,7 +44,7 @@ final class OutputFile {
 
     /// Refuses an output that is one of the inputs, whatever they are called.
     func refuse(_ input: InputFile) throws(CommandFailure) {
-        guard let target = FileIdentity(path: path), !Defence.otherOutput.holds(target != input.identity) else {
+        guard let target = FileIdentity(path: path), target == input.identity else {
             return
         }
         throw CommandFailure(
@@ -56,7 +56,7 @@ final class OutputFile {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         let name = Shown.quoted(path)
-        guard Defence.replaceable.holds(status.isKind(S_IFREG)) else {
+        guard status.isKind(S_IFREG) else {
             let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
             throw CommandFailure(
                 .failed(.other), "\(name) is not a regular file and is not replaced",

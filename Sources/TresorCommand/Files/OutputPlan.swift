@@ -77,13 +77,13 @@ struct OutputPlan: Sendable, Equatable {
             })
         if case .standardOutput = steps[0].target, FileIdentity.isFile(descriptor: STDOUT_FILENO),
             let target = FileIdentity(descriptor: STDOUT_FILENO),
-            !Defence.otherOutput.holds(!inputs.contains(target))
+            inputs.contains(target)
         {
             throw CommandFailure.usage("standard output is the INPUT itself", hints: ["tresor … -o FILE"])
         }
         guard steps.count > 1 else { return }
         for case .file(let path) in steps.map(\.target) {
-            guard let target = FileIdentity(path: path), !Defence.otherOutput.holds(!inputs.contains(target)) else {
+            guard let target = FileIdentity(path: path), inputs.contains(target) else {
                 continue
             }
             throw CommandFailure(
@@ -104,7 +104,7 @@ struct OutputPlan: Sendable, Equatable {
             }
             let name = rename(InputFile.lastComponent(of: input))
             let isName = !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
-            guard Defence.outputName.holds(isName) else {
+            guard isName else {
                 throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)
             }
             let path = Places.join(directory ?? AtomicFile.split(input).directory, name)

@@ -75,7 +75,7 @@ struct Places: Sendable, Equatable {
         _ variable: String, _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
         if let base {
-            guard Defence.absolutePlace.holds(isAbsolute(base)) else {
+            guard isAbsolute(base) else {
                 throw .usage(
                     "\(variable) is not an absolute path", hints: ["unset \(variable)", "tresor … {--home} --home DIR"])
             }

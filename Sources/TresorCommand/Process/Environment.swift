@@ -32,7 +32,7 @@ struct Environment: Sendable {
 
     /// A password in the environment is a password in every child and every crash report.
     static func refusePassword() throws(CommandFailure) {
-        guard Defence.passwordVariable.holds(getenv("TRESOR_PASSWORD") == nil) else {
+        guard getenv("TRESOR_PASSWORD") == nil else {
             throw .usage(
                 "TRESOR_PASSWORD is set, and an environment does not keep a secret",
                 hints: ["unset TRESOR_PASSWORD", "tresor help environment"])

@@ -93,7 +93,7 @@ struct Outcomes: Sendable {
 
     /// - Throws: ``Exit`` unless everything succeeded.
     func finish() throws(Exit) {
-        guard let code = codes.first, !Defence.everyInput.holds(codes == [0]) else { return }
+        guard let code = codes.first, codes != [0] else { return }
         let worst = [TresorError.forked, .altered, .unverified].map(\.exitCode).first(where: codes.contains)
         throw Exit(code: worst ?? (codes.count == 1 ? code : 1))
     }

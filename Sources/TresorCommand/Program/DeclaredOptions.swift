@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorConformance
 
 /// What a command declares about its options, for what the parser does not say well.
 enum DeclaredOptions {

@@ -51,7 +51,7 @@ extension FileOpener {
             "from \(Shown.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
-        if let state, !Defence.olderState.holds(opened.sealer.head.sequence >= state.head.sequence) {
+        if let state, opened.sealer.head.sequence < state.head.sequence {
             text += ", sealed before the log's newest entry"
         }
         return .line(text + Self.resealing(of: opened))

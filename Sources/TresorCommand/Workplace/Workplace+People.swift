@@ -86,7 +86,7 @@ extension Workplace {
     /// What has to be said first of a number that is not the one that was compared before; `nil` of any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
         guard let pin = try client.pinnedPeople().first(where: { $0.chain.user == chain.user }),
-            !Defence.changedNumber.holds(pin.chain.newest == chain.newest)
+            pin.chain.newest != chain.newest
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
         let compared = Timestamp(seconds: pin.time).date
@@ -142,7 +142,7 @@ extension Workplace {
         let name = Shown.name(chain.handle.bytes)
         if let typed = proof.number {
             if let change = try changeOfNumber(chain) { output.say(change) }
-            guard try Defence.typedNumber.holds(number(typed) == chain.number()) else {
+            guard try number(typed) == chain.number() else {
                 throw CommandFailure(
                     .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
             }

@@ -18,7 +18,7 @@ public enum Sodium {
     }
 
     private static func check() -> Result<Void, TresorError> {
-        guard sodium_init() >= 0, Defence.selfTest.holds(followsSuite) else { return .failure(.failed(.library)) }
+        guard sodium_init() >= 0, followsSuite else { return .failure(.failed(.library)) }
         return .success(())
     }
 
@@ -114,9 +114,6 @@ package enum Hex {
 /// `count` public random bytes from the system's generator: salts and identifiers.
 package func randomBytes(_ count: Int) throws(TresorError) -> [UInt8] {
     try Sodium.start()
-    #if TRESOR_TESTING
-        if Defence.freshRandomness.isLeftOut { return [UInt8](repeating: 0, count: count) }
-    #endif
     return unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
         if let base = buffer.baseAddress { unsafe randombytes_buf(base, count) }
         filled = count

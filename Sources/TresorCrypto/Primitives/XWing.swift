@@ -29,7 +29,7 @@ public enum XWing {
         /// - Throws: ``TresorError/altered`` for another size or when a half fails its check.
         public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
             let bytes = Array(bytes)
-            guard try Defence.kemKey.holds(Self.isUsable(bytes)) else { throw .altered }
+            guard try Self.isUsable(bytes) else { throw .altered }
             self.bytes = bytes
         }
 
@@ -80,9 +80,6 @@ public enum XWing {
     package static func wrap(
         _ secret: Span<UInt8>, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
-        #if TRESOR_TESTING
-            Experiment.count(in: \.wraps)
-        #endif
         var plaintext = unsafe secret.withUnsafeBufferPointer { unsafe Data($0) }
         defer { wipe(&plaintext) }
         do {
@@ -112,31 +109,11 @@ public enum XWing {
                 encapsulatedKey: Data(wrapped.encapsulated))
             plaintext = try recipient.open(Data(wrapped.ciphertext))
         } catch {
-            #if TRESOR_TESTING
-                if Defence.wrapTag.isLeftOut { return try unwrapUntagged(wrapped, key) }
-            #endif
             throw .altered
         }
         defer { wipe(&plaintext) }
         return try SecretBytes(copying: plaintext.span)
     }
-
-    #if TRESOR_TESTING
-        /// What a stream cipher gives under the decapsulated secret, which is another one when the wrap is damaged.
-        private static func unwrapUntagged(
-            _ wrapped: Wrapped, _ key: XWingMLKEM768X25519.PrivateKey
-        ) throws(TresorError) -> SecretBytes {
-            guard let secret = try? key.decapsulate(Data(wrapped.encapsulated)) else { throw .altered }
-            let bytes = unsafe secret.withUnsafeBytes { unsafe Array($0) }
-            var opened = Array(wrapped.ciphertext.dropLast(16))
-            let nonce = [UInt8](repeating: 0, count: 12)
-            guard
-                unsafe crypto_stream_chacha20_ietf_xor(&opened, wrapped.ciphertext, UInt64(opened.count), nonce, bytes)
-                    == 0
-            else { throw .altered }
-            return try SecretBytes(copying: opened.span)
-        }
-    #endif
 
     private static func privateKey(
         _ seed: borrowing SecretKey<KEMUse>

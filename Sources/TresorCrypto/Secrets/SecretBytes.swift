@@ -75,9 +75,6 @@ import Clibsodium
     }
 
     deinit {
-        #if TRESOR_TESTING
-            if Defence.releasedSecrets.isLeftOut { return }
-        #endif
         unsafe sodium_free(base)
     }
 
@@ -102,12 +99,6 @@ import Clibsodium
     /// Whether the bytes are equal, in time that depends on the counts alone.
     public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
         guard count == other.count else { return false }
-        #if TRESOR_TESTING
-            if Defence.constantTime.isLeftOut {
-                for index in 0..<count where span[index] != other.span[index] { return false }
-                return true
-            }
-        #endif
         return unsafe sodium_memcmp(base, other.base, count) == 0
     }
 

@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-package import Tresor
+package import TresorCore
 
 /// A file that appears under its name whole or not at all, also across a power cut.
 ///
@@ -119,12 +119,6 @@ extension AtomicFile {
     private static func makeTemporary(
         for target: String, in directory: borrowing FileDescriptor, mode: FileMode
     ) throws(SystemError) -> Temporary {
-        #if TRESOR_TESTING
-            if Defence.nameLast.isLeftOut {
-                let file = try FileDescriptor(target, in: directory.number, O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
-                return Temporary(file: file, name: target)
-            }
-        #endif
         for _ in 0..<16 {
             let name = temporaryName()
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
@@ -146,6 +140,6 @@ extension AtomicFile {
             throw .failed(error.fault)
         }
         let isFile = [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT)
-        guard Defence.replaceable.holds(isFile) else { throw .failed(.inputOutput) }
+        guard isFile else { throw .failed(.inputOutput) }
     }
 }

@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-package import Tresor
+package import TresorCore
 
 extension FileDescriptor {
     /// Opens a directory that nobody else can have changed.

@@ -7,7 +7,7 @@
 #else
     package import Glibc
 #endif
-import Tresor
+import TresorCore
 
 /// Permission bits as the system's calls take them.
 package typealias FileMode = mode_t
@@ -61,9 +61,6 @@ package struct FileDescriptor: ~Copyable {
         while rest.byteCount > 0 {
             let count = try SystemError.retrying {
                 let written = rest.withUnsafeBytes { systemWrite(number, $0.baseAddress, $0.count) }
-                #if TRESOR_TESTING
-                    if written < 0, Defence.writeResult.isLeftOut { return rest.byteCount }
-                #endif
                 return written
             }
             rest = rest.extracting(droppingFirst: count)

@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-package import Tresor
+package import TresorCore
 
 /// An error number of the operating system.
 package struct SystemError: Error, Hashable, Sendable {

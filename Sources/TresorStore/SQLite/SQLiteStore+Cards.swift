@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-public import Tresor
+public import TresorCore
 
 extension SQLiteStore {
     /// More chains under one handle than this are not read: an honest file has one.
@@ -15,7 +15,7 @@ extension SQLiteStore {
         try await write { database in
             let rival = try database.blob(
                 "SELECT user FROM cards WHERE handle = ? AND user <> ? LIMIT 1", [Data(handle), user.digest.data])
-            guard Defence.freeHandle.holds(rival == nil) else { return .conflict }
+            guard rival == nil else { return .conflict }
             let present = try database.blob("SELECT chain FROM cards WHERE user = ?", [user.digest.data])
             if present == chain { return .done }
             guard present == replacing else { return .conflict }

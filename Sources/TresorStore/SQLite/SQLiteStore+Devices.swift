@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-public import Tresor
+public import TresorCore
 
 extension SQLiteStore {
     /// Puts the half of a device slot. One it replaces is overwritten.

@@ -2,7 +2,7 @@
 
 import Foundation
 import GRDB
-public import Tresor
+public import TresorCore
 
 extension SQLiteStore {
     /// The entries of a log from `first` on, in order, at most `limit`.
@@ -28,9 +28,6 @@ extension SQLiteStore {
                 try database.execute(
                     sql: "DELETE FROM wraps WHERE user = ? AND tresor = ?", arguments: [user.digest.data, tresor])
             }
-            #if TRESOR_TESTING
-                if Defence.oneTransaction.isLeftOut { try database.execute(sql: "COMMIT; BEGIN IMMEDIATE") }
-            #endif
             try Self.put(change.putting, in: change.tresor, database)
             return .done
         }

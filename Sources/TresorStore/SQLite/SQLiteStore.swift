@@ -4,7 +4,7 @@ import Cvariadic
 import Dispatch
 import Foundation
 import GRDB
-public import Tresor
+public import TresorCore
 
 /// The embedded store: one SQLite file that several processes, and several people, use at the same time.
 ///
@@ -87,9 +87,6 @@ public final class SQLiteStore: Store {
 
     /// How many bytes a row may have (SPEC §11): 16 MiB.
     private static var greatestRow: Int32 {
-        #if TRESOR_TESTING
-            if Defence.rowLength.isLeftOut { return .max }
-        #endif
         return 16 << 20
     }
 
@@ -173,9 +170,6 @@ public final class SQLiteStore: Store {
 
     private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
         guard remainder != .all else { return }
-        #if TRESOR_TESTING
-            if Defence.erasure.isLeftOut { return }
-        #endif
         do {
             _ = try database.checkpoint(.truncate)
         } catch {

@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-import Tresor
+import TresorCore
 
 /// The file of a store, as the file system sees it.
 enum StoreFile {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GRDB
-import Tresor
+import TresorCore
 
 /// The layout of a store file. What is found when opening must be exactly this: a store file comes from somebody else.
 ///
@@ -80,7 +80,7 @@ enum StoreSchema {
         guard
             try DatabaseValue.fetchOne(database, sql: "PRAGMA application_id") == Int64(applicationID).databaseValue,
             try DatabaseValue.fetchOne(database, sql: "PRAGMA user_version") == Int64(version).databaseValue,
-            Defence.storeSchema.holds(Set(found.map { Array($0.databaseValues) }) == expected)
+            Set(found.map { Array($0.databaseValues) }) == expected
         else { throw TresorError.store(.schema) }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import GRDB
-import Tresor
+import TresorCore
 
 extension TresorError {
     /// What a failure below the store is called above it.

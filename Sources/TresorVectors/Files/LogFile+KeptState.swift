@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorConformance
 import TresorCrypto
 
 /// What a home keeps of a log, SPEC §9.10.

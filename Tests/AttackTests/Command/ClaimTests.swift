@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What a file claims of itself, and sizes beyond what a command takes.
 @Suite struct ClaimTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What comes out of the program when it refuses: nothing of the content, nothing of the input.
 @Suite struct ReleaseTests {

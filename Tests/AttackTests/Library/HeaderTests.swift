@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What of a file is in clear, and what is left in the store after a removal.
 @Suite struct HeaderTests {

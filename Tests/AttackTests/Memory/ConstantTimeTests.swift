@@ -17,8 +17,8 @@
             #expect(run.code == 0, "\(run.log.prefix(6000))")
         }
 
-        /// Runs the probe under valgrind; in the build of `scripts/attacks`, with a check left out.
-        static func probe(leavingOut check: Defence? = nil) throws -> (code: Int32, output: String, log: String) {
+        /// Runs the probe under valgrind. In the copy that `scripts/attacks` builds, the arguments name checks that it disables.
+        static func probe(_ arguments: [String] = []) throws -> (code: Int32, output: String, log: String) {
             let scratch = try Scratch()
             try Data(declassified.utf8).write(to: URL(fileURLWithPath: scratch["suppressions"]))
             let built = URL(fileURLWithPath: Program.path).deletingLastPathComponent().appending(
@@ -31,7 +31,7 @@
                 "--quiet", "--suppressions=\(scratch["suppressions"])", "--log-file=\(scratch["log"])",
                 scratch["probe"],
             ]
-            process.arguments? += check.map { [$0.rawValue] } ?? []
+            process.arguments? += arguments
             let pipe = Pipe()
             process.standardOutput = pipe
             try process.run()

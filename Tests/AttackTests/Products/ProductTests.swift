@@ -5,9 +5,9 @@ import Testing
 
 /// What the built program consists of: the one that the other tests run, and the one of the release configuration where it has been built.
 @Suite struct ProductTests {
-    private static let canReadSymbols = has("nm") && has("readelf")
+    static let canReadSymbols = has("nm") && has("readelf")
 
-    private static let products = {
+    static let products = {
         let release = URL(fileURLWithPath: Program.path).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "release/tresor").path(percentEncoded: false)
         return Set([Program.path, release]).filter { FileManager.default.isExecutableFile(atPath: $0) }.sorted()
@@ -17,40 +17,31 @@ import Testing
         try tool("/usr/bin/nm", options + [product]).split(separator: "\n").map(String.init)
     }
 
-    /// What leaves a check out or counts what happens. The names of the checks themselves are in every product, and do nothing there.
-    private static let testing = ["Experiment", "isLeftOut", "leftOut"]
+    /// What disables a check or counts what happens, in the copy that `scripts/attacks` builds.
+    static let switches = ["Experiment", "Defence", "isLeftOut", "leftOut"]
 
-    /// The switches by which a test leaves a check out, and the counters, are in no product. The build of the tests alone has them, which
-    /// shows that this would find them.
-    @Test(.enabled(if: canReadSymbols, "nm is not present"), arguments: products)
-    func switchesOfTestsAreInNoProduct(product: String) throws {
-        let symbols = try Self.symbols(of: product)
+    /// How often each of them stands among the symbols of a product.
+    static func switches(in product: String) throws -> [Int] {
+        let symbols = try symbols(of: product)
         #expect(symbols.count > 1000)
-        for name in Self.testing {
-            let found = symbols.filter { $0.contains(name) }
-            #if TRESOR_TESTING
-                #expect(!found.isEmpty, "\(name)")
-            #else
-                #expect(found == [], "\(name)")
-            #endif
-        }
+        return switches.map { name in symbols.count { $0.contains(name) } }
     }
 
-    @Test func switchesOfTestsStandBehindTheirDefine() throws {
-        // The generator of vectors is no product.
-        for file in try Repository.files(of: "Sources", ending: ".swift") where !file.path.contains("/TresorVectors/") {
-            // Of each condition around a line, whether it is the tests' own build.
-            var conditions: [Bool] = []
-            for line in file.text.split(separator: "\n").map({ $0.drop { $0 == " " } }) {
-                if line.hasPrefix("#if") { conditions.append(line.hasPrefix("#if TRESOR_TESTING")) }
-                if line.hasPrefix("#else"), !conditions.isEmpty { conditions[conditions.count - 1] = false }
-                if line.hasPrefix("#endif") { conditions.removeLast() }
-                let isTesting = Self.testing.contains { line.contains($0) }
-                #expect(conditions.contains(true) || !isTesting, "\(file.path): \(line)")
+    /// The switches by which a test disables a check are in no product. `MutatedProductTests` shows that this would find them.
+    @Test(.enabled(if: canReadSymbols, "nm is not present"), arguments: products)
+    func switchesOfTestsAreInNoProduct(product: String) throws {
+        #expect(try Self.switches(in: product).allSatisfy { $0 == 0 })
+    }
+
+    @Test func noSourceKnowsASwitchOfTests() throws {
+        for ending in [".swift", ".c", ".h"] {
+            for file in try Repository.files(of: "Sources", ending: ending) {
+                for name in Self.switches + ["TRESOR_TESTING", "TRESOR_WITHOUT"] {
+                    #expect(!file.text.contains(name), "\(file.path): \(name)")
+                }
             }
         }
-        let manifest = try Repository.text("Package.swift")
-        #expect(!manifest.contains("TRESOR_TESTING") && !manifest.contains("TRESOR_WITHOUT"))
+        #expect(!(try Repository.text("Package.swift")).contains("define("))
     }
 
     @Test(.enabled(if: canReadSymbols, "nm is not present")) func A8_noDecompressorIsLinked() throws {

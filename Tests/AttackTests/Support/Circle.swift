@@ -4,6 +4,7 @@ import Foundation
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Two people with homes on disk and one store file, in this process: anna's tresor, which house reads.
 final class Circle: Sendable {

@@ -6,6 +6,7 @@ import Testing
 import Tresor
 
 @testable import TresorCommand
+@testable import TresorConformance
 
 @Suite("Arguments")
 struct ArgumentTests {

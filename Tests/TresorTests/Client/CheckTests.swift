@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What `check` says of a store's wraps, and what is put back.
 @Suite struct CheckTests {

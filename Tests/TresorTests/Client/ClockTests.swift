@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Dates are ended by a clock that the log gives reason to believe, and by no other (SPEC §9.7, `settle`).
 @Suite struct ClockTests {

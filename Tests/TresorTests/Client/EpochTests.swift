@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Keys that are wrong, exchanged or withheld.
 @Suite struct EpochTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// An owner who was removed, and a store that shows to somebody who has not seen it how the log would have gone on with them.
 @Suite struct FalseBranchTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What a home keeps of a log's state is the state, or nothing.
 @Suite struct KeptStateTests {

@@ -6,6 +6,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A store that shows another history.
 @Suite struct LogViewTests {

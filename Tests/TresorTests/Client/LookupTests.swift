@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Which tresor a text means (SPEC §4.3), and what is read to find out.
 @Suite struct LookupTests {

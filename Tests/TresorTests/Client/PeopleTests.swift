@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Cards, numbers and pins against a store that hands out other people.
 @Suite struct PeopleTests {

@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What a home keeps of a log, and from whom.
 @Suite struct RememberingTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Who can open what after somebody came or went.
 @Suite struct RevocationTests {

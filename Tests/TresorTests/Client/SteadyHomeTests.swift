@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A home that is read once an operation.
 @Suite struct SteadyHomeTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What strangers put into a store that somebody else uses, and what a store loses.
 @Suite struct StrangersTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// New keys of a person that the log does not know, and a home that has compared them (SPEC §9.7, `superseded`).
 @Suite struct SupersededCardTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Every pin against every log: who is compared, who may be read, and what of it a thief of an old seed can bring
 /// about.

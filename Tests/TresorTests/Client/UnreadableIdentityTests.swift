@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// An identity file that does not read is not the same as none: who *I* am cannot be told then, and nobody is called a
 /// stranger for it.

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Epochs that do not reach everybody (SPEC §9.6): by a writer, by a second owner, by many, and on a store that helps them.
 @Suite struct WithheldEpochTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Every part of the context that a wrap is bound to: the right key wrapped under another context does not open (SPEC

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Three people, of whom one has new keys since the first epoch, with three epochs of three tresors: twenty-seven wraps, each in the place of each other.
 @Suite struct WrapPlaceTests {

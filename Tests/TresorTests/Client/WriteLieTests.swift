@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A store that says one thing of a write and does another.
 @Suite struct WriteLieTests {

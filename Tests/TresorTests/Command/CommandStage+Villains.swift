@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Entries that no honest program sends, and lies of the store about everything else.
 extension CommandStage {

@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCommand
 
 /// The command run in this process: people with homes on disk, before a store that a test holds.

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 extension CommandSuite {
     /// Logs with unexpected entries, and stores that show too little of a log.

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 extension CommandSuite {
     /// The thief of an old seed, a store and a stale home against a renewal (SPEC §7.5, §8.4).

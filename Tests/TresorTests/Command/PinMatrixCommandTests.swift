@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 extension CommandSuite {
     /// Every pin against every log, in every command that shows a person or rests on one (SPEC §7.5, §7.7, §10.5).

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 extension CommandSuite {
     /// New keys that this home has compared and no log knows, a member's and a founder's who left (SPEC §9.7).

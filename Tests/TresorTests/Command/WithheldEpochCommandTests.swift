@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 extension CommandSuite {
     /// A writer, or a second owner, who locks everybody out, and a store that helps them (SPEC §9.6).

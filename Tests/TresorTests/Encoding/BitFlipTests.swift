@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Every single bit of one object of each kind.
 @Suite struct BitFlipTests {

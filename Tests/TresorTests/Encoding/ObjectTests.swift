@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// One of each object, and how it is read.
 struct Specimen: Sendable, CustomTestStringConvertible {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Everything signed or sealed in the place of everything else.
 @Suite struct PlaceMatrixTests {

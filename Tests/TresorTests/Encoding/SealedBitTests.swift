@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Every single bit of what is sealed for one place alone, opened by whoever it was sealed for. What opens nothing says so in one way only.
 @Suite struct SealedBitTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Every sealed object of two people and their tresors, in the place of every other.
 @Suite struct SealedMatrixTests {

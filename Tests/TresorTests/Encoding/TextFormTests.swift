@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Armour, base32 and names.
 @Suite struct TextFormTests {

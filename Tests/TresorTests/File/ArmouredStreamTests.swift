@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Armour of files that do not pass through memory as a whole is that of files that do.
 @Suite struct ArmouredStreamTests {

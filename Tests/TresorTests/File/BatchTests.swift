@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Many small files at once are what they are one by one.
 @Suite struct BatchTests {

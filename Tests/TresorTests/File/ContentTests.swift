@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Real and hostile contents, byte for byte.
 @Suite struct ContentTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// The first author of a file that was sealed again is judged as its sealer is (SPEC §10.5).
 @Suite struct OriginTests {

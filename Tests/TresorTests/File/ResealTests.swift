@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Files that were sealed again, and files of people who are no longer in.
 @Suite struct ResealTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Files that somebody with keys has made wrongly.
 @Suite struct SealedFileTests {

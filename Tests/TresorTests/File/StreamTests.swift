@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Files that do not pass through memory as a whole.

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What ties a card to the one before it: each part is changed alone, and everything is signed again (SPEC §7.3).
 @Suite struct CardLinkTests {

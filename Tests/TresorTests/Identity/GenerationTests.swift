@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Two generations of one person: what the seed of one does with what belongs to the other.
 @Suite struct GenerationTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What an interrupted change of the ways in leaves is taken away by the next.
 @Suite struct LeftoversTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What another password leaves as it was, and what it takes away.
 @Suite struct PasswordSlotTests {

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// How a password is prepared.
 @Suite struct PasswordTests {

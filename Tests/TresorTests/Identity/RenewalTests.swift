@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// New keys for oneself, and what others make of them.
 @Suite struct RenewalTests {

@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Somebody changes the ways in while somebody else settles what an interrupted change left.
 @Suite struct SettlingTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Parts of slots in each other's place, between the slots of one identity file and of two. The tag is made anew each time, so that the slot
 /// alone has to tell.

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A device that is remembered, without the half that the store has for it.
 @Suite struct StolenDiskTests {

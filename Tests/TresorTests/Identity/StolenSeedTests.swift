@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// What the thief of an old seed, or a store, can make of a renewal.
 @Suite struct StolenSeedTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Slots, devices and kits.
 @Suite struct WaysInTests {

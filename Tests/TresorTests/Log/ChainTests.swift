@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// The chain of entries, and acts that make no sense.
 @Suite struct ChainTests {

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// The rules of single bodies, each broken alone.
 @Suite struct FoldBodyRuleTests {

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Every rule of the log, each broken alone.
 @Suite struct FoldRuleTests {

@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// However long a log is, no more of it is held than the state and a page.
 @Suite struct LogMemoryTests {

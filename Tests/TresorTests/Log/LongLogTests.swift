@@ -6,6 +6,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Logs as long as somebody cares to make them. Twenty thousand entries, or as many as `TRESOR_ENTRIES` says.
 @Suite struct LongLogTests {

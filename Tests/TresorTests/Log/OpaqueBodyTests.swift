@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Bodies that this release does not know (SPEC §9.3): judged behind their author, and from 128 on accepted from whoever may write.
 @Suite struct OpaqueBodyTests {

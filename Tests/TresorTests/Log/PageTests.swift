@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Many entries at once are judged as they are one by one.
 @Suite struct PageTests {

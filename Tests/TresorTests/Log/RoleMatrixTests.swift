@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Who may say what: every kind of author with every body.
 @Suite struct RoleMatrixTests {

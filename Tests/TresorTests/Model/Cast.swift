@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 
 /// People of whom logs are made up, by rising user id, each in every generation they have keys of.
 struct Cast {

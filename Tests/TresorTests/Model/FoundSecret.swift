@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 
 /// 32 bytes that came out of a wrap or a back-link. They are tried as every key of every epoch, whatever they were said to be.
 struct FoundSecret {

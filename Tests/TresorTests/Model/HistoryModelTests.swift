@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Random histories with races, lost swaps and forks, judged by `fold` and by the naive model. Seeds 0 to 2399, or as many as `TRESOR_LOGS` says.
 @Suite struct HistoryModelTests {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Random histories of several devices on a store that lies, goes back and forks now and then: whatever happens, the invariants of keys and log
 /// hold. Seeds 0 to 15, or as many as `TRESOR_HISTORIES` says.

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A tresor of anna's, in which honest people go on whatever the others sign.
 ///

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Random histories with real keys in which writers, owners and the thieves of old seeds sign what no honest program would. Seeds 0 to 3, or as many as
 /// `TRESOR_HISTORIES` says.

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Random histories with real keys on a store that forgets nothing and is in league with everybody who is out. Seeds 0 to 15, or as many as
 /// `TRESOR_HISTORIES` says.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 
 /// How the naive model reads what is real. A person's number is their place among `people`, who stand by rising user id.
 extension NaiveLog {

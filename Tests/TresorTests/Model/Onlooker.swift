@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Sees a tresor's log, all that a store was ever asked to write, and every key that anybody ever had. It reckons by the naive model who may hold
 /// which key, and by trying what they do hold: each must be the other.

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// One log told twice: to `fold` and to the naive model. Where they disagree about an entry or a state, or a refused entry changes anything, there is
 /// a dispute.

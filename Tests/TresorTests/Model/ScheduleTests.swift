@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 
 /// Three clients act on one tresor at once, and the order of their calls to the store is drawn. Seeds 0 to 119, or as many as
 /// `TRESOR_SCHEDULES` says.

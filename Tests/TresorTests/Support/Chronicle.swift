@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A log under construction that signs whatever it is told to, with whoever's keys. Its epochs commit to nothing.
 struct Chronicle {

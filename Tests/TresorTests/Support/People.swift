@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 
 /// A new identity outside any home.
 func identity(_ handle: String) throws -> Identity {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a change of the ways in must still take away or finish, noted in the home before the change begins (SPEC §8.4). Whoever is killed in the
+/// middle leaves the note, and the next change goes by it.
+///
+/// A note condemns nothing by itself: what the home uses when the note is read was put in place after all, and stays.
+package struct Leftovers: Hashable, Sendable {
+    /// A device half that the store may hold.
+    struct Device: Hashable, Sendable {
+        let user: UserID
+        let id: DeviceID
+    }
+
+    /// A sealed copy that the store may hold.
+    struct Kit: Hashable, Sendable {
+        let user: UserID
+        let locator: Digest
+    }
+
+    /// Copies that old kits open, or kits that never counted.
+    var kits: Set<Kit> = []
+    /// Halves in the store.
+    var devices: Set<Device> = []
+    /// Slots of the identity file that nothing opens any more.
+    var slots: Set<DeviceID> = []
+    /// Generations that the store, and from the second on the tresors, must still learn of. One that the identity file does not have was never made.
+    var generations: Set<UInt32> = []
+
+    private static let maximumCount = 4096
+
+    init() {}
+
+    var isEmpty: Bool { kits.isEmpty && devices.isEmpty && slots.isEmpty && generations.isEmpty }
+
+    mutating func formUnion(_ other: Leftovers) {
+        kits.formUnion(other.kits)
+        devices.formUnion(other.devices)
+        slots.formUnion(other.slots)
+        generations.formUnion(other.generations)
+    }
+
+    mutating func subtract(_ other: Leftovers) {
+        kits.subtract(other.kits)
+        devices.subtract(other.devices)
+        slots.subtract(other.slots)
+        generations.subtract(other.generations)
+    }
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.leftovers)
+        for _ in 0..<(try Self.count(&decoder)) {
+            let user = UserID(try decoder.digest())
+            kits.insert(Kit(user: user, locator: try decoder.digest()))
+        }
+        for _ in 0..<(try Self.count(&decoder)) {
+            let user = UserID(try decoder.digest())
+            devices.insert(Device(user: user, id: try Self.deviceID(&decoder)))
+        }
+        for _ in 0..<(try Self.count(&decoder)) { slots.insert(try Self.deviceID(&decoder)) }
+        for _ in 0..<(try Self.count(&decoder)) { generations.insert(try decoder.integer(UInt32.self)) }
+        try decoder.end()
+        guard self.bytes == bytes else { throw .altered }
+    }
+
+    private static func count(_ decoder: inout ByteDecoder) throws(TresorError) -> Int {
+        let count = Int(try decoder.integer(UInt16.self))
+        guard count <= maximumCount else { throw .altered }
+        return count
+    }
+
+    private static func deviceID(_ decoder: inout ByteDecoder) throws(TresorError) -> DeviceID {
+        guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
+        return id
+    }
+
+    /// Each kind by rising bytes.
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.leftovers)
+        Self.encode(kits.map { $0.user.digest.bytes + $0.locator.bytes }, into: &encoder)
+        Self.encode(devices.map { $0.user.digest.bytes + $0.id.bytes }, into: &encoder)
+        Self.encode(slots.map(\.bytes), into: &encoder)
+        Self.encode(generations.map(bigEndianBytes), into: &encoder)
+        return encoder.bytes
+    }
+
+    private static func encode(_ items: [[UInt8]], into encoder: inout ByteEncoder) {
+        let sorted = items.sorted { $0.lexicographicallyPrecedes($1) }.prefix(maximumCount)
+        encoder.integer(UInt16(truncatingIfNeeded: sorted.count))
+        for item in sorted { encoder.raw(item) }
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+package import TresorCore
+package import TresorCrypto
+
+/// The parts that a client puts together, one by one, for the vectors (SPEC §17): reading, opening and judging. Nothing here seals, signs or draws.
+package enum Conformance {
+    /// Reads an object whole and writes it again.
+    static func reencode(_ magic: Magic, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+        switch magic {
+        case .card: return try CardChain(bytes).bytes
+        case .identity: return try IdentityFile(bytes).bytes
+        case .entry:
+            let entry = try Entry(bytes)
+            _ = try entry.body
+            return entry.bytes
+        case .wrap: return try Wrap(bytes).bytes
+        case .file: return try SealedFile(bytes).bytes
+        case .pins: return try Pins(bytes).bytes
+        case .heads: return try Heads(bytes).bytes
+        case .log: return try CachedLog(bytes).bytes
+        case .device:
+            let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
+            return encoded.span.publicBytes
+        case .leftovers: return try Leftovers(bytes).bytes
+        case .marks: return try Marks(bytes).bytes
+        case .keptWraps: return try KeptWraps(bytes).bytes
+        case .evidence, .state: throw .unsupported
+        }
+    }
+
+    /// Evidence and its name in the home.
+    static func evidence(
+        of tresor: TresorID, head: Head, verified: [UInt8], shown: [UInt8]
+    ) throws(TresorError) -> (bytes: [UInt8], name: Digest) {
+        let bytes = Evidence(tresor: tresor, head: head, verified: verified, shown: shown).bytes
+        return (bytes, try BLAKE2b.hash(.evidenceHash, bytes))
+    }
+
+    /// An identity from its newest seed and the sealed earlier ones.
+    package static func identity(
+        chain: [UInt8], seed: [UInt8], previous: [[UInt8]]
+    ) throws(TresorError) -> Identity {
+        try Identity(
+            chain: try CardChain(chain), seed: try SecretKey(SecretBytes(copying: seed.span)), previous: previous)
+    }
+
+    /// Opens the slot that `key` is for.
+    static func openSlot(
+        _ file: IdentityFile, slot: Int, key: [UInt8]
+    ) throws(TresorError) -> Identity {
+        guard file.slots.indices.contains(slot) else { throw .usage }
+        return try file.open(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
+    }
+
+    /// Opens the file with both halves of a device.
+    static func open(
+        _ file: IdentityFile, deviceHalf: [UInt8], storeHalf: [UInt8], now: UInt64
+    ) throws(TresorError) -> Identity {
+        let device = try DeviceHalf(try SecretBytes(copying: deviceHalf.span))
+        guard storeHalf.count == 32 else { throw .altered }
+        return try file.open(device: device, storeHalf: try SecretBytes(copying: storeHalf.span), now: now)
+    }
+
+    /// The statement of an epoch, read whole.
+    private static func epoch(_ bytes: [UInt8]) throws(TresorError) -> Epoch {
+        var decoder = ByteDecoder(bytes)
+        let epoch = try Epoch(from: &decoder)
+        try decoder.end()
+        return epoch
+    }
+
+    /// `checkKeys` of SPEC §9.5: keys of an epoch against its statement.
+    static func checkKeys(_ keys: [UInt8], of epoch: [UInt8], in tresor: TresorID) throws(TresorError) {
+        let statement = try self.epoch(epoch)
+        let keys = try EpochKeys(epoch: statement.number, unwrapped: keys.span)
+        try keys.check(against: statement, of: tresor)
+    }
+
+    /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on, the last of them the one whose keys are given.
+    static func openBackLink(
+        _ keys: [UInt8], of tresor: TresorID, epochs: [[UInt8]]
+    ) throws(TresorError) -> [(epoch: UInt64, keys: [UInt8])] {
+        var statements: [Epoch] = []
+        for bytes in epochs { statements.append(try epoch(bytes)) }
+        guard let last = statements.last else { throw .altered }
+        let own = try EpochKeys(epoch: last.number, unwrapped: keys.span)
+        try own.check(against: last, of: tresor)
+        var links: [(epoch: UInt64, keys: [UInt8])] = []
+        for link in try own.openBackLink(last, of: tresor) {
+            guard let statement = statements.first(where: { $0.number == link.epoch }),
+                (try? link.check(against: statement, of: tresor)) != nil
+            else {
+                guard !links.isEmpty else { throw .altered }
+                break
+            }
+            let bytes = try link.secret()
+            links.append((link.epoch, bytes.span.publicBytes))
+        }
+        return links
+    }
+
+    /// Opens a sealed name.
+    static func openName(
+        _ sealed: [UInt8], contentKey: [UInt8], tresor: TresorID, epoch: UInt64, sequence: UInt64
+    ) throws(TresorError) -> (name: Name, kind: Name) {
+        var decoder = ByteDecoder(sealed)
+        let name = try SealedName(from: &decoder)
+        try decoder.end()
+        let key = try SecretKey<ContentUse>(SecretBytes(copying: contentKey.span))
+        return try name.open(with: key, tresor: tresor, epoch: epoch, sequence: sequence)
+    }
+
+    /// Opens the names that a home keeps, SPEC §8.5.
+    static func openNames(
+        _ sealed: [UInt8], as identity: Identity
+    ) throws(TresorError) -> [(tresor: TresorID, name: Name)] {
+        try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Opens the marks that a home keeps, SPEC §8.5.
+    static func openMarks(
+        _ sealed: [UInt8], as identity: Identity
+    ) throws(TresorError) -> [(tresor: TresorID, flags: UInt8)] {
+        try Marks(sealed, of: identity).flags.sorted { $0.key < $1.key }.map { ($0.key, $0.value.rawValue) }
+    }
+
+    /// What a home keeps of a folded log, SPEC §9.10.
+    package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
+        try StateKeeper(identity).bytes(of: state)
+    }
+
+    /// The state that a home kept, SPEC §9.10.
+    static func openKeptState(
+        _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> State {
+        let state = try StateKeeper(identity).open(bytes)
+        guard state.tresor == tresor else { throw .altered }
+        return state
+    }
+
+    /// `pin` of SPEC §7.5, on the pins of a home.
+    static func pin(
+        _ chain: CardChain, in pins: [UInt8], time: UInt64, replacing: Bool
+    ) throws(TresorError) -> [UInt8] {
+        var pins = try Pins(pins)
+        try pins.pin(chain, time: time, replacing: replacing)
+        return pins.bytes
+    }
+
+    /// `openWrap` of SPEC §9.6.
+    ///
+    /// - Parameters:
+    ///   - chain: the log's chain of the member.
+    ///   - history: 0 for all, else the epoch from which the member may read.
+    /// - Returns: TK, or TK ‖ HK.
+    static func openWrap(
+        _ bytes: [UInt8], tresor: TresorID, epoch: [UInt8], chain: CardChain, history: UInt64, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        let wrap = try Wrap(bytes)
+        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
+        let keys = try wrap.open(
+            as: identity, of: tresor, statement: try self.epoch(epoch), card: card,
+            history: history == 0 ? .all : .from(epoch: history))
+        let unwrapped = try keys.secret()
+        return unwrapped.span.publicBytes
+    }
+
+    /// `openFile` of SPEC §10.5 behind the checks of the owner and the way to the key.
+    static func openFile(
+        _ bytes: [UInt8], contentKey: [UInt8], in state: State
+    ) throws(TresorError) -> OpenedFile {
+        let file = try SealedFile(bytes)
+        guard file.header.tresor == state.tresor else { throw .noAccess }
+        try state.check(file.header, isNewest: true)
+        guard file.header.epoch > 0 else { throw .noAccess }
+        return try file.open(with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
+    }
+
+    /// The size of a payload, SPEC §10.3.
+    static func paddedByteCount(_ count: Int) -> Int { Padding.paddedByteCount(count) }
+
+    /// Folds a log as a home keeps it.
+    static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> State {
+        try Fold.state(of: try CachedLog(bytes).entries, tresor: tresor)
+    }
+
+    /// A session of an identity that is open already.
+    static func session(_ client: Client, identity: Identity) -> Session {
+        Session(client: client, identity: identity)
+    }
+
+    /// Marks a tresor as *confirmed mine*, as *create* does, SPEC §8.5.
+    static func confirmMine(_ tresor: TresorID, for session: Session) throws(TresorError) {
+        try session.mark(tresor, .confirmed, true)
+    }
+
+    /// `keysOf` of SPEC §9.6, without the keys.
+    static func checkKeys(of epoch: UInt64, in state: State, for session: Session) async throws(TresorError) {
+        _ = try await session.keys(of: epoch, in: state)
+    }
+
+    /// `keysOf` of SPEC §9.6: TK, or TK ‖ HK.
+    static func keys(
+        of epoch: UInt64, in state: State, for session: Session
+    ) async throws(TresorError) -> [UInt8] {
+        let secret = try await session.keys(of: epoch, in: state).secret()
+        return secret.span.publicBytes
+    }
+
+    /// `standing` of SPEC §10.6.
+    ///
+    /// - Parameter client: the home that may have compared the user; `nil` for one that has compared nobody.
+    static func standing(
+        of user: UserID, generation: UInt32, since head: UInt64, in state: State, for client: Client?
+    ) throws(TresorError) -> Standing {
+        let standing = state.standing(of: user, generation: generation, since: head)
+        return standing.compared(with: try client?.comparedChain(of: user), generation: generation)
+    }
+
+    /// What *settle* appended (SPEC §9.7): the cards that its entries renew, in order, and whom they remove.
+    static func settled(_ entries: [[UInt8]]) throws(TresorError) -> (cards: [[UInt8]], removed: [UserID]) {
+        var cards: [[UInt8]] = []
+        var removed: [UserID] = []
+        for bytes in entries {
+            switch try Entry(bytes).body {
+            case .renew(let card): cards.append(card.bytes)
+            case .remove(let users, _): removed += users
+            case .genesis, .grant, .leave, .epoch, .role, .rename, .additive: throw .altered
+            }
+        }
+        return (cards, removed)
+    }
+}

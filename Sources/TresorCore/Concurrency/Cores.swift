@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Work that is done on all cores.
+package enum Cores {
+    /// Processors that are online.
+    package static var count: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// Computes the values for `0..<count` side by side, and gives them in order.
+    ///
+    /// - Parameters:
+    ///   - grain: how many values a core computes in one go.
+    ///   - body: computes the values of a range.
+    /// - Throws: the failure of the first range that failed; all others are computed all the same.
+    package static func map<Value: Sendable>(
+        _ count: Int, grain: Int, _ body: @Sendable (Range<Int>) throws(TresorError) -> [Value]
+    ) throws(TresorError) -> [Value] {
+        guard count > grain else { return try body(0..<count) }
+        let ranges = (count + grain - 1) / grain
+        var results = [Result<[Value], TresorError>](repeating: .success([]), count: ranges)
+        unsafe results.withUnsafeMutableBufferPointer { results in
+            nonisolated(unsafe) let results = unsafe results
+            DispatchQueue.concurrentPerform(iterations: ranges) { index in
+                let range = (index * grain)..<min((index + 1) * grain, count)
+                func compute() -> Result<[Value], TresorError> {
+                    Result { () throws(TresorError) in try body(range) }
+                }
+                unsafe results[index] = compute()
+            }
+        }
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for result in results { values += try result.get() }
+        return values
+    }
+}

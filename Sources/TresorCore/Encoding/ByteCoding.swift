@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes the one canonical form (SPEC §4.1): big-endian integers, vectors behind a length of fixed width.
+package struct ByteEncoder {
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    /// One that holds `capacity` bytes before it grows.
+    package init(capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    /// Bytes as they are.
+    package mutating func raw(_ value: some Sequence<UInt8>) { bytes.append(contentsOf: value) }
+
+    /// A big-endian integer.
+    package mutating func integer(_ value: some FixedWidthInteger) {
+        unsafe withUnsafeBytes(of: value.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// 32 bytes.
+    package mutating func digest(_ value: Digest) { value.append(to: &bytes) }
+
+    /// `opaque<0..2^16-1>`. Callers keep their own, lower limits.
+    package mutating func vector16(_ value: some Collection<UInt8>) {
+        integer(UInt16(truncatingIfNeeded: value.count))
+        raw(value)
+    }
+
+    /// `opaque<0..2^32-1>`. Callers keep their own, lower limits.
+    package mutating func vector32(_ value: some Collection<UInt8>) {
+        integer(UInt32(truncatingIfNeeded: value.count))
+        raw(value)
+    }
+
+    /// A `u32` count and that many elements. Callers keep their own, lower limits.
+    package mutating func list<Element>(
+        _ elements: some Collection<Element>, _ encode: (inout ByteEncoder, Element) -> Void
+    ) {
+        integer(UInt32(truncatingIfNeeded: elements.count))
+        for element in elements { encode(&self, element) }
+    }
+
+    /// Magic, version and suite, with which every signed or sealed object begins.
+    package mutating func preamble(_ magic: Magic) {
+        raw(magic.bytes)
+        integer(Format.version)
+        integer(Format.suite)
+    }
+}
+
+/// Reads the one canonical form. Total: every read gives a value or throws, and copies no more than the input holds.
+package struct ByteDecoder {
+    private let bytes: [UInt8]
+    package private(set) var offset = 0
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// How many bytes are left.
+    package var remaining: Int { bytes.count - offset }
+
+    /// Exactly `count` bytes.
+    package mutating func raw(_ count: Int) throws(TresorError) -> [UInt8] {
+        guard count >= 0, count <= remaining else { throw .altered }
+        defer { offset += count }
+        return Array(bytes[offset..<(offset + count)])
+    }
+
+    /// A big-endian integer.
+    package mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(
+        _ type: Value.Type = Value.self
+    ) throws(TresorError) -> Value {
+        let count = Value.bitWidth / 8
+        guard count <= remaining else { throw .altered }
+        var value: Value = 0
+        for index in 0..<count { value = value << 8 | Value(bytes[offset + index]) }
+        offset += count
+        return value
+    }
+
+    /// 32 bytes.
+    package mutating func digest() throws(TresorError) -> Digest {
+        guard let digest = Digest(try raw(Digest.byteCount)) else { throw .altered }
+        return digest
+    }
+
+    /// `opaque<bounds>` behind a `u16`.
+    package mutating func vector16(_ bounds: ClosedRange<Int>) throws(TresorError) -> [UInt8] {
+        let count = Int(try integer(UInt16.self))
+        guard bounds.contains(count) else { throw .altered }
+        return try raw(count)
+    }
+
+    /// `opaque<bounds>` behind a `u32`.
+    package mutating func vector32(_ bounds: ClosedRange<Int>) throws(TresorError) -> [UInt8] {
+        let count = Int(try integer(UInt32.self))
+        guard bounds.contains(count) else { throw .altered }
+        return try raw(count)
+    }
+
+    /// A `u32` count, at least `least`, and that many elements, none of which takes fewer than `byteCount` bytes.
+    package mutating func list<Element>(
+        of least: Int, byteCount: Int, _ decode: (inout ByteDecoder) throws(TresorError) -> Element
+    ) throws(TresorError) -> [Element] {
+        let count = Int(try integer(UInt32.self))
+        guard count >= least, count <= remaining / byteCount else { throw .altered }
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count { elements.append(try decode(&self)) }
+        return elements
+    }
+
+    /// A point in time: seconds since 1970, up to the end of the year 9999.
+    package mutating func time() throws(TresorError) -> UInt64 {
+        let time = try integer(UInt64.self)
+        guard time <= Format.latestTime else { throw .altered }
+        return time
+    }
+
+    /// The magic alone. Bytes that are no object of ours at all are `altered`; another object or release is `unsupported`.
+    package mutating func magic(_ magic: Magic) throws(TresorError) {
+        let found = try raw(Magic.byteCount)
+        guard found.starts(with: Magic.prefix) else { throw .altered }
+        guard found == magic.bytes else { throw .unsupported }
+    }
+
+    /// The suite.
+    package mutating func suite() throws(TresorError) {
+        guard try integer(UInt8.self) == Format.suite else { throw .unsupported }
+    }
+
+    /// Magic, version and suite.
+    package mutating func preamble(_ magic: Magic) throws(TresorError) {
+        try self.magic(magic)
+        let version = try integer(UInt8.self)
+        guard version == Format.version else { throw .unsupported }
+        try suite()
+    }
+
+    /// Refuses trailing bytes.
+    package func end() throws(TresorError) {
+        guard remaining == 0 else { throw .altered }
+    }
+}
+
+/// The 8 bytes with which a stand-alone object begins; they name its type and version (SPEC §16.2).
+package enum Magic: String, CaseIterable, Sendable {
+    case card = "tresorC1"
+    case identity = "tresorI1"
+    case entry = "tresorE1"
+    case wrap = "tresorW1"
+    case file = "tresorF1"
+    case pins = "tresorP1"
+    case heads = "tresorH1"
+    case log = "tresorL1"
+    case evidence = "tresorV1"
+    case device = "tresorD1"
+    case leftovers = "tresorO1"
+    case keptWraps = "tresorK1"
+    case marks = "tresorY1"
+    case state = "tresorS2"
+
+    package static let byteCount = 8
+    package static let prefix = Array("tresor".utf8)
+    package var bytes: [UInt8] { Array(rawValue.utf8) }
+}
+
+/// Numbers of the format that are no choice of anybody.
+package enum Format {
+    /// The version of every object.
+    package static let version: UInt8 = 1
+    /// Suite 1, the only one.
+    package static let suite: UInt8 = 1
+    /// 9999-12-31T23:59:59Z in seconds since 1970.
+    package static let latestTime: UInt64 = 253_402_300_799
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@_spi(_Unicode) import Swift
+
+/// A handle, a tresor name, a record name or a content type: at most 256 bytes of UTF-8 without control characters
+/// (SPEC §4.4). Compared and ordered as bytes, never as text.
+public struct Name: Hashable, Comparable, Sendable {
+    /// The greatest size in bytes: 256.
+    public static let maximumByteCount = 256
+    /// The name of nothing.
+    public static let empty = Name(unchecked: [])
+
+    /// The UTF-8 bytes.
+    public let bytes: [UInt8]
+
+    private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+    /// A name as it was received.
+    ///
+    /// - Throws: ``TresorError/altered`` when it is too long, is not UTF-8 or holds a code point of the fixed list.
+    public init(_ bytes: [UInt8]) throws(TresorError) {
+        guard Self.isAcceptable(bytes) else { throw .altered }
+        self.bytes = bytes
+    }
+
+    /// A name as a person typed it: brought to NFC.
+    ///
+    /// - Throws: ``TresorError/usage`` when it is empty, too long, begins with `-`, or holds a control character, a code point of the
+    ///   fixed list or one that no Unicode version known here assigns.
+    public init(typed text: String) throws(TresorError) {
+        try self.init(text: text)
+        guard !bytes.isEmpty, bytes.first != UInt8(ascii: "-") else { throw .usage }
+    }
+
+    /// A record name or content type as a writer gives it: brought to NFC; may be empty.
+    ///
+    /// - Throws: ``TresorError/usage`` when it is too long, or holds a control character, a code point of the fixed list or one that no Unicode
+    ///   version known here assigns.
+    public init(text: String) throws(TresorError) {
+        let composed = text._nfc.reduce(into: String.UnicodeScalarView()) { $0.append($1) }
+        let bytes = Array(String(composed).utf8)
+        guard Self.isAcceptable(bytes), Self.isAssigned(composed) else { throw .usage }
+        self.bytes = bytes
+    }
+
+    /// The name as text, for showing. Two different names can be equal as text: never compare it.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// Whether it has no bytes.
+    public var isEmpty: Bool { bytes.isEmpty }
+
+    /// Byte order.
+    public static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+
+    /// The rule of readers. It depends on no version of Unicode.
+    private static func isAcceptable(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count <= maximumByteCount else { return false }
+        if bytes.allSatisfy({ (0x20...0x7e).contains($0) }) { return true }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        return text.unicodeScalars.allSatisfy { !isRefused($0.value) }
+    }
+
+    /// The rule of writers beside it, by the version of Unicode that is known here.
+    private static func isAssigned(_ text: String.UnicodeScalarView) -> Bool {
+        !text.contains { $0.properties.generalCategory == .unassigned }
+    }
+
+    /// The fixed list of SPEC §4.4: what can forge a line, turn text around or hide.
+    package static func isRefused(_ codePoint: UInt32) -> Bool {
+        switch codePoint {
+        case 0x0000...0x001f, 0x007f...0x009f: true
+        case 0x00ad, 0x061c, 0x180e, 0xfeff: true
+        case 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f: true
+        case 0xfff9...0xfffb, 0xe0000...0xe007f: true
+        default: codePoint & 0xfffe == 0xfffe || (0xfdd0...0xfdef).contains(codePoint)
+        }
+    }
+}

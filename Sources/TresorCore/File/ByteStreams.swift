@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Content on its way to be sealed, in order. Its length need not be known.
+public protocol ContentSource {
+    /// Adds the next bytes to `output`.
+    ///
+    /// Fills it wholly unless the content ends; one call that leaves room is the last.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with what went wrong.
+    mutating func read(into output: inout OutputRawSpan) async throws(TresorError)
+}
+
+/// Takes the bytes of a sealed file in order while it is made.
+public protocol ByteSink {
+    /// Takes the next bytes, all of them.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with what went wrong.
+    mutating func write(_ bytes: Span<UInt8>) async throws(TresorError)
+}
+
+/// A sealed file that can be read at any place, by several at a time.
+public protocol SealedSource: Sendable {
+    /// Its size.
+    var byteCount: Int { get }
+
+    /// Fills `output` with the bytes from `offset` on.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with what went wrong; ``TresorError/altered`` when there are fewer bytes.
+    func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError)
+}
+
+/// Content that comes as a sequence of byte arrays of any size.
+public struct SequenceSource<Base: AsyncSequence>: ContentSource where Base.Element == [UInt8] {
+    private var iterator: Base.AsyncIterator
+    private var element: [UInt8] = []
+    private var used = 0
+
+    /// Takes the content from `base`.
+    public init(_ base: Base) { iterator = base.makeAsyncIterator() }
+
+    /// Adds the next bytes to `output`. A failure of the sequence is ``TresorError/failed(_:)`` with `inputOutput`.
+    public mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+        while output.freeCapacity > 0 {
+            if used == element.count {
+                do {
+                    guard let next = try await iterator.next(isolation: #isolation) else { return }
+                    element = next
+                } catch {
+                    throw (error as? TresorError) ?? .failed(.inputOutput)
+                }
+                used = 0
+            }
+            let count = min(element.count - used, output.freeCapacity)
+            output.append(element.span.extracting(used..<(used + count)))
+            used += count
+        }
+    }
+}
+
+/// Bytes in memory, as content or as a sealed file.
+public struct MemorySource: ContentSource, SealedSource {
+    private let bytes: [UInt8]
+    private var used = 0
+
+    /// Takes the bytes.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Its size.
+    public var byteCount: Int { bytes.count }
+
+    /// Adds the next bytes to `output`.
+    public mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+        let count = min(bytes.count - used, output.freeCapacity)
+        output.append(bytes.span.extracting(used..<(used + count)))
+        used += count
+    }
+
+    /// Fills `output` with the bytes from `offset` on.
+    public func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
+        let count = output.freeCapacity
+        guard offset >= 0, count <= bytes.count - offset else { throw .altered }
+        output.append(bytes.span.extracting(offset..<(offset + count)))
+    }
+}
+
+/// Keeps what it takes in memory.
+public struct MemorySink: ByteSink, Sendable {
+    /// What it took.
+    public private(set) var bytes: [UInt8] = []
+
+    /// Takes nothing yet.
+    public init() {}
+
+    /// Takes the next bytes.
+    public mutating func write(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe self.bytes.append(contentsOf: $0) }
+    }
+}
+
+extension OutputRawSpan {
+    /// Adds bytes that fit.
+    package mutating func append(_ bytes: Span<UInt8>) {
+        unsafe withUnsafeMutableBytes { buffer, count in
+            unsafe bytes.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: source)
+            }
+            count += bytes.count
+        }
+    }
+}
+
+extension SealedSource {
+    /// The bytes of a range.
+    package func bytes(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
+        let failure = Failure()
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, range.count)) { buffer, filled in
+            guard range.count > 0 else { return }
+            var output = unsafe OutputRawSpan(
+                buffer: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<range.count]),
+                initializedCount: 0)
+            do throws(TresorError) {
+                try read(from: range.lowerBound, into: &output)
+            } catch {
+                failure.error = error
+            }
+            filled = output.byteCount
+        }
+        if let error = failure.error { throw error }
+        guard bytes.count == range.count else { throw .altered }
+        return bytes
+    }
+}
+
+private final class Failure {
+    package var error: TresorError?
+}

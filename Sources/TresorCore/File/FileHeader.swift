@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a sealed file says in clear (SPEC §10.1). It is a claim until the file is opened.
+public struct FileHeader: Hashable, Sendable {
+    /// The size in bytes: 90.
+    public static let byteCount = 90
+
+    /// Which tresor.
+    public let tresor: TresorID
+    /// Under which epoch's key it is sealed.
+    public let epoch: UInt64
+    /// The newest entry its author knew.
+    public let head: Head
+
+    package init(tresor: TresorID, epoch: UInt64, head: Head) {
+        self.tresor = tresor
+        self.epoch = epoch
+        self.head = head
+    }
+
+    /// The header that a sealed file in binary form begins with.
+    ///
+    /// - Parameter start: 90 bytes or more.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(start: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(Array(start.prefix(Self.byteCount)))
+        try self.init(from: &decoder)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        try decoder.preamble(.file)
+        tresor = TresorID(try decoder.digest())
+        epoch = try decoder.integer()
+        let sequence = try decoder.integer(UInt64.self)
+        head = Head(sequence: sequence, hash: try decoder.digest())
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder(capacity: Self.byteCount)
+        encode(into: &encoder)
+        return encoder.bytes
+    }
+
+    package func encode(into encoder: inout ByteEncoder) {
+        encoder.preamble(.file)
+        encoder.digest(tresor.digest)
+        encoder.integer(epoch)
+        encoder.integer(head.sequence)
+        encoder.digest(head.hash)
+    }
+}

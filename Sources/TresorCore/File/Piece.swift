@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Four chunks of a payload on their way, plain and sealed. The buffers are used again for later pieces and wiped at the end.
+///
+/// A piece has one owner at a time, the reader, a worker or the writer: the conveyor hands it on.
+@safe final class Piece: @unchecked Sendable {
+    static let chunkCount = 4
+    package static let byteCount = chunkCount * TC1.chunkByteCount
+
+    /// The piece's place in the stream.
+    package var number = 0
+    /// How many plain bytes there are.
+    var plainCount = 0
+    /// How many sealed bytes there are.
+    var sealedCount = 0
+    /// Which of the plain bytes are content.
+    package var content = 0..<0
+    /// Where in the content they lie.
+    var contentOffset = 0
+    /// What they hash to.
+    var stretch: ContentHash.Stretch?
+    /// The right to seal the plain bytes.
+    package var run: TC1.Run?
+
+    private let plain = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: byteCount)
+    private let sealed = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: byteCount + chunkCount * 16)
+
+    package init() {
+        unsafe plain.initialize(repeating: 0)
+        unsafe sealed.initialize(repeating: 0)
+    }
+
+    deinit {
+        unsafe wipe(plain)
+        unsafe plain.deallocate()
+        unsafe sealed.deallocate()
+    }
+
+    /// The plain bytes.
+    var plainBytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            unsafe _overrideLifetime(
+                Span(_unsafeElements: UnsafeBufferPointer(plain)).extracting(first: plainCount), borrowing: self)
+        }
+    }
+
+    /// The sealed bytes.
+    var sealedBytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            unsafe _overrideLifetime(
+                Span(_unsafeElements: UnsafeBufferPointer(sealed)).extracting(first: sealedCount), borrowing: self)
+        }
+    }
+
+    /// The content among the plain bytes.
+    var contentBytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { plainBytes.extracting(content) }
+    }
+
+    /// Room for plain bytes behind the first ``plainCount``; what is written there counts afterwards.
+    func fillPlain<Failure: Error>(
+        upTo count: Int = byteCount, _ body: (inout OutputRawSpan) async throws(Failure) -> Void
+    ) async throws(Failure) {
+        let room = unsafe UnsafeMutableRawBufferPointer(plain)
+        var output = unsafe OutputRawSpan(
+            buffer: UnsafeMutableRawBufferPointer(rebasing: room[..<count]), initializedCount: plainCount)
+        try await body(&output)
+        plainCount = output.byteCount
+    }
+
+    /// Adds plain bytes.
+    package func append(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBytes { source in
+            unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(plain)[plainCount...])
+                .copyMemory(from: source)
+        }
+        plainCount += bytes.count
+    }
+
+    /// Adds zeros.
+    func appendZeros(_ count: Int) {
+        guard count > 0 else { return }
+        unsafe UnsafeMutableBufferPointer(rebasing: plain[plainCount..<(plainCount + count)]).update(repeating: 0)
+        plainCount += count
+    }
+
+    /// Whether some of the plain bytes are zero.
+    func areZero(_ range: Range<Int>) -> Bool {
+        unsafe UnsafeMutableBufferPointer(rebasing: plain[range]).reduce(0, |) == 0
+    }
+
+    /// Hashes the content.
+    package func hash() throws(TresorError) {
+        stretch = try ContentHash.Stretch(contentBytes, at: contentOffset)
+    }
+
+    /// Seals the plain bytes, once for each right.
+    package func seal() throws(TresorError) {
+        guard let run = run.take() else { throw .usage }
+        var output = unsafe MutableSpan(_unsafeElements: sealed)
+        sealedCount = try run.seal(plainBytes, into: &output)
+    }
+
+    /// Reads sealed chunks and opens them.
+    func open(_ chunks: Range<Int>, of opening: TC1.Opening, from source: some SealedSource) throws(TresorError) {
+        let range = opening.sealedRange(chunks)
+        let room = unsafe UnsafeMutableRawBufferPointer(sealed)
+        var output = unsafe OutputRawSpan(
+            buffer: UnsafeMutableRawBufferPointer(rebasing: room[..<range.count]), initializedCount: 0)
+        let start = FileHeader.byteCount + range.lowerBound
+        try source.read(from: start, into: &output)
+        sealedCount = output.byteCount
+        guard sealedCount == range.count else { throw .altered }
+        var opened = unsafe MutableSpan(_unsafeElements: plain)
+        plainCount = try opening.open(chunks, from: sealedBytes, into: &opened)
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a file was sealed that did not pass through memory as a whole.
+public struct SealedStream: Hashable, Sendable {
+    /// What it says in clear.
+    public let header: FileHeader
+    /// How many bytes the content had.
+    public let contentByteCount: Int
+    /// How many bytes the sealed file has.
+    public let byteCount: Int
+}
+
+extension SealedFile {
+    /// Seals and signs a content of any length as it comes (SPEC §10.4). The caller has checked that the author may write at `state`.
+    ///
+    /// Holds a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
+    package static func seal(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, type: Name, record: Name,
+        origin: Authorship? = nil, keys: EpochKeys, state: State, author: Identity, time: UInt64
+    ) async throws(TresorError) -> SealedStream {
+        let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
+        let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
+        let fields = FileFields(authorship, type: type, record: record, origin: origin)
+        let context = header.bytes
+        var sealing = try TC1.Sealing(with: keys.content, label: .fileSeal, context: context.span)
+        return try await seal(&content, to: &sink, fields, &sealing, author: author)
+    }
+
+    /// The same with a message that has begun.
+    static func seal(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, _ fields: FileFields,
+        _ sealing: inout TC1.Sealing, author: Identity
+    ) async throws(TresorError) -> SealedStream {
+        let header = fields.authorship.header
+        let start = header.bytes + sealing.prefix
+        try await sink.write(start.span)
+        var conveyor = Conveyor()
+        var parts = ContentHash.Parts()
+        let front = fields.bytes
+        let rest = conveyor.take()
+        let count = try await sealWhole(&content, to: &sink, front, &sealing, conveyor, &parts, rest)
+        try rest.hash()
+        try parts.append(rest)
+        let signature = try author.sign(.fileSignature, fields.message(contentHash: try parts.finish()))
+        let tail = bigEndianBytes(UInt64(parts.contentByteCount)) + signature
+        let payload = Padding.paddedByteCount(front.count + parts.contentByteCount + tail.count)
+        let total = header.bytes.count + TC1.sealedByteCount(payload)
+        guard payload <= TC1.maximumByteCount, total <= maximumByteCount else { throw .usage }
+        try await sealRest(payload - count, rest, tail, to: &sink, &sealing, conveyor)
+        return SealedStream(header: header, contentByteCount: parts.contentByteCount, byteCount: total)
+    }
+
+    /// Seals fields and content as far as they fill pieces; what does not fill one stays in `rest`.
+    ///
+    /// - Returns: how many bytes of the payload were sealed.
+    private static func sealWhole(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, _ front: [UInt8],
+        _ sealing: inout TC1.Sealing, _ conveyor: Conveyor, _ parts: inout ContentHash.Parts, _ rest: Piece
+    ) async throws(TresorError) -> Int {
+        var count = 0
+        try await conveyor.run { piece throws(TresorError) in
+            piece.content = 0..<0
+            piece.contentOffset = max(0, count - front.count)
+            if count == 0 { piece.append(front.span) }
+            let start = piece.plainCount
+            try await piece.fillPlain { output throws(TresorError) in try await content.read(into: &output) }
+            piece.content = start..<piece.plainCount
+            guard piece.plainCount == Piece.byteCount else {
+                rest.append(piece.plainBytes)
+                rest.content = piece.content
+                rest.contentOffset = piece.contentOffset
+                return false
+            }
+            piece.run = try sealing.next(Piece.byteCount, endsMessage: false)
+            count += Piece.byteCount
+            return true
+        } work: { piece throws(TresorError) in
+            try piece.hash()
+            try piece.seal()
+        } write: { piece throws(TresorError) in
+            try parts.append(piece)
+            try await sink.write(piece.sealedBytes)
+        }
+        return count
+    }
+
+    /// Seals the last `count` bytes of the payload: what is left of fields and content, padding, tail.
+    private static func sealRest(
+        _ count: Int, _ rest: Piece, _ tail: [UInt8], to sink: inout some ByteSink, _ sealing: inout TC1.Sealing,
+        _ conveyor: Conveyor
+    ) async throws(TresorError) {
+        var done = 0
+        try await conveyor.run { piece throws(TresorError) in
+            guard done < count else { return false }
+            let end = min(done + Piece.byteCount, count)
+            if done < rest.plainCount { piece.append(rest.plainBytes) }
+            let zeros = min(end, count - tail.count) - (done + piece.plainCount)
+            piece.appendZeros(zeros)
+            let tailStart = done + piece.plainCount - (count - tail.count)
+            if tailStart >= 0 { piece.append(tail.span.extracting(tailStart..<(tail.count - (count - end)))) }
+            done = end
+            piece.run = try sealing.next(piece.plainCount, endsMessage: done == count)
+            return true
+        } work: { piece throws(TresorError) in
+            try piece.seal()
+        } write: { piece throws(TresorError) in
+            try await sink.write(piece.sealedBytes)
+        }
+    }
+}
+
+extension ContentHash.Parts {
+    /// Takes the content of the next piece, which has been hashed.
+    package mutating func append(_ piece: Piece) throws(TresorError) {
+        guard let stretch = piece.stretch.take() else { throw .usage }
+        try append(stretch, piece.contentBytes)
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A sealed file that lies somewhere, too large for memory perhaps. Only its header can be read; nothing in it is proved.
+public struct StoredFile<Source: SealedSource>: Sendable {
+    /// What it claims.
+    public let header: FileHeader
+    /// Where it lies, in binary form.
+    public let source: Source
+
+    /// Looks at the header and the size.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; what the source throws.
+    public init(_ source: Source) throws(TresorError) {
+        header = try FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
+        guard source.byteCount <= SealedFile.maximumByteCount,
+            let payload = TC1.openedByteCount(source.byteCount - FileHeader.byteCount),
+            payload >= Padding.minimumByteCount
+        else { throw .altered }
+        self.source = source
+    }
+}
+
+/// A sealed file that has passed every check and whose content is read from where it lies.
+///
+/// The whole file was read and verified once. This handle keeps the hash of every part of the content, 32 bytes for 64 KiB, and checks every
+/// part that is read again: what was changed meanwhile is refused.
+public final class VerifiedFile: Sendable {
+    /// What was proved of it.
+    public let proof: FileProof
+
+    private let source: any SealedSource
+    private let opening: TC1.Opening
+    private let fieldsByteCount: Int
+    private let digests: [UInt8]
+
+    private init(
+        _ proof: FileProof, _ source: any SealedSource, _ opening: TC1.Opening, fieldsByteCount: Int, digests: [UInt8]
+    ) {
+        self.proof = proof
+        self.source = source
+        self.opening = opening
+        self.fieldsByteCount = fieldsByteCount
+        self.digests = digests
+    }
+
+    /// The same file with what a home knows of its authors.
+    package func judged(_ proof: FileProof) -> VerifiedFile {
+        VerifiedFile(proof, source, opening, fieldsByteCount: fieldsByteCount, digests: digests)
+    }
+
+    /// Bytes of the content.
+    ///
+    /// - Parameter range: within `0..<proof.contentByteCount`.
+    /// - Throws: ``TresorError/altered`` when what lies there is no longer what was verified; ``TresorError/usage`` for a range outside.
+    public func read(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
+        guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage }
+        guard !range.isEmpty else { return [] }
+        let size = ContentHash.partByteCount
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        for index in (range.lowerBound / size)...((range.upperBound - 1) / size) {
+            let part = try part(index)
+            let start = index * size
+            bytes += part[max(0, range.lowerBound - start)..<min(part.count, range.upperBound - start)]
+        }
+        return bytes
+    }
+
+    private func part(_ index: Int) throws(TresorError) -> [UInt8] {
+        let size = ContentHash.partByteCount
+        let start = fieldsByteCount + index * size
+        let end = fieldsByteCount + min((index + 1) * size, proof.contentByteCount)
+        let part = try opening.payload(start..<end, of: source)
+        let digest = try ContentHash.part(index, part.span)
+        let isSame = digest == Array(digests[(32 * index)..<(32 * (index + 1))])
+        guard isSame else { throw .altered }
+        return part
+    }
+}
+
+extension VerifiedFile {
+    /// Reads and judges a whole file (SPEC §10.5, steps 7 to 14), and gives its content to `sink` as it goes.
+    ///
+    /// - Parameters:
+    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - state: the newest verified state of the tresor that the header names.
+    ///   - sink: keeps the content to itself until this has returned, and forgets it when this throws.
+    package static func verify<Source: SealedSource>(
+        _ file: StoredFile<Source>, with keys: EpochKeys, in state: State, to sink: inout some ByteSink
+    ) async throws(TresorError) -> VerifiedFile {
+        let source = file.source
+        let context = file.header.bytes
+        let prefix = try source.bytes(FileHeader.byteCount..<(FileHeader.byteCount + TC1.prefixByteCount))
+        let opening = try TC1.Opening(
+            prefix: prefix.span, sealedByteCount: source.byteCount - FileHeader.byteCount, with: keys.content,
+            label: .fileSeal, context: context.span)
+        let count = opening.byteCount
+        let front = try opening.payload(0..<min(FileFields.maximumByteCount, count), of: source)
+        var decoder = ByteDecoder(front)
+        var fields = try FileFields(from: &decoder, header: file.header)
+        let last = try opening.payload((count - FileTail.byteCount)..<count, of: source)
+        let tail = try FileTail(last, fields: decoder.offset, payload: count)
+        fields.authorship.signature = tail.signature
+        let content = decoder.offset..<(decoder.offset + tail.contentByteCount)
+        var parts = ContentHash.Parts()
+        try await open(source, opening, content, &parts, to: &sink)
+        let hash = try parts.finish()
+        let proof = try fields.prove(contentByteCount: tail.contentByteCount, contentHash: hash, in: state)
+        return VerifiedFile(proof, source, opening, fieldsByteCount: content.lowerBound, digests: parts.digests)
+    }
+
+    /// Opens all chunks, hashes the content, and refuses padding that is not zero.
+    private static func open(
+        _ source: some SealedSource, _ opening: TC1.Opening, _ content: Range<Int>, _ parts: inout ContentHash.Parts,
+        to sink: inout some ByteSink
+    ) async throws(TresorError) {
+        let pieceCount = (opening.chunkCount + Piece.chunkCount - 1) / Piece.chunkCount
+        let paddingEnd = opening.byteCount - FileTail.byteCount
+        try await Conveyor().run { piece throws(TresorError) in
+            piece.number < pieceCount
+        } work: { piece throws(TresorError) in
+            let first = piece.number * Piece.chunkCount
+            try piece.open(first..<min(first + Piece.chunkCount, opening.chunkCount), of: opening, from: source)
+            let start = first * TC1.chunkByteCount
+            let range = start..<(start + piece.plainCount)
+            let plain = content.clamped(to: range)
+            piece.content = (plain.lowerBound - start)..<(plain.upperBound - start)
+            piece.contentOffset = max(0, plain.lowerBound - content.lowerBound)
+            try piece.hash()
+            let padding = (content.upperBound..<paddingEnd).clamped(to: range)
+            let areZero = piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
+            guard areZero else { throw .altered }
+        } write: { piece throws(TresorError) in
+            try parts.append(piece)
+            if !piece.content.isEmpty { try await sink.write(piece.contentBytes) }
+        }
+    }
+}
+
+extension TC1.Opening {
+    /// Some bytes of a file's payload.
+    fileprivate func payload(_ range: Range<Int>, of source: any SealedSource) throws(TresorError) -> [UInt8] {
+        let first = range.lowerBound / TC1.chunkByteCount
+        let chunks = first..<((range.upperBound - 1) / TC1.chunkByteCount + 1)
+        let place = sealedRange(chunks)
+        let sealed = try source.bytes(
+            (FileHeader.byteCount + place.lowerBound)..<(FileHeader.byteCount + place.upperBound))
+        var plain = [UInt8](repeating: 0, count: chunks.count * TC1.chunkByteCount)
+        var output = plain.mutableSpan
+        _ = try open(chunks, from: sealed.span, into: &output)
+        let start = first * TC1.chunkByteCount
+        return Array(plain[(range.lowerBound - start)..<(range.upperBound - start)])
+    }
+}

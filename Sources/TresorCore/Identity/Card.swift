@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One generation of somebody's public face (SPEC §7.1). A value of this type has been read whole, its keys are usable and its
+/// self-signature holds; who it belongs to is said by the ``CardChain`` it stands in.
+public struct Card: Hashable, Sendable {
+    /// The greatest generation: 255, so that there are at most 256.
+    public static let maximumGeneration: UInt32 = 255
+
+    /// The handle: equal in all generations. It proves nothing.
+    public let handle: Name
+    /// 0 for the first card.
+    public let generation: UInt32
+    /// The user id as the card states it; zero in generation 0.
+    let statedUser: Digest
+    /// The hash of the card before; zero in generation 0.
+    package let previous: Digest
+    /// The Ed25519 public key.
+    public let signingKey: Digest
+    /// The X-Wing public key; both halves checked.
+    public let kemKey: XWing.PublicKey
+    /// When its owner says it was made, in seconds since 1970.
+    public let time: UInt64
+    /// The whole card as it travels.
+    public let bytes: [UInt8]
+    /// `H("tresor/v1/card-hash", card)`.
+    public let hash: Digest
+    /// Made by the generation before; empty in generation 0.
+    package let succession: [UInt8]
+    /// What both signatures cover.
+    package let body: [UInt8]
+
+    /// Reads one card from `decoder`, which may go on behind it.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        var fields = ByteEncoder()
+        try decoder.preamble(.card)
+        fields.preamble(.card)
+        let handle = try Name(try decoder.vector16(1...Name.maximumByteCount))
+        let generation = try decoder.integer(UInt32.self)
+        let statedUser = try decoder.digest()
+        let previous = try decoder.digest()
+        let signingKey = try decoder.digest()
+        let kemBytes = try decoder.raw(XWing.publicKeyByteCount)
+        let time = try decoder.time()
+        guard generation <= Self.maximumGeneration, (generation == 0) == (statedUser == .zero),
+            (generation == 0) == (previous == .zero)
+        else { throw .altered }
+        Self.encode(
+            into: &fields, handle: handle, generation: generation, user: statedUser, previous: previous,
+            signingKey: signingKey, kemKey: kemBytes, time: time)
+        let selfSignature = try decoder.raw(Ed25519.signatureByteCount)
+        let succession = generation == 0 ? [] : try decoder.raw(Ed25519.signatureByteCount)
+        self.body = fields.bytes
+        try Ed25519.verify(selfSignature, of: Label.cardSignature.message(body), by: signingKey)
+        self.kemKey = try XWing.PublicKey(kemBytes)
+        self.handle = handle
+        self.generation = generation
+        self.statedUser = statedUser
+        self.previous = previous
+        self.signingKey = signingKey
+        self.time = time
+        self.succession = succession
+        self.bytes = body + selfSignature + succession
+        self.hash = try BLAKE2b.hash(.cardHash, bytes)
+    }
+
+    /// Signs a card.
+    ///
+    /// - Parameters:
+    ///   - chain: the chain it continues; `nil` for generation 0.
+    ///   - succession: signs what the newest generation of the chain has to sign; not called for generation 0.
+    package static func make(
+        handle: Name, chain: CardChain?, kemKey: XWing.PublicKey, time: UInt64, signing: borrowing SigningKey,
+        succession: (_ message: [UInt8]) throws(TresorError) -> [UInt8]
+    ) throws(TresorError) -> Card {
+        let generation = chain.map { $0.newest.generation + 1 } ?? 0
+        guard generation <= maximumGeneration else { throw .usage }
+        var encoder = ByteEncoder()
+        encoder.preamble(.card)
+        encode(
+            into: &encoder, handle: handle, generation: generation, user: chain?.user.digest ?? .zero,
+            previous: chain?.newest.hash ?? .zero, signingKey: signing.publicKey, kemKey: kemKey.bytes, time: time)
+        let body = encoder.bytes
+        encoder.raw(try signing.sign(Label.cardSignature.message(body)))
+        if chain != nil { encoder.raw(try succession(Label.cardSuccession.message(body))) }
+        var decoder = ByteDecoder(encoder.bytes)
+        return try Card(from: &decoder)
+    }
+
+    private static func encode(
+        into encoder: inout ByteEncoder, handle: Name, generation: UInt32, user: Digest, previous: Digest,
+        signingKey: Digest, kemKey: [UInt8], time: UInt64
+    ) {
+        encoder.vector16(handle.bytes)
+        encoder.integer(generation)
+        encoder.digest(user)
+        encoder.digest(previous)
+        encoder.digest(signingKey)
+        encoder.raw(kemKey)
+        encoder.integer(time)
+    }
+
+    /// Whether this card is the one after `predecessor` in the chain of `user`.
+    ///
+    /// - Throws: ``TresorError/altered`` if it is not.
+    func checkSucceeds(_ predecessor: Card, of user: UserID) throws(TresorError) {
+        let isNext =
+            generation == predecessor.generation + 1 && previous == predecessor.hash
+            && statedUser == user.digest && handle == predecessor.handle
+        guard isNext else { throw .altered }
+        try Ed25519.verify(succession, of: Label.cardSuccession.message(body), by: predecessor.signingKey)
+    }
+
+    /// Whether they are the same bytes.
+    public static func == (left: Card, right: Card) -> Bool { left.bytes == right.bytes }
+
+    /// Goes by the card's hash.
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}
+
+extension Label {
+    /// What is signed: `LP(label) ‖ bytes`.
+    package func message(_ bytes: [UInt8]) -> [UInt8] {
+        return prefixed + bytes
+    }
+}

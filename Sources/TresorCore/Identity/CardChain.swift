@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Somebody's whole chain of cards, generation 0 to the newest, each link checked (SPEC §7.3). Wherever a card travels, it is this.
+///
+/// A chain proves that its cards belong together. That they belong to a certain person is proved by comparing the ``number``.
+public struct CardChain: Hashable, Sendable {
+    /// The greatest size in bytes that is read: 512 KiB, more than 256 cards take.
+    public static let maximumByteCount = 1 << 19
+
+    /// By generation; never empty.
+    public let cards: [Card]
+    /// The newest card.
+    public let newest: Card
+    /// `H("tresor/v1/user-id", generation-0 card)`.
+    public let user: UserID
+
+    /// Reads the cards one behind another.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        let first = try Card(from: &decoder)
+        guard first.generation == 0 else { throw .altered }
+        let user = UserID(try BLAKE2b.hash(.userID, first.bytes))
+        var cards = [first]
+        var newest = first
+        while decoder.remaining > 0 {
+            let next = try Card(from: &decoder)
+            try next.checkSucceeds(newest, of: user)
+            cards.append(next)
+            newest = next
+        }
+        self.cards = cards
+        self.newest = newest
+        self.user = user
+    }
+
+    package init(first: Card) throws(TresorError) {
+        cards = [first]
+        newest = first
+        user = UserID(try BLAKE2b.hash(.userID, first.bytes))
+    }
+
+    /// This chain and one more card.
+    ///
+    /// - Throws: ``TresorError/altered`` unless `card` is the next one.
+    func appending(_ card: Card) throws(TresorError) -> CardChain {
+        try card.checkSucceeds(newest, of: user)
+        return CardChain(cards: cards + [card], newest: card, user: user)
+    }
+
+    private init(cards: [Card], newest: Card, user: UserID) {
+        self.cards = cards
+        self.newest = newest
+        self.user = user
+    }
+
+    /// Reads an armoured card.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(armoured text: [UInt8]) throws(TresorError) {
+        try self.init(Armour.card.dearmour(text))
+    }
+
+    /// The cards one behind another.
+    public var bytes: [UInt8] { cards.flatMap(\.bytes) }
+
+    /// The armoured form.
+    public var armoured: [UInt8] { Armour.card.armour(bytes) }
+
+    /// The handle, equal in all generations.
+    public var handle: Name { newest.handle }
+
+    /// The 30 digits that two people compare:
+    /// `H("tresor/v1/number", user id ‖ newest card hash)` modulo 10^30 (SPEC §7.4).
+    public func number() throws(TresorError) -> Number {
+        Number(try BLAKE2b.hash(.number, user.digest.bytes, newest.hash.bytes))
+    }
+
+    /// The card of a generation, or `nil`.
+    public func card(generation: UInt32) -> Card? {
+        Int(exactly: generation).flatMap { cards.indices.contains($0) ? cards[$0] : nil }
+    }
+
+    /// Whether every card of `other` is in this chain at the same place.
+    public func extends(_ other: CardChain) -> Bool {
+        user == other.user && cards.starts(with: other.cards)
+    }
+}

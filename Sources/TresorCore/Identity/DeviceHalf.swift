@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// This device's half of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
+package final class DeviceHalf: Sendable {
+    package let user: UserID
+    package let id: DeviceID
+    package let half: SecretKey<DeviceUse>
+
+    package static let byteCount = 8 + 2 + 32 + 16 + 32
+
+    package init(user: UserID) throws(TresorError) {
+        let id = try DeviceID.random()
+        let half = try SecretKey<DeviceUse>()
+        self.user = user
+        self.id = id
+        self.half = half
+    }
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: borrowing SecretBytes) throws(TresorError) {
+        guard bytes.count == Self.byteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes.span.extracting(first: Self.byteCount - 32).publicBytes)
+        try decoder.preamble(.device)
+        let user = UserID(try decoder.digest())
+        guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
+        let half = try SecretKey<DeviceUse>(SecretBytes(copying: bytes.span.extracting(last: 32)))
+        self.user = user
+        self.id = id
+        self.half = half
+    }
+
+    package func encoded() throws(TresorError) -> SecretBytes {
+        var encoder = ByteEncoder()
+        encoder.preamble(.device)
+        encoder.digest(user.digest)
+        encoder.raw(id.bytes)
+        let prefix = encoder.bytes
+        return try SecretBytes(count: Self.byteCount) { (output) throws(TresorError) in
+            for (index, byte) in prefix.enumerated() { output[index] = byte }
+            half.copy(into: &output, at: prefix.count)
+        }
+    }
+
+    func slotKey(storeHalf: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
+        return try half.derive(.slotDevice, context: storeHalf.span)
+    }
+}
+
+/// The use of a device half.
+package enum DeviceUse: KeyUse {}
+
+extension DeviceID {
+    package static func random() throws(TresorError) -> DeviceID {
+        guard let id = DeviceID(try randomBytes(16)) else { throw .failed(.other) }
+        return id
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An unlocked identity: the seeds of all generations in guarded memory (SPEC §7). Whoever holds one can sign and open as its owner;
+/// release it when the work is done, and the seeds are wiped.
+public final class Identity: Sendable {
+    /// The public face, newest generation last.
+    public let chain: CardChain
+    private let generations: [Generation]
+    private let signing: SigningKey
+
+    /// Who this is.
+    public var user: UserID { chain.user }
+    /// The handle, equal in all generations.
+    public var handle: Name { chain.handle }
+    /// The newest generation.
+    public var generation: UInt32 { chain.newest.generation }
+
+    private final class Generation: Sendable {
+        package let seed: SecretKey<SeedUse>
+
+        package init(_ seed: consuming SecretKey<SeedUse>) { self.seed = seed }
+    }
+
+    /// Takes over the newest seed and opens those before it.
+    ///
+    /// - Parameter previous: the sealed seeds, the newest of them first.
+    /// - Throws: ``TresorError/altered`` when the card is not this seed's, or a sealed seed does not open.
+    package init(
+        chain: CardChain, seed: consuming SecretKey<SeedUse>, previous: [[UInt8]]
+    ) throws(TresorError) {
+        let signing = try Self.signingKey(seed)
+        guard try Self.matches(seed, chain.newest), previous.count == Int(chain.newest.generation)
+        else { throw .altered }
+        var generations = [Generation(seed)]
+        for (index, sealed) in previous.enumerated() {
+            let generation = chain.newest.generation - UInt32(index)
+            let older = try Self.openPrevious(
+                sealed, under: generations[index].seed, user: chain.user, generation: generation)
+            guard let card = chain.card(generation: generation - 1), try Self.matches(older, card) else {
+                throw .altered
+            }
+            generations.append(Generation(older))
+        }
+        self.chain = chain
+        self.generations = generations
+        self.signing = signing
+    }
+
+    /// Whether both public keys of a card are those of a seed.
+    private static func matches(_ seed: borrowing SecretKey<SeedUse>, _ card: Card) throws(TresorError) -> Bool {
+        let isSigner = try signingKey(seed).publicKey == card.signingKey
+        let isReader = try XWing.publicKey(seed: try kemSeed(seed)) == card.kemKey
+        return isSigner && isReader
+    }
+
+    /// The signature of the newest generation over `LP(label) ‖ bytes`.
+    package func sign(_ label: Label, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+        try signing.sign(label.message(bytes))
+    }
+
+    /// The signature of one generation; an earlier one signs the entry that replaces it.
+    package func sign(_ label: Label, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
+        guard generation < self.generation else {
+            guard generation == self.generation else { throw .noAccess }
+            return try sign(label, bytes)
+        }
+        let key = try Self.signingKey(generations[Int(self.generation - generation)].seed)
+        return try key.sign(label.message(bytes))
+    }
+
+    /// Opens a wrap made for the card of `generation`.
+    ///
+    /// - Throws: ``TresorError/altered`` when it does not open, ``TresorError/noAccess`` for a generation this identity does not have.
+    func unwrap(_ wrapped: XWing.Wrapped, generation: UInt32, info: [UInt8]) throws(TresorError) -> SecretBytes {
+        guard generation <= self.generation else { throw .noAccess }
+        let index = Int(self.generation - generation)
+        let seed = try Self.kemSeed(generations[index].seed)
+        return try XWing.unwrap(wrapped, seed: seed, info: info)
+    }
+
+    /// The key of the tag of the identity file.
+    func tagKey() throws(TresorError) -> SecretKey<TagUse> {
+        let context: [UInt8] = []
+        return try generations[0].seed.derive(.identityFile, context: context.span)
+    }
+
+    /// The key of the tags of kept states.
+    package func stateKey() throws(TresorError) -> SecretKey<StateUse> {
+        let context: [UInt8] = []
+        return try generations[0].seed.derive(.homeCache, context: context.span)
+    }
+
+    /// Seals what the home keeps for this identity alone, under the home key of the newest generation.
+    package func sealForHome(_ plain: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+        let context = user.digest.bytes
+        return try TC1.seal(plain.span, with: try Self.homeKey(generations[0]), label: label, context: context.span)
+    }
+
+    /// Opens what the home keeps. A renewal seals nothing anew: what an earlier generation sealed opens until it is
+    /// next written.
+    ///
+    /// - Throws: ``TresorError/altered`` when no generation of this identity sealed it.
+    package func openFromHome(_ sealed: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+        let context = user.digest.bytes
+        for generation in generations {
+            let key = try Self.homeKey(generation)
+            do throws(TresorError) {
+                return try TC1.open(sealed.span, with: key, label: label, context: context.span)
+            } catch { guard error == .altered else { throw error } }
+        }
+        throw .altered
+    }
+
+    private static func homeKey(_ generation: Generation) throws(TresorError) -> SecretKey<HomeUse> {
+        let context: [UInt8] = []
+        return try generation.seed.derive(.homeKey, context: context.span)
+    }
+
+    /// Seals the newest seed for a way in.
+    package func seal(
+        under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Slot.Kind, since: UInt64
+    ) throws(TresorError) -> Slot {
+        try Slot.seal(
+            generations[0].seed, under: key, id: id, kind: kind, since: since, user: user, generation: generation)
+    }
+
+    /// Makes a new identity, generation 0.
+    package static func make(handle: Name, time: UInt64) throws(TresorError) -> Identity {
+        let seed = try SecretKey<SeedUse>()
+        return try make(handle: handle, time: time, seed: seed)
+    }
+
+    /// For the vector generator, which fixes the seed.
+    package static func make(
+        handle: Name, time: UInt64, seed: consuming SecretKey<SeedUse>
+    ) throws(TresorError) -> Identity {
+        let card = try Card.make(
+            handle: handle, chain: nil, kemKey: try XWing.publicKey(seed: try kemSeed(seed)), time: time,
+            signing: try signingKey(seed)
+        ) { _ in [] }
+        return try Identity(chain: try CardChain(first: card), seed: seed, previous: [])
+    }
+
+    /// The next generation, its card signed by this one, and this seed sealed under the next (SPEC §7.3).
+    package func renewed(time: UInt64) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
+        let seed = try SecretKey<SeedUse>()
+        return try renewed(time: time, seed: seed)
+    }
+
+    /// For the vector generator, which fixes the seed.
+    package func renewed(
+        time: UInt64, seed: consuming SecretKey<SeedUse>
+    ) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
+        let card = try Card.make(
+            handle: handle, chain: chain, kemKey: try XWing.publicKey(seed: try Self.kemSeed(seed)), time: time,
+            signing: try Self.signingKey(seed)
+        ) { (message) throws(TresorError) in try signing.sign(message) }
+        let empty: [UInt8] = []
+        let key: SecretKey<PreviousUse> = try seed.derive(.identityPrevious, context: empty.span)
+        let context = Self.previousContext(user: user, generation: card.generation)
+        let sealed = try generations[0].seed.sealed(with: key, label: .previousSeal, context: context)
+        let next = try Identity(newest: seed, chain: try chain.appending(card), earlier: generations)
+        return (next, sealed)
+    }
+
+    private init(
+        newest seed: consuming SecretKey<SeedUse>, chain: CardChain, earlier: [Generation]
+    ) throws(TresorError) {
+        let signing = try Self.signingKey(seed)
+        generations = [Generation(seed)] + earlier
+        self.chain = chain
+        self.signing = signing
+    }
+
+    private static func signingKey(_ seed: borrowing SecretKey<SeedUse>) throws(TresorError) -> SigningKey {
+        let context: [UInt8] = []
+        return try SigningKey(seed: try seed.derive(.identitySign, context: context.span))
+    }
+
+    private static func kemSeed(_ seed: borrowing SecretKey<SeedUse>) throws(TresorError) -> SecretKey<KEMUse> {
+        let context: [UInt8] = []
+        return try seed.derive(.identityKEM, context: context.span)
+    }
+
+    /// `user id ‖ u32 g ‖ u32 (g−1)`: what binds the seed of generation g−1 to its place.
+    private static func previousContext(user: UserID, generation: UInt32) -> [UInt8] {
+        user.digest.bytes + bigEndianBytes(generation) + bigEndianBytes(generation &- 1)
+    }
+
+    private static func openPrevious(
+        _ sealed: [UInt8], under seed: borrowing SecretKey<SeedUse>, user: UserID, generation: UInt32
+    ) throws(TresorError) -> SecretKey<SeedUse> {
+        let empty: [UInt8] = []
+        let key: SecretKey<PreviousUse> = try seed.derive(.identityPrevious, context: empty.span)
+        let context = previousContext(user: user, generation: generation)
+        return try SecretKey(TC1.openSecret(sealed.span, with: key, label: .previousSeal, context: context.span))
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identity file (SPEC §8): the card chain in clear, the seed sealed once for each way in, the seeds of earlier generations, and a
+/// tag over all of it that holds whichever slot opened.
+public struct IdentityFile: Sendable {
+    /// The greatest size in bytes that is read: 1 MiB.
+    public static let maximumByteCount = 1 << 20
+    /// The most slots a file has: 256.
+    public static let maximumSlotCount = 256
+
+    /// The public face.
+    public let chain: CardChain
+    /// The ways in.
+    public let slots: [Slot]
+    /// The sealed seeds of earlier generations, newest first.
+    package let previous: [[UInt8]]
+    private let tag: Digest
+
+    /// Reads an identity file. Nothing is proved about the slots before one is opened.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.identity)
+        chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+        var previous: [[UInt8]] = []
+        for _ in 0..<chain.newest.generation { previous.append(try decoder.raw(Slot.sealedByteCount)) }
+        self.previous = previous
+        let count = Int(try decoder.integer(UInt16.self))
+        guard (1...Self.maximumSlotCount).contains(count) else { throw .altered }
+        var slots: [Slot] = []
+        for _ in 0..<count { slots.append(try Slot(from: &decoder)) }
+        self.slots = slots
+        tag = try decoder.digest()
+        try decoder.end()
+        try Self.check(slots)
+    }
+
+    /// Ids differ; at most one password and one kit.
+    private static func check(_ slots: [Slot]) throws(TresorError) {
+        var passwords = 0
+        var kits = 0
+        for slot in slots {
+            switch slot.kind {
+            case .password: passwords += 1
+            case .kit: kits += 1
+            case .device: break
+            }
+        }
+        guard Set(slots.map(\.id)).count == slots.count, passwords <= 1, kits <= 1
+        else { throw .altered }
+    }
+
+    /// The file's bytes.
+    public var bytes: [UInt8] {
+        Self.encode(chain: chain, previous: previous, slots: slots) + tag.bytes
+    }
+
+    private static func encode(chain: CardChain, previous: [[UInt8]], slots: [Slot]) -> [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.identity)
+        encoder.vector32(chain.bytes)
+        for sealed in previous { encoder.raw(sealed) }
+        encoder.integer(UInt16(truncatingIfNeeded: slots.count))
+        for slot in slots { slot.encode(into: &encoder) }
+        return encoder.bytes
+    }
+
+    private static func tag(_ key: borrowing SecretKey<TagUse>, over bytes: [UInt8]) throws(TresorError) -> Digest {
+        try key.deriveDigest(.identityTag, context: bytes.span)
+    }
+
+    /// Makes a new identity with one way in, the password. Blocks for about a second.
+    ///
+    /// - Parameters:
+    ///   - handle: not empty.
+    ///   - time: seconds since 1970.
+    /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points; ``TresorError/failed(_:)`` when memory cannot be
+    ///   had.
+    public static func make(
+        handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
+    ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
+        guard !handle.isEmpty else { throw .usage }
+        let identity = try Identity.make(handle: handle, time: time)
+        let slot = try Slot.password(of: identity, password: password, cost: cost, time: time)
+        return (try IdentityFile(of: identity, previous: [], slots: [slot]), identity)
+    }
+
+    /// A file with these ways in, tagged under the identity's newest seed.
+    ///
+    /// - Throws: ``TresorError/usage`` for a combination that no file may have.
+    package init(of identity: Identity, previous: [[UInt8]], slots: [Slot]) throws(TresorError) {
+        guard (1...Self.maximumSlotCount).contains(slots.count) else { throw .usage }
+        try Self.check(slots)
+        chain = identity.chain
+        self.previous = previous
+        self.slots = slots
+        tag = try Self.tag(
+            try identity.tagKey(), over: Self.encode(chain: identity.chain, previous: previous, slots: slots))
+    }
+
+    /// Opens the file with a slot key and proves all of it.
+    package func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
+        try open(with: try slot.open(with: key, user: chain.user, generation: chain.newest.generation))
+    }
+
+    /// Proves all of the file with the seed that a slot opened to.
+    func open(with seed: consuming SecretKey<SeedUse>) throws(TresorError) -> Identity {
+        let identity = try Identity(chain: chain, seed: seed, previous: previous)
+        try prove(with: identity)
+        return identity
+    }
+
+    /// Proves that the file is what its owner wrote: before it is opened, and again before it is written anew.
+    ///
+    /// - Throws: ``TresorError/altered``.
+    package func prove(with identity: Identity) throws(TresorError) {
+        let expected = try Self.tag(
+            try identity.tagKey(), over: Self.encode(chain: chain, previous: previous, slots: slots))
+        guard constantTimeEqual(expected, tag) else { throw .altered }
+    }
+}

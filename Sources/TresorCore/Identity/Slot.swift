@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The use of an identity seed.
+package enum SeedUse: KeyUse {}
+/// The use of the key that opens a slot.
+package enum SlotUse: SealingUse {}
+/// The use of the key under which the previous generation's seed is sealed.
+package enum PreviousUse: SealingUse {}
+/// The use of the key under which the home keeps what is this identity's alone.
+package enum HomeUse: SealingUse {}
+/// The use of the key of the identity file's tag.
+package enum TagUse: KeyUse {}
+/// The use of the key of the tags of kept states.
+package enum StateUse: KeyUse {}
+
+/// One way in: the identity seed, sealed under a key that only this way yields (SPEC §8).
+public struct Slot: Hashable, Sendable {
+    /// Which way in.
+    public enum Kind: Hashable, Sendable {
+        /// A password through Argon2id with a 16-byte salt (SPEC §8.1).
+        case password(cost: Argon2id.Cost, salt: [UInt8])
+        /// The recovery kit; the locator says under what the store keeps the sealed copy (SPEC §8.2).
+        case kit(locator: Digest)
+        /// A remembered device, open until a time in seconds since 1970 (SPEC §8.3).
+        case device(name: Name, until: UInt64)
+
+        fileprivate var code: UInt8 {
+            switch self {
+            case .password: 1
+            case .kit: 2
+            case .device: 3
+            }
+        }
+    }
+
+    /// The size in bytes of a sealed seed: 104.
+    static let sealedByteCount = TC1.sealedByteCount(32)
+
+    /// Tells slots apart; a device slot's is the device id.
+    public let id: DeviceID
+    /// Which way in, with its parameters.
+    public let kind: Kind
+    /// When it was made, in seconds since 1970.
+    public let since: UInt64
+    /// The sealed seed.
+    package let sealed: [UInt8]
+
+    /// Everything but the sealed seed, as it is encoded.
+    private static func fields(id: DeviceID, kind: Kind, since: UInt64) -> [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.integer(kind.code)
+        encoder.raw(id.bytes)
+        encoder.integer(since)
+        switch kind {
+        case .password(let cost, let salt):
+            encoder.integer(cost.memoryKiB)
+            encoder.integer(cost.passes)
+            encoder.raw(salt)
+        case .kit(let locator): encoder.digest(locator)
+        case .device(let name, let until):
+            encoder.vector16(name.bytes)
+            encoder.integer(until)
+        }
+        return encoder.bytes
+    }
+
+    private static func context(user: UserID, generation: UInt32, fields: [UInt8]) -> [UInt8] {
+        user.digest.bytes + bigEndianBytes(generation) + fields
+    }
+
+    /// Seals a seed for one way in.
+    ///
+    /// - Throws: ``TresorError/usage`` for times that no file can hold.
+    package static func seal(
+        _ seed: borrowing SecretKey<SeedUse>, under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Kind,
+        since: UInt64, user: UserID, generation: UInt32
+    ) throws(TresorError) -> Slot {
+        if case .device(_, let until) = kind { guard until <= Format.latestTime else { throw .usage } }
+        guard since <= Format.latestTime else { throw .usage }
+        let context = context(
+            user: user, generation: generation, fields: fields(id: id, kind: kind, since: since))
+        let sealed = try TC1.seal(seed.span, with: key, label: .slotSeal, context: context.span)
+        return Slot(id: id, kind: kind, since: since, sealed: sealed)
+    }
+
+    /// Opens the slot.
+    ///
+    /// - Throws: ``TresorError/altered`` when the key does not open it; the caller says what that means.
+    func open(
+        with key: borrowing SecretKey<SlotUse>, user: UserID, generation: UInt32
+    ) throws(TresorError) -> SecretKey<SeedUse> {
+        let context = Self.context(
+            user: user, generation: generation, fields: Self.fields(id: id, kind: kind, since: since))
+        return try SecretKey(TC1.openSecret(sealed.span, with: key, label: .slotSeal, context: context.span))
+    }
+
+    package func encode(into encoder: inout ByteEncoder) {
+        encoder.raw(Self.fields(id: id, kind: kind, since: since))
+        encoder.raw(sealed)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        let code = try decoder.integer(UInt8.self)
+        guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
+        self.id = id
+        since = try decoder.time()
+        switch code {
+        case 1:
+            let memory = try decoder.integer(UInt32.self)
+            let cost = try Argon2id.Cost(memoryKiB: memory, passes: try decoder.integer(UInt32.self))
+            kind = .password(cost: cost, salt: try decoder.raw(Argon2id.saltByteCount))
+        case 2: kind = .kit(locator: try decoder.digest())
+        case 3:
+            let name = try Name(try decoder.vector16(0...Name.maximumByteCount))
+            kind = .device(name: name, until: try decoder.time())
+        default: throw .unsupported
+        }
+        sealed = try decoder.raw(Self.sealedByteCount)
+    }
+
+    private init(id: DeviceID, kind: Kind, since: UInt64, sealed: [UInt8]) {
+        self.id = id
+        self.kind = kind
+        self.since = since
+        self.sealed = sealed
+    }
+}

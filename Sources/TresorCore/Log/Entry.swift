@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One signed entry of a log (SPEC §9.1). A value of this type has the canonical form; whether it is valid is said by ``Fold``.
+package struct Entry: Hashable, Sendable {
+    /// The greatest size in bytes: 1 MiB.
+    package static let maximumByteCount = 1 << 20
+
+    package let tresor: TresorID
+    /// 0 for the genesis.
+    package let sequence: UInt64
+    /// The hash of the entry before; zero for the genesis.
+    package let previous: Digest
+    package let author: UserID
+    package let generation: UInt32
+    /// When the author says it was written, in seconds since 1970.
+    package let time: UInt64
+    /// The registered number of the body.
+    let bodyType: UInt16
+    /// To the entry itself the body is opaque: ``Fold`` judges it after the author, so that a stranger's body says nothing.
+    private let readBody: Result<EntryBody, TresorError>
+    package let signature: [UInt8]
+    /// What the signature covers, behind the label.
+    package let signed: [UInt8]
+
+    /// What the entry says.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``, as reading the body gave.
+    package var body: EntryBody {
+        get throws(TresorError) { try readBody.get() }
+    }
+
+    /// The whole entry as it travels.
+    package var bytes: [UInt8] { signed + signature }
+
+    /// `H("tresor/v1/entry-hash", entry)`.
+    package func hash() throws(TresorError) -> Digest { try BLAKE2b.hash(.entryHash, signed, signature) }
+
+    /// Reads the fields of an entry; its body may still be none.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.entry)
+        tresor = TresorID(try decoder.digest())
+        sequence = try decoder.integer()
+        previous = try decoder.digest()
+        author = UserID(try decoder.digest())
+        generation = try decoder.integer()
+        time = try decoder.time()
+        let bodyType = try decoder.integer(UInt16.self)
+        let body = try decoder.vector32(0...Self.maximumByteCount)
+        self.bodyType = bodyType
+        readBody = Result { () throws(TresorError) in try EntryBody(type: bodyType, body) }
+        signed = Array(bytes[..<decoder.offset])
+        signature = try decoder.raw(Ed25519.signatureByteCount)
+        try decoder.end()
+    }
+
+    /// Writes and signs an entry.
+    ///
+    /// - Parameter generation: which of the author's generations signs; `nil` for the newest.
+    /// - Throws: ``TresorError/usage`` when it would be larger than 1 MiB.
+    package init(
+        tresor: TresorID, sequence: UInt64, previous: Digest, author: Identity, generation: UInt32? = nil,
+        time: UInt64, body: EntryBody
+    ) throws(TresorError) {
+        var encoder = ByteEncoder()
+        encoder.preamble(.entry)
+        encoder.digest(tresor.digest)
+        encoder.integer(sequence)
+        encoder.digest(previous)
+        encoder.digest(author.user.digest)
+        let generation = generation ?? author.generation
+        encoder.integer(generation)
+        encoder.integer(time)
+        encoder.integer(body.type)
+        encoder.vector32(body.bytes)
+        guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else { throw .usage }
+        self.tresor = tresor
+        self.sequence = sequence
+        self.previous = previous
+        self.author = author.user
+        self.generation = generation
+        self.time = time
+        bodyType = body.type
+        readBody = .success(body)
+        signed = encoder.bytes
+        signature = try author.sign(.entrySignature, signed, generation: generation)
+    }
+}

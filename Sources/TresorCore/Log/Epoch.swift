@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An epoch as the log states it (SPEC §9.5): its number, commitments to its two keys, and the sealed keys of the epoch before.
+public struct Epoch: Hashable, Sendable {
+    /// The most epochs a back-link carries: 4096.
+    package static let maximumLinkCount = 4096
+    /// The size of one link in bytes: epoch number, TK, HK.
+    static let linkByteCount = 72
+
+    /// From 1 upwards without gaps.
+    public let number: UInt64
+    /// `H("tresor/v1/commit-tk", tresor id ‖ TK)`.
+    let contentCommitment: Digest
+    /// `H("tresor/v1/commit-hk", tresor id ‖ HK)`.
+    let historyCommitment: Digest
+    /// Links sealed under HK, perhaps none of them; of no bytes in epoch 1 alone.
+    package let backLink: [UInt8]
+
+    package init(number: UInt64, contentCommitment: Digest, historyCommitment: Digest, backLink: [UInt8]) {
+        self.number = number
+        self.contentCommitment = contentCommitment
+        self.historyCommitment = historyCommitment
+        self.backLink = backLink
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        number = try decoder.integer()
+        contentCommitment = try decoder.digest()
+        historyCommitment = try decoder.digest()
+        backLink = try decoder.vector32(0...TC1.sealedByteCount(Self.maximumLinkCount * Self.linkByteCount))
+        if !backLink.isEmpty {
+            guard let opened = TC1.openedByteCount(backLink.count), opened.isMultiple(of: Self.linkByteCount) else {
+                throw .altered
+            }
+        }
+    }
+
+    package func encode(into encoder: inout ByteEncoder) {
+        encoder.integer(number)
+        encoder.digest(contentCommitment)
+        encoder.digest(historyCommitment)
+        encoder.vector32(backLink)
+    }
+}

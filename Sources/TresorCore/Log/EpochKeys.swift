@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The use of TK: sealing content and names.
+package enum ContentUse: SealingUse {}
+/// The use of HK: sealing the back-link.
+package enum HistoryUse: SealingUse {}
+
+/// The keys of one epoch as a member holds them (SPEC §9.5). Shared by reference, wiped with the last one.
+package final class EpochKeys: Sendable {
+    package let epoch: UInt64
+    package let content: SecretKey<ContentUse>
+    private let history: HistoryKey?
+
+    private final class HistoryKey: Sendable {
+        package let key: SecretKey<HistoryUse>
+
+        package init(_ key: consuming SecretKey<HistoryUse>) { self.key = key }
+    }
+
+    /// Whether HK is held too: its absence is how *from now* members are kept from what was before.
+    package var opensHistory: Bool { history != nil }
+
+    /// Fresh keys.
+    package init(epoch: UInt64) throws(TresorError) {
+        self.epoch = epoch
+        content = try SecretKey()
+        history = HistoryKey(try SecretKey())
+    }
+
+    /// Keys that came out of a wrap or a back-link.
+    ///
+    /// - Throws: ``TresorError/altered`` unless there are exactly TK, or TK and HK.
+    package init(epoch: UInt64, unwrapped: Span<UInt8>) throws(TresorError) {
+        guard unwrapped.count == 32 || unwrapped.count == 64 else { throw .altered }
+        self.epoch = epoch
+        content = try SecretKey(SecretBytes(copying: unwrapped.extracting(first: 32)))
+        history =
+            unwrapped.count == 64
+            ? HistoryKey(try SecretKey(SecretBytes(copying: unwrapped.extracting(last: 32)))) : nil
+    }
+
+    /// TK, or TK ‖ HK where it is held, to be wrapped for any number of members.
+    package func secret() throws(TresorError) -> SecretBytes {
+        var secret = try SecretBytes(count: opensHistory ? 64 : 32)
+        var output = secret.mutableSpan
+        copy(into: &output, at: 0, withHistory: opensHistory)
+        return secret
+    }
+
+    private func copy(into output: inout MutableSpan<UInt8>, at offset: Int, withHistory: Bool) {
+        content.copy(into: &output, at: offset)
+        if withHistory { history?.key.copy(into: &output, at: offset + 32) }
+    }
+
+    /// Whether these are the keys that the log committed to.
+    ///
+    /// - Throws: ``TresorError/altered`` if they are not.
+    package func check(against epoch: Epoch, of tresor: TresorID) throws(TresorError) {
+        guard try fulfil(epoch, of: tresor) else { throw .altered }
+    }
+
+    private func fulfil(_ epoch: Epoch, of tresor: TresorID) throws(TresorError) -> Bool {
+        let prefix = tresor.digest.bytes
+        guard epoch.number == self.epoch,
+            try content.commitment(.commitTK, prefix: prefix) == epoch.contentCommitment
+        else { return false }
+        guard let history else { return true }
+        return try history.key.commitment(.commitHK, prefix: prefix) == epoch.historyCommitment
+    }
+
+    /// The epoch as the log will state it.
+    ///
+    /// - Parameter earlier: what the back-link is to carry, by falling epoch, at most ``Epoch/maximumLinkCount``. All with their history keys.
+    package func statement(of tresor: TresorID, linking earlier: [EpochKeys]) throws(TresorError) -> Epoch {
+        guard let history else { throw .noAccess }
+        let prefix = tresor.digest.bytes
+        var backLink: [UInt8] = []
+        if epoch > 1 {
+            let links = try Self.links(earlier)
+            let context = prefix + bigEndianBytes(epoch)
+            backLink = try TC1.seal(links.span, with: history.key, label: .backlinkSeal, context: context.span)
+        }
+        return Epoch(
+            number: epoch,
+            contentCommitment: try content.commitment(.commitTK, prefix: prefix),
+            historyCommitment: try history.key.commitment(.commitHK, prefix: prefix),
+            backLink: backLink)
+    }
+
+    private static func links(_ earlier: [EpochKeys]) throws(TresorError) -> SecretBytes {
+        try SecretBytes(count: earlier.count * Epoch.linkByteCount) { (output) throws(TresorError) in
+            for (index, keys) in earlier.enumerated() {
+                let start = index * Epoch.linkByteCount
+                for (offset, byte) in bigEndianBytes(keys.epoch).enumerated() { output[start + offset] = byte }
+                guard keys.opensHistory else { throw .noAccess }
+                keys.copy(into: &output, at: start + 8, withHistory: true)
+            }
+        }
+    }
+
+    /// The earlier keys that the back-link of `statement`, this epoch's own, yields. They are not yet checked.
+    ///
+    /// - Throws: ``TresorError/altered`` when it does not open or its epochs do not fall from this one.
+    package func openBackLink(_ statement: Epoch, of tresor: TresorID) throws(TresorError) -> [EpochKeys] {
+        guard let history else { throw .noAccess }
+        let context = tresor.digest.bytes + bigEndianBytes(epoch)
+        let links = try TC1.openSecret(
+            statement.backLink.span, with: history.key, label: .backlinkSeal, context: context.span)
+        let span = links.span
+        guard span.count.isMultiple(of: Epoch.linkByteCount) else { throw .altered }
+        var earlier: [EpochKeys] = []
+        var above = epoch
+        for start in stride(from: 0, to: span.count, by: Epoch.linkByteCount) {
+            var number: UInt64 = 0
+            for offset in 0..<8 { number = number << 8 | UInt64(span[start + offset]) }
+            guard number < above, number > 0 else { throw .altered }
+            above = number
+            earlier.append(
+                try EpochKeys(
+                    epoch: number, unwrapped: span.extracting((start + 8)..<(start + Epoch.linkByteCount))))
+        }
+        return earlier
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The rules that belong to one body each (SPEC §9.3).
+extension Judge {
+    /// R17 to R48.
+    package func check(_ body: EntryBody, in state: State) throws(Violation) {
+        switch body {
+        case .genesis: try refuse(.r6)
+        case .grant(let grant): try check(grant, in: state)
+        case .remove(let users, let epoch): try checkRemoval(of: users, epoch, in: state)
+        case .leave:
+            try require(
+                .r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: [entry.author]) > 0)
+        case .renew(let card):
+            try require(.r27, (try? state.chains[UserID(card.statedUser)]?.appending(card)) != nil)
+        case .epoch(let epoch):
+            try checkNext(epoch, in: state)
+            try checkFresh(epoch, in: state)
+        case .role(let user, let role, let notAfter): try checkRole(of: user, role, notAfter, in: state)
+        case .rename, .additive: break
+        }
+    }
+
+    /// R17 to R23, R48.
+    private func check(_ grant: Grant, in state: State) throws(Violation) {
+        try require(.r17, Self.isRising(grant.people.map(\.user)))
+        for chain in grant.people { try require(.r18, state.members[chain.user] == nil) }
+        for chain in grant.people {
+            try require(.r19, state.chains[chain.user].map { chain.extends($0) } ?? true)
+        }
+        try require(.r20, grant.role != .owner || grant.fromNow == nil)
+        try require(
+            .r21,
+            (grant.role == .owner && grant.notAfter == nil) || !grant.people.contains { $0.user == state.founder })
+        try require(.r22, state.members.count + grant.people.count <= State.maximumMemberCount)
+        if let fromNow = grant.fromNow {
+            try checkNext(fromNow.epoch, in: state)
+            try checkFresh(fromNow.epoch, in: state)
+        }
+    }
+
+    /// R23.
+    private func checkNext(_ epoch: Epoch, in state: State) throws(Violation) {
+        try require(.r23, epoch.number == state.epoch + 1 && !epoch.backLink.isEmpty)
+    }
+
+    /// R48: an epoch whose keys the log has had changes nothing.
+    private func checkFresh(_ epoch: Epoch, in state: State) throws(Violation) {
+        let isFresh = state.commitments.isDisjoint(with: [epoch.contentCommitment, epoch.historyCommitment])
+        try require(.r48, isFresh)
+    }
+
+    /// R17, R23 to R25, R33, R48.
+    private func checkRemoval(of users: [UserID], _ epoch: Epoch, in state: State) throws(Violation) {
+        try require(.r17, Self.isRising(users))
+        try checkNext(epoch, in: state)
+        for user in users { try require(.r24, state.members[user] != nil) }
+        for user in users { try require(.r25, user != state.founder && user != entry.author) }
+        try require(.r33, state.lastingOwners(without: users) > 0)
+        try checkFresh(epoch, in: state)
+    }
+
+    /// R28 to R32.
+    private func checkRole(
+        of user: UserID, _ role: Role, _ notAfter: UInt64?, in state: State
+    ) throws(Violation) {
+        guard let member = state.members[user] else { return try refuse(.r28) }
+        try require(.r29, user != state.founder)
+        try require(.r30, member.role != role || member.notAfter != notAfter)
+        try require(.r31, role != .owner || member.history == .all)
+        let lasts = role == .owner && notAfter == nil
+        try require(.r32, lasts || state.lastingOwners(without: [user]) > 0)
+    }
+
+    private static func isRising(_ users: [UserID]) -> Bool {
+        !users.isEmpty && zip(users, users.dropFirst()).allSatisfy { $0 < $1 }
+    }
+}
+
+/// What each body does to the state once no rule is broken (SPEC §9.4).
+extension Judge {
+    package func apply(_ body: EntryBody, to state: inout State?) {
+        let author = state?.members[entry.author]
+        if author?.role == .owner, author?.notAfter == nil { state?.ownerTime = entry.time }
+        if entry.author == state?.founder { state?.founderGeneration = entry.generation }
+        state?.head = Head(sequence: entry.sequence, hash: hash)
+        state?.headTime = entry.time
+        state?.hashes.append(hash)
+        let lastTime = state?.lastTimes[entry.author] ?? 0
+        state?.lastTimes[entry.author] = max(entry.time, lastTime)
+        switch body {
+        case .genesis, .epoch, .additive: break
+        case .grant(let grant): admit(grant, to: &state)
+        case .remove(let users, _): for user in users { dismiss(user, .removed, from: &state) }
+        case .leave: dismiss(entry.author, .left, from: &state)
+        case .renew(let card):
+            if let longer = try? state?.chains[UserID(card.statedUser)]?.appending(card) { know(longer, in: &state) }
+        case .role(let user, let role, let notAfter):
+            state?.members[user]?.role = role
+            state?.members[user]?.notAfter = notAfter
+            state?.changes[user, default: []].append(record(.roleChanged(role), notAfter: notAfter))
+        case .rename(let sealedName): name(sealedName, in: &state)
+        }
+        if let epoch = body.nextEpoch {
+            state?.epochs.append(State.EpochRecord(epoch: epoch, sequence: entry.sequence))
+            state?.commitments.formUnion([epoch.contentCommitment, epoch.historyCommitment])
+        }
+        if case .grant(let grant) = body, let fromNow = grant.fromNow { name(fromNow.sealedName, in: &state) }
+        markRotateFirst(body, &state)
+    }
+
+    private func admit(_ grant: Grant, to state: inout State?) {
+        let history = grant.fromNow.map { History.from(epoch: $0.epoch.number) } ?? .all
+        for chain in grant.people {
+            state?.members[chain.user] = Member(
+                role: grant.role, history: history, notAfter: grant.notAfter, since: entry.sequence,
+                sinceTime: entry.time, admittedBy: entry.author)
+            state?.changes[chain.user, default: []].append(record(.admitted(grant.role), notAfter: grant.notAfter))
+            know(chain, in: &state)
+        }
+    }
+
+    private func dismiss(_ user: UserID, _ change: MembershipChange, from state: inout State?) {
+        state?.members[user] = nil
+        state?.changes[user, default: []].append(record(change))
+    }
+
+    private func know(_ chain: CardChain, in state: inout State?) {
+        state?.chains[chain.user] = chain
+        state?.generations[chain.user, default: []].append(
+            State.GenerationRecord(sequence: entry.sequence, time: entry.time, generation: chain.newest.generation))
+    }
+
+    private func name(_ sealedName: SealedName, in state: inout State?) {
+        guard let epoch = state?.epoch else { return }
+        state?.name = State.NameRecord(sealed: sealedName, epoch: epoch, sequence: entry.sequence)
+    }
+
+    /// Set by `leave` and by the `renew` of a member, cleared by an entry that carries an epoch.
+    private func markRotateFirst(_ body: EntryBody, _ state: inout State?) {
+        let before = state?.rotateFirst ?? false
+        let after: Bool
+        switch body {
+        case .leave: after = true
+        case .renew(let card): after = before || state?.members[UserID(card.statedUser)] != nil
+        default: after = before && body.nextEpoch == nil
+        }
+        guard before != after else { return }
+        state?.rotateFirst = after
+        state?.rotateFirstRecords.append(State.RotateFirstRecord(sequence: entry.sequence, isSet: after))
+    }
+}

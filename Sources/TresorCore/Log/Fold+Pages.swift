@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Many entries at once: what depends on one entry alone is done on all cores, and the rules in order (SPEC §9.4).
+extension Fold {
+    /// An entry as far as it can be told without the state.
+    private struct Prepared: Sendable {
+        package let entry: Result<Entry, TresorError>
+        package let hash: Digest
+        var verdict: Verdict?
+    }
+
+    /// Whether a signature holds under a key. Used only where the state names that very key.
+    struct Verdict: Sendable {
+        package let key: Digest
+        package let holds: Bool
+    }
+
+    private static let grain = 32
+
+    /// Takes entries that follow one another. The verdict is that of taking them one by one.
+    ///
+    /// - Throws: the error of the first rule that is broken. The state is then that before the broken entry.
+    public mutating func apply(_ page: [[UInt8]]) throws(TresorError) {
+        guard page.count > 1 else {
+            for entry in page { try apply(entry) }
+            return
+        }
+        var prepared = try Cores.map(page.count, grain: Self.grain) { (range) throws(TresorError) in
+            var prepared: [Prepared] = []
+            for bytes in page[range] {
+                let entry = Result { () throws(TresorError) in try Entry(bytes) }
+                prepared.append(Prepared(entry: entry, hash: try BLAKE2b.hash(.entryHash, bytes)))
+            }
+            return prepared
+        }
+        let keys = foreseeKeys(of: prepared)
+        let entries = prepared
+        let verdicts = try Cores.map(page.count, grain: Self.grain) { (range) throws(TresorError) in
+            range.map { index -> Verdict? in
+                guard let key = keys[index], case .success(let entry) = entries[index].entry else { return nil }
+                return Verdict(key: key, holds: entry.isSigned(by: key))
+            }
+        }
+        for index in prepared.indices { prepared[index].verdict = verdicts[index] }
+        for prepared in prepared {
+            try apply(try Self.noting(&brokenRule, prepared.entry), hash: prepared.hash, verdict: prepared.verdict)
+        }
+    }
+
+    private static func noting(
+        _ rule: inout Rule?, _ entry: Result<Entry, TresorError>
+    ) throws(TresorError) -> Entry {
+        do throws(TresorError) {
+            return try entry.get()
+        } catch {
+            rule = error == .unsupported ? .r1 : .r2
+            throw error
+        }
+    }
+
+    /// The keys by which the entries ought to be signed if every one of them is valid. Nothing is believed because of it.
+    private func foreseeKeys(of page: [Prepared]) -> [Digest?] {
+        var chains: [UserID: CardChain] = [:]
+        return page.map { prepared in
+            guard case .success(let entry) = prepared.entry else { return nil }
+            let body = try? entry.body
+            if case .genesis(_, let founder, _, _, _) = body { chains[entry.author] = founder }
+            let chain = chains[entry.author] ?? state?.chain(of: entry.author)
+            switch body {
+            case .grant(let grant): for chain in grant.people { chains[chain.user] = chain }
+            case .renew(let card):
+                let user = UserID(card.statedUser)
+                let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(card)
+                if let longer { chains[user] = longer }
+            default: break
+            }
+            return chain?.card(generation: entry.generation)?.signingKey
+        }
+    }
+}
+
+extension Entry {
+    func isSigned(by key: Digest) -> Bool {
+        (try? Ed25519.verify(signature, of: Label.entrySignature.message(signed), by: key)) != nil
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one judge of logs (SPEC §9.4): takes entries in order, checks each against the state before it by the rules of SPEC §9.3, and
+/// computes the state. It has no clock and asks nobody. Of bodies it does not know it accepts those that cannot change what it computes, and no others.
+public struct Fold: Sendable {
+    /// Whose log it is.
+    public let tresor: TresorID
+    /// The state after the last entry; `nil` before the genesis.
+    public private(set) var state: State?
+    /// The rule that the refused entry broke.
+    package internal(set) var brokenRule: Rule?
+
+    /// Begins with an empty log.
+    public init(tresor: TresorID) { self.tresor = tresor }
+
+    /// Goes on from a state that was folded before.
+    public init(state: State) {
+        tresor = state.tresor
+        self.state = state
+    }
+
+    private static let pageCount = 1024
+
+    /// Folds a whole log.
+    ///
+    /// - Throws: the error of the first rule that is broken; ``TresorError/altered`` for no entries.
+    public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> State {
+        var fold = Fold(tresor: tresor)
+        for start in stride(from: 0, to: entries.count, by: pageCount) {
+            try fold.apply(Array(entries[start..<min(start + pageCount, entries.count)]))
+        }
+        guard let state = fold.state else { throw .altered }
+        return state
+    }
+
+    /// Takes one entry. After an error the state is what it was.
+    ///
+    /// - Throws: the error of the rule that is broken.
+    public mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
+        let entry: Entry
+        do throws(TresorError) {
+            entry = try Entry(bytes)
+        } catch {
+            let rule: Rule = error == .unsupported ? .r1 : .r2
+            brokenRule = rule
+            throw rule.error
+        }
+        try apply(entry)
+    }
+
+    /// Takes one entry of which some things are known beforehand.
+    mutating func apply(_ entry: Entry, hash: Digest? = nil, verdict: Verdict? = nil) throws(TresorError) {
+        do throws(Violation) {
+            let judge = try Judge(entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
+            // Nothing may hold the state before when it is changed, or it is copied.
+            if let body = try judge.acceptedBody(in: state) {
+                if state == nil {
+                    state = try judge.genesis(body)
+                } else {
+                    judge.apply(body, to: &state)
+                }
+            }
+        } catch {
+            brokenRule = error.rule
+            throw error.rule.error
+        }
+    }
+}
+
+/// A broken rule.
+struct Violation: Error {
+    package let rule: Rule
+}
+
+/// Judges one entry against the state before it.
+struct Judge {
+    package let entry: Entry
+    package let hash: Digest
+    private let verdict: Fold.Verdict?
+
+    /// R3 to R6: the entry's place in the chain.
+    package init(
+        entry: Entry, tresor: TresorID, head: Head?, hash: Digest? = nil, verdict: Fold.Verdict? = nil
+    ) throws(Violation) {
+        self.entry = entry
+        self.verdict = verdict
+        guard let hash = try? hash ?? entry.hash() else { throw Violation(rule: .r2) }
+        self.hash = hash
+        try require(.r3, entry.tresor == tresor)
+        try require(.r4, entry.sequence == (head.map { $0.sequence &+ 1 } ?? 0))
+        try require(.r5, entry.previous == (head?.hash ?? .zero))
+        try require(.r6, (entry.bodyType == EntryBody.genesisType) == (head == nil))
+    }
+
+    func require(_ rule: Rule, _ condition: @autoclosure () -> Bool) throws(Violation) {
+        if !condition() { try refuse(rule) }
+    }
+
+    /// The entry breaks the rule.
+    package func refuse(_ rule: Rule) throws(Violation) {
+        throw Violation(rule: rule)
+    }
+
+    /// The body, once the author and what it says are judged by the state before; of a genesis the body alone.
+    ///
+    /// - Returns: `nil` only where the tests leave a rule out.
+    func acceptedBody(in state: State?) throws(Violation) -> EntryBody? {
+        guard let state else { return try body() }
+        let author = try author(in: state)
+        guard let body = try body() else { return nil }
+        try check(body, by: author, in: state)
+        return body
+    }
+
+    /// R1, R2.
+    ///
+    /// - Returns: `nil` only where the tests leave the rule out.
+    package func body() throws(Violation) -> EntryBody? {
+        do throws(TresorError) {
+            return try entry.body
+        } catch {
+            try refuse(error == .unsupported ? .r1 : .r2)
+            return nil
+        }
+    }
+
+    /// R7 to R10, R12.
+    package func genesis(_ body: EntryBody) throws(Violation) -> State {
+        guard case .genesis(let root, let founder, let approvers, let sealedName, let epoch) = body else {
+            throw Violation(rule: .r6)
+        }
+        try require(.r7, (try? root.tresorID()) == entry.tresor)
+        try require(
+            .r8,
+            root.founder == entry.author && founder.user == entry.author && root.cardHash == founder.newest.hash
+                && entry.generation == founder.newest.generation)
+        try require(.r9, epoch.number == 1 && epoch.backLink.isEmpty)
+        try require(.r10, approvers.isEmpty)
+        try require(.r12, isSigned(by: founder.newest))
+        let member = Member(
+            role: .owner, history: .all, notAfter: nil, since: 0, sinceTime: entry.time, admittedBy: entry.author)
+        return State(
+            tresor: entry.tresor, root: root, head: Head(sequence: 0, hash: hash), headTime: entry.time,
+            members: [entry.author: member], epochs: [State.EpochRecord(epoch: epoch, sequence: 0)],
+            chains: [entry.author: founder], name: State.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
+            commitments: [epoch.contentCommitment, epoch.historyCommitment], hashes: [hash],
+            changes: [entry.author: [record(.admitted(.owner))]],
+            generations: [
+                entry.author: [
+                    State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
+                ]
+            ], lastTimes: [entry.author: entry.time], ownerTime: entry.time, founderGeneration: entry.generation)
+    }
+
+    /// R11 to R14, R16.
+    ///
+    /// - Returns: `nil` only where the tests leave the rule out.
+    package func author(in state: State) throws(Violation) -> Member? {
+        guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
+            try refuse(.r11)
+            return state.members[entry.author]
+        }
+        try require(.r12, isSigned(by: card))
+        guard let author = state.members[entry.author] else {
+            try refuse(.r13)
+            return nil
+        }
+        try require(.r14, entry.generation == chain.newest.generation)
+        let isInTime = author.notAfter.map { entry.time <= $0 } ?? true
+        try require(.r16, entry.bodyType == EntryBody.leaveType || isInTime)
+        return author
+    }
+
+    /// R15, R17 to R48.
+    package func check(_ body: EntryBody, by author: Member?, in state: State) throws(Violation) {
+        if let author { try require(.r15, permits(author, body, rotateFirst: state.rotateFirst)) }
+        try check(body, in: state)
+    }
+
+    private func isSigned(by card: Card) -> Bool {
+        if let verdict, verdict.key == card.signingKey { return verdict.holds }
+        return entry.isSigned(by: card.signingKey)
+    }
+
+    /// The table of SPEC §9.2: who may say what.
+    private func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
+        switch body {
+        case .leave: return true
+        case .renew(let card): return author.role == .owner || card.statedUser == entry.author.digest
+        case .additive: return author.role != .reader
+        case .epoch where author.role == .writer: return rotateFirst && author.history == .all
+        case .genesis, .grant, .remove, .epoch, .role, .rename: return author.role == .owner
+        }
+    }
+
+    package func record(_ change: MembershipChange, notAfter: UInt64? = nil) -> State.ChangeRecord {
+        State.ChangeRecord(
+            sequence: entry.sequence, time: entry.time, author: entry.author, change: change, notAfter: notAfter)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a tresor id is the hash of (SPEC §9.1): `u8 suite ‖ founder's user id ‖ hash of the founder's card ‖ 32 random bytes`.
+public struct Root: Hashable, Sendable {
+    /// Whose identity everything in the tresor is proved from.
+    public let founder: UserID
+    /// The hash of the founder's newest card when the tresor was made.
+    public let cardHash: Digest
+    package let random: Digest
+
+    package static func make(founder: CardChain) throws(TresorError) -> Root {
+        guard let random = Digest(try randomBytes(Digest.byteCount)) else { throw .failed(.other) }
+        return Root(founder: founder.user, cardHash: founder.newest.hash, random: random)
+    }
+
+    package init(founder: UserID, cardHash: Digest, random: Digest) {
+        self.founder = founder
+        self.cardHash = cardHash
+        self.random = random
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        try decoder.suite()
+        founder = UserID(try decoder.digest())
+        cardHash = try decoder.digest()
+        random = try decoder.digest()
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.integer(Format.suite)
+        encoder.digest(founder.digest)
+        encoder.digest(cardHash)
+        encoder.digest(random)
+        return encoder.bytes
+    }
+
+    /// `H("tresor/v1/tresor-id", root)`.
+    package func tresorID() throws(TresorError) -> TresorID {
+        TresorID(try BLAKE2b.hash(.tresorID, bytes))
+    }
+}

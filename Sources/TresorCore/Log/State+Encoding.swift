@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The one canonical form of a state (SPEC §9.10). What follows from the rest is not in it, so that nothing in it can disagree.
+extension State {
+    package func encode(into encoder: inout ByteEncoder) {
+        encoder.preamble(.state)
+        encoder.integer(EntryBody.greatestKnownAdditiveType)
+        encoder.raw(root.bytes)
+        encoder.integer(headTime)
+        encoder.integer(ownerTime)
+        encoder.integer(founderGeneration)
+        encoder.list(hashes) { $0.digest($1) }
+        encoder.list(epochs) { encoder, record in
+            record.epoch.encode(into: &encoder)
+            encoder.integer(record.sequence)
+        }
+        encoder.raw(name.sealed.bytes)
+        encoder.integer(name.sequence)
+        encoder.list(rotateFirstRecords) { $0.integer($1.sequence) }
+        encoder.list(everybody) { encode($1, into: &$0) }
+    }
+
+    private func encode(_ user: UserID, into encoder: inout ByteEncoder) {
+        encoder.vector32(chains[user]?.bytes ?? [])
+        encoder.list(generations[user] ?? []) { $1.encode(into: &$0) }
+        encoder.list(changes[user] ?? []) { $1.encode(into: &$0) }
+        encoder.integer(UInt8(lastTimes[user] == nil ? 0 : 1))
+        if let time = lastTimes[user] { encoder.integer(time) }
+        switch members[user]?.history {
+        case .from(let epoch): encoder.integer(epoch)
+        case .all, nil: encoder.integer(UInt64(0))
+        }
+    }
+
+    /// - Parameter additive: the greatest additive body that the reader knows; of a writer that knew fewer, something may be missing.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``. Whether any log has this state is not said.
+    package init(
+        from decoder: inout ByteDecoder, knowing additive: UInt16 = EntryBody.greatestKnownAdditiveType
+    ) throws(TresorError) {
+        try decoder.preamble(.state)
+        guard try decoder.integer(UInt16.self) >= additive else { throw .unsupported }
+        let root = try Root(from: &decoder)
+        let headTime = try decoder.time()
+        let ownerTime = try decoder.time()
+        let founderGeneration = try decoder.integer(UInt32.self)
+        let hashes = try decoder.list(of: 1, byteCount: Digest.byteCount) { (decoder) throws(TresorError) in
+            try decoder.digest()
+        }
+        var order = Order(limit: UInt64(hashes.count))
+        let epochs = try decoder.list(of: 1, byteCount: 84) { (decoder) throws(TresorError) in
+            EpochRecord(epoch: try Epoch(from: &decoder), sequence: try order.next(from: &decoder))
+        }
+        try Self.check(epochs)
+        let sealed = try SealedName(from: &decoder)
+        order = Order(limit: UInt64(hashes.count))
+        let named = try order.next(from: &decoder)
+        order = Order(limit: UInt64(hashes.count))
+        let marks = try decoder.list(of: 0, byteCount: 8) { (decoder) throws(TresorError) in
+            try order.next(from: &decoder)
+        }
+        let people = try decoder.list(of: 1, byteCount: KeptPerson.leastByteCount) { (decoder) throws(TresorError) in
+            try KeptPerson(from: &decoder, entryCount: UInt64(hashes.count), epoch: UInt64(epochs.count))
+        }
+        guard let last = hashes.last else { throw .altered }
+        self.init(
+            tresor: try root.tresorID(), root: root,
+            head: Head(sequence: UInt64(hashes.count - 1), hash: last), headTime: headTime, members: [:],
+            rotateFirst: !marks.count.isMultiple(of: 2), epochs: epochs, chains: [:],
+            name: NameRecord(
+                sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
+            commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
+            hashes: hashes, changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
+            founderGeneration: founderGeneration,
+            rotateFirstRecords: marks.enumerated().map {
+                RotateFirstRecord(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
+            })
+        try take(people)
+    }
+
+    private static func check(_ epochs: [EpochRecord]) throws(TresorError) {
+        guard epochs.first?.sequence == 0 else { throw .altered }
+        for (index, record) in epochs.enumerated() {
+            guard record.epoch.number == UInt64(index + 1), record.epoch.backLink.isEmpty == (index == 0) else {
+                throw .altered
+            }
+        }
+    }
+
+    /// Chains are read last, on all cores.
+    private mutating func take(_ people: [KeptPerson]) throws(TresorError) {
+        let read = try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
+            var chains: [CardChain] = []
+            for person in people[range] { chains.append(try CardChain(person.chain)) }
+            return chains
+        }
+        var previous: UserID?
+        for (person, chain) in zip(people, read) {
+            if let previous, chain.user <= previous { throw .altered }
+            previous = chain.user
+            guard person.generations.last?.generation == chain.newest.generation else { throw .altered }
+            chains[chain.user] = chain
+            generations[chain.user] = person.generations
+            changes[chain.user] = person.changes
+            lastTimes[chain.user] = person.lastTime
+            members[chain.user] = person.member
+        }
+        guard let newest = chains[founder]?.newest.generation, founderGeneration <= newest,
+            members.count <= Self.maximumMemberCount
+        else { throw .altered }
+    }
+}
+
+/// What a state holds of one person.
+private struct KeptPerson: Sendable {
+    /// A chain of one byte, one generation, one change, no time, history.
+    static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 58 + 1 + 8
+
+    package let chain: [UInt8]
+    package let generations: [State.GenerationRecord]
+    package let changes: [State.ChangeRecord]
+    package let lastTime: UInt64?
+    package let member: Member?
+
+    package init(from decoder: inout ByteDecoder, entryCount: UInt64, epoch: UInt64) throws(TresorError) {
+        chain = try decoder.vector32(1...CardChain.maximumByteCount)
+        var order = Order(limit: entryCount)
+        var generation: UInt32 = 0
+        generations = try decoder.list(of: 1, byteCount: 20) { (decoder) throws(TresorError) in
+            let record = try State.GenerationRecord(from: &decoder, in: &order)
+            guard record.generation >= generation else { throw .altered }
+            generation = record.generation
+            return record
+        }
+        order = Order(limit: entryCount)
+        var isIn = false
+        changes = try decoder.list(of: 1, byteCount: 58) { (decoder) throws(TresorError) in
+            try State.ChangeRecord(from: &decoder, in: &order, isIn: &isIn)
+        }
+        switch try decoder.integer(UInt8.self) {
+        case 0: lastTime = nil
+        case 1: lastTime = try decoder.time()
+        default: throw .altered
+        }
+        let from = try decoder.integer(UInt64.self)
+        guard from == 0 || (isIn && from >= 2 && from <= epoch) else { throw .altered }
+        member = Self.member(changes, history: from == 0 ? .all : .from(epoch: from))
+    }
+
+    private static func member(_ changes: [State.ChangeRecord], history: History) -> Member? {
+        guard let role = changes.last?.change.role, let admission = changes.last(where: { $0.change.isAdmission })
+        else { return nil }
+        return Member(
+            role: role, history: history, notAfter: changes.last?.notAfter, since: admission.sequence,
+            sinceTime: admission.time, admittedBy: admission.author)
+    }
+}
+
+extension State.GenerationRecord {
+    fileprivate func encode(into encoder: inout ByteEncoder) {
+        encoder.integer(sequence)
+        encoder.integer(time)
+        encoder.integer(generation)
+    }
+
+    fileprivate init(from decoder: inout ByteDecoder, in order: inout Order) throws(TresorError) {
+        sequence = try order.next(from: &decoder)
+        time = try decoder.time()
+        generation = try decoder.integer()
+    }
+}
+
+extension State.ChangeRecord {
+    fileprivate func encode(into encoder: inout ByteEncoder) {
+        encoder.integer(sequence)
+        encoder.integer(time)
+        encoder.digest(author.digest)
+        let kind: UInt8 =
+            switch change {
+            case .admitted: 1
+            case .roleChanged: 2
+            case .removed: 3
+            case .left: 4
+            }
+        encoder.integer(kind)
+        encoder.integer(change.role?.rawValue ?? 0)
+        encoder.integer(notAfter ?? 0)
+    }
+
+    /// - Parameter isIn: whether the person was in before, and is in after, the change.
+    fileprivate init(from decoder: inout ByteDecoder, in order: inout Order, isIn: inout Bool) throws(TresorError) {
+        sequence = try order.next(from: &decoder)
+        time = try decoder.time()
+        author = UserID(try decoder.digest())
+        let kind = try decoder.integer(UInt8.self)
+        let role = try decoder.integer(UInt8.self)
+        let end = try decoder.time()
+        switch (kind, Role(rawValue: role)) {
+        case (1, let role?): change = .admitted(role)
+        case (2, let role?): change = .roleChanged(role)
+        case (3, nil) where role == 0 && end == 0: change = .removed
+        case (4, nil) where role == 0 && end == 0: change = .left
+        default: throw .altered
+        }
+        notAfter = end == 0 ? nil : end
+        guard isIn != (kind == 1) else { throw .altered }
+        isIn = kind <= 2
+    }
+}
+
+extension MembershipChange {
+    /// What the person is in as from then on; `nil` for who is out.
+    fileprivate var role: Role? {
+        switch self {
+        case .admitted(let role), .roleChanged(let role): role
+        case .removed, .left: nil
+        }
+    }
+
+    fileprivate var isAdmission: Bool {
+        if case .admitted = self { true } else { false }
+    }
+}
+
+/// Sequence numbers that rise strictly and lie on the log.
+private struct Order {
+    private var least: UInt64 = 0
+    private let limit: UInt64
+
+    package init(limit: UInt64) { self.limit = limit }
+
+    package mutating func next(from decoder: inout ByteDecoder) throws(TresorError) -> UInt64 {
+        let sequence = try decoder.integer(UInt64.self)
+        guard sequence >= least, sequence < limit else { throw .altered }
+        least = sequence + 1
+        return sequence
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The checks that defeat the attacks of SPEC §14.2, by name. A patch of the same name puts each one where it is made:
+/// `guard Defence.epochCommitment.holds(…) else { throw .altered }`. The rules of a log have names of their own (SPEC §9.3).
+/// The type exists only in the copy of the sources that `scripts/attacks` builds.
+package enum Defence: String, CaseIterable, Sendable {
+    // Sealing and encoding.
+
+    /// The tag of a chunk.
+    case chunkTag
+    /// The chunk's number and last-mark in its nonce.
+    case chunkPlace
+    /// The commitment of a sealed message to its key, label, context and salt.
+    case keyCommitment
+    /// The label in a message's key.
+    case sealLabel
+    /// The context in a message's key.
+    case sealContext
+    /// A signature.
+    case signature
+    /// The label in what is signed.
+    case signatureLabel
+    /// The two checks of a KEM key when it is read.
+    case kemKey
+    /// The start-up check of the library.
+    case selfTest
+    /// The end of an object.
+    case trailingBytes
+    /// An object's version.
+    case version
+    /// The unused bits of an armoured block.
+    case unusedBits
+    /// The code points of a name.
+    case nameCharacters
+    /// That names are compared as bytes.
+    case nameBytes
+    /// That a reader of names asks no version of Unicode.
+    case fixedCodePoints
+    /// That random bytes are drawn anew.
+    case freshRandomness
+    /// The tag of a wrap.
+    case wrapTag
+    /// That secrets are compared in constant time.
+    case constantTime
+    /// That the memory of a secret is wiped and given back.
+    case releasedSecrets
+
+    // Identity.
+
+    /// The floor and ceiling of Argon2id.
+    case cost
+    /// That a password's slot key takes an Argon2id.
+    case passwordHash
+    /// The code points of a password.
+    case passwordCharacters
+    /// The checksum of a recovery kit.
+    case kitChecksum
+    /// That a card has the keys of the seed.
+    case ownCard
+    /// The tag over an identity file.
+    case identityTag
+    /// That a password's slot takes the place of the one before, and that there is no second.
+    case replacedSlot
+    /// The store's half in a device's key.
+    case storeHalf
+    /// The form of the copy that a kit opens.
+    case kitCopyForm
+    /// Until when a device opens.
+    case deviceExpiry
+    /// The dates of one's own entries beside the clock.
+    case ownTimes
+    /// The store's chain of the person, before new keys are made.
+    case shownChain
+
+    // People.
+
+    /// Whether a person's number was compared.
+    case comparedNumber
+    /// Whom a handle is pinned to.
+    case pinnedHandle
+    /// The cards that are pinned.
+    case pinnedCard
+    /// A card's place behind the one before.
+    case cardLink
+    /// Whether a new log's founder is known.
+    case knownFounder
+    /// That a tresor under one's own name was made with the newest card, or is marked.
+    case ownNewestCard
+    /// That a compared card is newer than the log's.
+    case supersededCard
+    /// The generation that was compared, beside the one that signed.
+    case comparedGeneration
+    /// That a pin may be longer than the log's chain.
+    case longerPin
+    /// That a replaced pin counts as none.
+    case replacedPin
+    /// That a stranger's tresor answers to no bare name.
+    case liesApart
+    /// That a handle stands for the pinned person.
+    case pinnedFirst
+    /// That a number differs from the one that was compared.
+    case changedNumber
+
+    // Log.
+
+    /// The pinned head.
+    case pinnedHead
+    /// The pinned head of a cached log.
+    case cachedHead
+    /// How many entries a store may answer.
+    case pageCount
+    /// The next verified read after a write.
+    case confirmation
+    /// That an act means what it meant when it was shown.
+    case meaning
+    /// Whom the log knows.
+    case knownPerson
+    /// That an author is judged before the body.
+    case authorFirst
+    /// That a body from 128 on is no newer version.
+    case additiveBody
+    /// How far a clock may be from the log's when dates are ended.
+    case believedClock
+    /// Whether the entry in the log is this run's own.
+    case ownEntry
+    /// How many entries a store has lost.
+    case wholeLog
+    /// That a file names a later entry than the store shows.
+    case storeBehind
+
+    // Epochs.
+
+    /// The log's commitment to the keys of an epoch.
+    case epochCommitment
+    /// The tresor, epoch, user and generation that a wrap names.
+    case wrapPlace
+    /// What a wrap is bound to.
+    case wrapInfo
+    /// That a wrap holds the keys the log grants, and no more, when it is read.
+    case wrapHistory
+    /// That who reads from now on is wrapped the content's key alone.
+    case contentKeyAlone
+    /// That only those who stay get the next key.
+    case stayingMembers
+    /// That the wraps of who goes are deleted.
+    case departedWraps
+    /// That a store changes an entry and its wraps at once.
+    case oneTransaction
+    /// The wraps that a member must have.
+    case neededWraps
+    /// That wraps of older epochs are tried where the newest epoch does not lead on.
+    case olderWraps
+    /// That an owner's next epoch needs no key of the present one.
+    case reachableKeys
+    /// That an owner who is cut off changes the key before anything is sealed.
+    case cutOff
+    /// That the home keeps its own wrap before an entry is sent.
+    case keptWrap
+    /// That the home's wraps are tried beside the store's.
+    case homeWraps
+
+    // Files.
+
+    /// That the head a file names lies on the log.
+    case fileHead
+    /// The author's generation at that head.
+    case fileGeneration
+    /// The author's role at that head.
+    case fileRole
+    /// That the key need not be changed first at that head.
+    case fileRotateFirst
+    /// The author's end as the head has it.
+    case fileDate
+    /// The epoch at that head.
+    case fileEpoch
+    /// The length of the padding.
+    case paddedLength
+    /// The bytes of the padding.
+    case zeroPadding
+    /// What of a verified file is read again.
+    case verifiedPart
+    /// What a caller expects.
+    case expectation
+    /// That the author may still write, where the caller asks for it.
+    case currentAuthor
+    /// What is said of a file that was sealed at an older state.
+    case olderState
+    /// That the author has been a writer since the head without a break.
+    case unbrokenTime
+    /// Who could open a file that is sealed again, and cannot open it as it is.
+    case newcomers
+
+    // Home, store and command.
+
+    /// Who else may read or change a file of the home.
+    case ownerOnly
+    /// How much of an input is read.
+    case inputLimit
+    /// That no password stands in the environment.
+    case passwordVariable
+    /// The layout of a store file.
+    case storeSchema
+    /// The greatest row of a store file.
+    case rowLength
+    /// The emptying of the write-ahead log after a deletion.
+    case erasure
+    /// That a handle belongs to nobody else in a store.
+    case freeHandle
+    /// What may lie where a file is to be.
+    case replaceable
+    /// That a file has its name only when it is whole.
+    case nameLast
+    /// What the system says of a write.
+    case writeResult
+    /// That every input counts in how a command ends.
+    case everyInput
+    /// The lock of a home.
+    case homeLock
+    /// The name of an output.
+    case outputName
+    /// That the output is none of the inputs.
+    case otherOutput
+    /// That the halves of a device's key lie apart.
+    case otherDisk
+    /// What may be written to a terminal.
+    case terminalText
+    /// That a terminal shows the author before the content.
+    case authorLine
+    /// What is judged as a sealed file, and not as a card.
+    case cardJudge
+    /// Whether the system locks memory.
+    case lockedMemory
+    /// That a block goes back to the allocator it came from. It is made in C, in `Cerasure`.
+    case otherAllocator
+    /// That all that an identity kept goes with it.
+    case emptyHome
+    /// That a number typed is the card's.
+    case typedNumber
+    /// That only absolute places are taken from the environment.
+    case absolutePlace
+
+    /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
+    package func holds(_ condition: Bool) -> Bool { isLeftOut || condition }
+}

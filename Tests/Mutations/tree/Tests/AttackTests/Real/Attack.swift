@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+@testable import TresorCommand
+@testable import TresorCrypto
+
+/// Each attack that a check defeats is tried twice: as things are, when it is refused and nothing else happens, and with that one check left out,
+/// when it succeeds. Built and run by `scripts/attacks` alone; `defences.txt` says which check defeats which attack.
+@Suite struct RealAttackTests {}
+
+extension RealAttackTests {
+    /// Tries an attack as things are, and without the check that defeats it.
+    ///
+    /// - Parameters:
+    ///   - error: how it is refused; `nil` where there is nothing to throw, and it only does not reach its end.
+    ///   - defences: the check; several where each of them defeats the attack alone.
+    ///   - victims: whose homes stay as they are, and whose stores receive nothing.
+    ///   - isLate: whether what is signed and sent cannot be taken back when the attack is noticed, or the attacker signs and sends too.
+    ///   - attack: whether it reached its end.
+    static func expectReal(
+        _ error: TresorError?, without defences: Defence..., against victims: [Session] = [], isLate: Bool = false,
+        at source: SourceLocation = #_sourceLocation, _ attack: () async throws -> Bool
+    ) async {
+        await expectRefusal(error, against: victims, isLate: isLate, at: source, attack)
+        for defence in defences where defences.count > 1 {
+            let others = Experiment(leavingOut: Set(defences).subtracting([defence]))
+            let outcome = await Experiment.$current.withValue(others) { await Outcome(of: attack) }
+            #expect(outcome != .reached, "with \(defence) alone", sourceLocation: source)
+        }
+        let weak = Experiment(leavingOut: Set(defences))
+        let outcome = await Experiment.$current.withValue(weak) { await Outcome(of: attack) }
+        #expect(outcome == .reached, "without \(defences)", sourceLocation: source)
+    }
+
+    /// The same for a rule of the log.
+    static func expectReal(
+        withoutRule rule: Rule, against victims: [Session] = [], at source: SourceLocation = #_sourceLocation,
+        _ attack: () async throws -> Bool
+    ) async {
+        await expectRefusal(rule.error, against: victims, at: source, attack)
+        let outcome = await Rule.$leftOut.withValue(rule) { await Outcome(of: attack) }
+        #expect(outcome == .reached, "without \(rule)", sourceLocation: source)
+    }
+
+    /// Tries an attack as things are: its error, no signature, no wrap, no byte of content, homes as before, and nothing sent to a store.
+    private static func expectRefusal(
+        _ error: TresorError?, against victims: [Session], isLate: Bool = false, at source: SourceLocation,
+        _ attack: () async throws -> Bool
+    ) async {
+        let before = victims.map { Kept($0, isLate: isLate) }
+        let experiment = Experiment()
+        let outcome = await Experiment.$current.withValue(experiment) { await Outcome(of: attack) }
+        #expect(outcome == error.map(Outcome.refused) ?? .missed, sourceLocation: source)
+        #expect(isLate || experiment.counts == Experiment.Counts(), sourceLocation: source)
+        #expect(victims.map { Kept($0, isLate: isLate) } == before, sourceLocation: source)
+    }
+}
+
+private enum Outcome: Equatable {
+    case reached, missed
+    case refused(TresorError)
+
+    init(of attack: () async throws -> Bool) async {
+        do {
+            self = try await attack() ? .reached : .missed
+        } catch let error as TresorError {
+            self = .refused(error)
+        } catch {
+            self = .refused((error as? CommandFailure)?.error ?? .failed(.other))
+        }
+    }
+}
+
+/// What must not change: the home but for evidence, and how often the store was asked to write.
+private struct Kept: Equatable {
+    let home: [HomeObject: [UInt8]]
+    let writes: Int?
+
+    init(_ victim: Session, isLate: Bool) {
+        home = victim.home
+        writes = isLate ? nil : (victim.client.store as? EvilStore)?.writeCount
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import Tresor
+@testable import TresorCrypto
+@testable import TresorStore
+
+extension RealAttackTests {
+    /// What surrounds the program: a card, a terminal, a store file, memory, the home.
+    @Suite struct Surroundings {
+        @Test func A211_inspectJudgesACardOtherwiseThanVerify() throws {
+            let stage = try Stage("anna", "house")
+            try stage.expect(as: "house", ["card", "-o", "house.txt"])
+            let card = try CardChain(armoured: stage["house.txt"]).bytes
+            try stage.write(card, to: "house.card")
+            let verified = try stage.run(as: "anna", ["verify", "house", "--card", "house.card"])
+            #expect(verified.code == 0, "\(verified.errorText)")
+            for defence in [nil, .cardJudge] as [Defence?] {
+                stage.leaveOut(defence)
+                let inspected = try stage.run(as: "anna", ["inspect", "house.card"])
+                #expect((inspected.code == verified.code) == (defence == nil), "\(inspected.errorText)")
+            }
+        }
+
+        #if os(Linux)
+            @Test(
+                .enabled(if: has("setpriv"), "setpriv is not present"),
+                .disabled(if: isSanitized, "a sanitizer takes the place of mlock"))
+            func A212_nobodyIsToldThatMemoryIsNotLocked() throws {
+                let stage = try Stage("anna")
+                let root = geteuid() == 0 ? "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock " : ""
+                for defence in [nil, .lockedMemory] as [Defence?] {
+                    stage.leaveOut(defence)
+                    stage.wrapper = ["/bin/sh", "-c", "ulimit -l 0 && exec \(root)\"$@\"", "sh"] + stage.wrapper
+                    let findings = try stage.expect(as: "anna", ["check"])
+                    #expect(findings.contains("warn memory") == (defence == nil), "\(findings)")
+                }
+            }
+
+            /// The allocator is in C, which knows no task: the check is left out where it is compiled.
+            @Test(
+                .enabled(if: Compiler.path != nil, "there is no C compiler"),
+                .disabled(if: isSanitized, "a sanitizer brings an allocator of its own"))
+            func A213_aBlockOfAnotherAllocatorEndsTheProgram() throws {
+                let scratch = try Scratch()
+                let other = try Compiler.library("#define TELLS\n" + AllocatorTests.source, in: scratch)
+                let defence: Defence = .otherAllocator
+                let without = "-DTRESOR_WITHOUT_\(defence.rawValue)"
+                for (options, isSound) in [([], true), ([without], false)] {
+                    let ending = try ErasureTests.kept(
+                        preloading: other, counts: scratch["counts"], options: options)
+                    #expect((ending == 0) == isSound, "\(ending)")
+                }
+            }
+        #endif
+
+        @Test(.enabled(if: has("sqlite3"), "sqlite3 is not present"))
+        func A214_aHugeRowIsLoaded() async throws {
+            let scratch = try Scratch()
+            _ = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
+            let user = try identity("anna").user
+            let id = user.digest.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let row = "INSERT INTO cards VALUES (x'\(id)', x'02', zeroblob(17000000))"
+            _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], row])
+            await RealAttackTests.expectReal(.store(.damaged), without: .rowLength) {
+                let store = try SQLiteStore.openBlocking(at: scratch["store.db"], creating: false)
+                return try await store.card(of: user)?.count == 17_000_000
+            }
+        }
+
+        /// Decrypts a text of anna's on a terminal.
+        private func shown(
+            _ content: String, without defence: Defence?, _ stage: Stage
+        ) throws -> (code: Int32, transcript: String) {
+            let name = "\(UUID()).tresor"
+            try stage.write(Array(content.utf8), to: "evil.txt")
+            try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", name])
+            let terminal = try Terminal()
+            stage.leaveOut(defence)
+            defer { stage.leaveOut(nil) }
+            var program = stage.program
+            program.terminal = terminal
+            let child = try program.start(
+                stage.words(as: "anna") + ["decrypt", name], output: terminal.path, error: terminal.path)
+            let code = try child.end(terminal: terminal)
+            for _ in 0..<5 { terminal.attend(milliseconds: 20) }
+            return (code, terminal.transcript)
+        }
+
+        @Test func A218_contentStandsInForTheAuthorsLine() throws {
+            let stage = try Stage("anna")
+            try stage.settle()
+            let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1"
+            for defence in [nil, .authorLine] as [Defence?] {
+                let (code, transcript) = try shown("\(fake)\n", without: defence, stage)
+                #expect(code == 0, "\(transcript)")
+                #expect(transcript.hasPrefix("\u{1b}[1mtresor: from anna") == (defence == nil), "\(transcript)")
+                #expect(transcript.hasPrefix(fake) == (defence != nil), "\(transcript)")
+            }
+            for defence in [nil, .terminalText] as [Defence?] {
+                let (code, transcript) = try shown("\u{202e}\(Stage.marker)", without: defence, stage)
+                #expect(code == (defence == nil ? 64 : 0), "\(transcript)")
+                #expect(transcript.contains("\u{202e}MARKED") == (defence != nil), "\(transcript)")
+            }
+        }
+
+        @Test func A221_aNewPersonInheritsWhomTheOldOneVerified() throws {
+            for defence in [nil, .emptyHome] as [Defence?] {
+                let stage = try Stage("anna", "third")
+                let number = try stage.number(of: "third")
+                try stage.expect(as: "anna", ["verify", "third", "--number", number])
+                stage.leaveOut(defence)
+                try stage.expect(as: "anna", ["keygen", "zoe", "--no-kit", "--argon2id", "64,3", "--force"])
+                stage.leaveOut(nil)
+                let findings = try stage.expect(as: "anna", ["check"])
+                #expect(findings.contains("person third") == (defence != nil), "\(findings)")
+            }
+        }
+
+        @Test func A221_nobodySaysThatANumberHasChanged() throws {
+            let stage = try Stage("anna", "third")
+            let number = try stage.number(of: "third")
+            try stage.expect(as: "anna", ["verify", "third", "--number", number])
+            try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
+            for defence in [nil, .changedNumber] as [Defence?] {
+                stage.leaveOut(defence)
+                // The old one again: it is refused, and what is said before can be seen twice.
+                let ending = try stage.run(as: "anna", ["verify", "third", "--number", number])
+                #expect(ending.code == 16, "\(ending.errorText)")
+                #expect(ending.errorText.contains("HAS CHANGED") == (defence == nil), "\(ending.errorText)")
+            }
+        }
+    }
+}
