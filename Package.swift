@@ -111,7 +111,7 @@ let package = Package(
                 "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt", "defences.txt"],
+            exclude: ["attacks.txt", "checks.txt"],
             swiftSettings: settings
         ),
     ],

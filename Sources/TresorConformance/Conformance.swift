@@ -18,12 +18,12 @@ package enum Conformance {
         case .wrap: return try Wrap(bytes).bytes
         case .file: return try SealedFile(bytes).bytes
         case .pins: return try Pins(bytes).bytes
-        case .heads: return try Heads(bytes).bytes
-        case .log: return try CachedLog(bytes).bytes
+        case .heads: return try PinnedHeads(bytes).bytes
+        case .log: return try LogCopy(bytes).bytes
         case .device:
-            let encoded = try DeviceHalf(try SecretBytes(copying: bytes.span)).encoded()
+            let encoded = try DeviceShare(try SecretBytes(copying: bytes.span)).encoded()
             return encoded.span.publicBytes
-        case .leftovers: return try Leftovers(bytes).bytes
+        case .leftovers: return try CleanupJournal(bytes).bytes
         case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .evidence, .state: throw .unsupported
@@ -33,8 +33,8 @@ package enum Conformance {
     /// Evidence and its name in the home.
     static func evidence(
         of tresor: TresorID, head: Head, verified: [UInt8], shown: [UInt8]
-    ) throws(TresorError) -> (bytes: [UInt8], name: Digest) {
-        let bytes = Evidence(tresor: tresor, head: head, verified: verified, shown: shown).bytes
+    ) throws(TresorError) -> (bytes: [UInt8], name: Hash256) {
+        let bytes = ForkEvidence(tresor: tresor, head: head, verified: verified, shown: shown).bytes
         return (bytes, try BLAKE2b.hash(.evidenceHash, bytes))
     }
 
@@ -56,11 +56,11 @@ package enum Conformance {
 
     /// Opens the file with both halves of a device.
     static func open(
-        _ file: IdentityFile, deviceHalf: [UInt8], storeHalf: [UInt8], now: UInt64
+        _ file: IdentityFile, deviceShare: [UInt8], serverShare: [UInt8], now: UInt64
     ) throws(TresorError) -> Identity {
-        let device = try DeviceHalf(try SecretBytes(copying: deviceHalf.span))
-        guard storeHalf.count == 32 else { throw .altered }
-        return try file.open(device: device, storeHalf: try SecretBytes(copying: storeHalf.span), now: now)
+        let device = try DeviceShare(try SecretBytes(copying: deviceShare.span))
+        guard serverShare.count == 32 else { throw .altered }
+        return try file.open(device: device, serverShare: try SecretBytes(copying: serverShare.span), now: now)
     }
 
     /// The statement of an epoch, read whole.
@@ -127,15 +127,15 @@ package enum Conformance {
     }
 
     /// What a home keeps of a folded log, SPEC §9.10.
-    package static func keptState(_ state: State, of identity: Identity) throws(TresorError) -> [UInt8] {
-        try StateKeeper(identity).bytes(of: state)
+    package static func keptState(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
+        try SnapshotStore(identity).bytes(of: state)
     }
 
     /// The state that a home kept, SPEC §9.10.
     static func openKeptState(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
-    ) throws(TresorError) -> State {
-        let state = try StateKeeper(identity).open(bytes)
+    ) throws(TresorError) -> LogState {
+        let state = try SnapshotStore(identity).open(bytes)
         guard state.tresor == tresor else { throw .altered }
         return state
     }
@@ -169,7 +169,7 @@ package enum Conformance {
 
     /// `openFile` of SPEC §10.5 behind the checks of the owner and the way to the key.
     static func openFile(
-        _ bytes: [UInt8], contentKey: [UInt8], in state: State
+        _ bytes: [UInt8], contentKey: [UInt8], in state: LogState
     ) throws(TresorError) -> OpenedFile {
         let file = try SealedFile(bytes)
         guard file.header.tresor == state.tresor else { throw .noAccess }
@@ -182,8 +182,8 @@ package enum Conformance {
     static func paddedByteCount(_ count: Int) -> Int { Padding.paddedByteCount(count) }
 
     /// Folds a log as a home keeps it.
-    static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> State {
-        try Fold.state(of: try CachedLog(bytes).entries, tresor: tresor)
+    static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> LogState {
+        try Fold.state(of: try LogCopy(bytes).entries, tresor: tresor)
     }
 
     /// A session of an identity that is open already.
@@ -197,13 +197,13 @@ package enum Conformance {
     }
 
     /// `keysOf` of SPEC §9.6, without the keys.
-    static func checkKeys(of epoch: UInt64, in state: State, for session: Session) async throws(TresorError) {
+    static func checkKeys(of epoch: UInt64, in state: LogState, for session: Session) async throws(TresorError) {
         _ = try await session.keys(of: epoch, in: state)
     }
 
     /// `keysOf` of SPEC §9.6: TK, or TK ‖ HK.
     static func keys(
-        of epoch: UInt64, in state: State, for session: Session
+        of epoch: UInt64, in state: LogState, for session: Session
     ) async throws(TresorError) -> [UInt8] {
         let secret = try await session.keys(of: epoch, in: state).secret()
         return secret.span.publicBytes
@@ -213,8 +213,8 @@ package enum Conformance {
     ///
     /// - Parameter client: the home that may have compared the user; `nil` for one that has compared nobody.
     static func standing(
-        of user: UserID, generation: UInt32, since head: UInt64, in state: State, for client: Client?
-    ) throws(TresorError) -> Standing {
+        of user: UserID, generation: UInt32, since head: UInt64, in state: LogState, for client: Client?
+    ) throws(TresorError) -> AuthorStatus {
         let standing = state.standing(of: user, generation: generation, since: head)
         return standing.compared(with: try client?.comparedChain(of: user), generation: generation)
     }

@@ -7,9 +7,9 @@ import TresorCrypto
 
 /// The log that was folded last: most tests of a file stand on one log.
 enum FoldedLogs {
-    private static let last: Mutex<(entries: [[UInt8]], state: State)?> = Mutex(nil)
+    private static let last: Mutex<(entries: [[UInt8]], state: LogState)?> = Mutex(nil)
 
-    static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> State {
+    static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> LogState {
         if let known = last.withLock({ $0 }), known.state.tresor == tresor, known.entries == entries {
             return known.state
         }

@@ -55,14 +55,14 @@ extension Operation {
         case "armour": return Armour.card.armour(try draw("armour bytes", number, number % 100))
         case "id": return Array(Base32.text(try draw("id id", number, number % 2 == 0 ? 16 : 32)).utf8)
         case "number":
-            guard let hash = Digest(try draw("number hash", number, 32)) else { throw VectorProblem("no hash") }
-            return Array(Number(hash).digits.utf8)
+            guard let hash = Hash256(try draw("number hash", number, 32)) else { throw VectorProblem("no hash") }
+            return Array(SafetyNumber(hash).digits.utf8)
         case "words":
             let words = try RecoveryKit(SecretKey(secret("words K", number))).words()
             return words.span.publicBytes
         case "sign":
             let key = try SigningKey(seed: SecretKey(secret("sign seed", number)))
-            return try key.sign(Label.entrySignature.message(draw("sign x", number, number % 150)))
+            return try key.sign(DomainLabel.entrySignature.message(draw("sign x", number, number % 150)))
         default: throw VectorProblem("unknown construction")
         }
     }

@@ -28,7 +28,7 @@ extension Operation {
             signed +=
                 try input.bytes("author") + bigEndianBytes(UInt32(0)) + bigEndianBytes(time) + bigEndianBytes(UInt16(2))
             signed += bigEndianBytes(UInt32(body.count)) + body
-            let entry = signed + (try founder.sign(Label.entrySignature.message(signed)))
+            let entry = signed + (try founder.sign(DomainLabel.entrySignature.message(signed)))
             try fold.apply(entry)
             head = try BLAKE2b.hash(.entryHash, entry)
         }
@@ -46,10 +46,10 @@ extension Operation {
         var start = Array("tresorC1".utf8) + [1, 1] + bigEndianBytes(UInt16(handle.count)) + handle
         start += bigEndianBytes(UInt32(0)) + Array(repeating: 0, count: 64) + key.publicKey.bytes
         start += try input.bytes("kem_key")
-        var cards: [(user: Digest, card: [UInt8])] = []
+        var cards: [(user: Hash256, card: [UInt8])] = []
         for index in 0..<count {
             let body = start + bigEndianBytes(time + UInt64(index))
-            let card = body + (try key.sign(Label.cardSignature.message(body)))
+            let card = body + (try key.sign(DomainLabel.cardSignature.message(body)))
             cards.append((try BLAKE2b.hash(.userID, card), card))
         }
         return cards.sorted { $0.user < $1.user }.map(\.card)

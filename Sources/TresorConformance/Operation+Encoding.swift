@@ -43,7 +43,7 @@ extension Operation {
     }
 
     static func typeNumber(_ input: VectorFields) throws -> VectorFields {
-        let number = try Number(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
+        let number = try SafetyNumber(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
         return VectorFields(["digits": Array(number.digits.utf8), "number-shown": Array(number.grouped.utf8)])
     }
 
@@ -63,7 +63,9 @@ extension Operation {
     static func registered(_ input: VectorFields) throws -> VectorFields {
         let (label, use) = (try input.bytes("label"), try input.bytes("use"))
         guard
-            Label.registry.contains(where: { Array($0.label.text.utf8) == label && Array($0.use.rawValue.utf8) == use })
+            DomainLabel.registry.contains(where: {
+                Array($0.label.text.utf8) == label && Array($0.use.rawValue.utf8) == use
+            })
         else { throw TresorError.usage }
         return VectorFields(["label": label])
     }

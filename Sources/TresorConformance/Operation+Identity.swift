@@ -17,13 +17,15 @@ extension Operation {
 
     static func compareNumber(_ input: VectorFields) throws -> VectorFields {
         let number = try CardChain(input.bytes("chain")).number()
-        let typed = try Number(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
+        let typed = try SafetyNumber(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
         guard typed == number else { throw TresorError.unverified }
         return VectorFields(["number": Array(number.digits.utf8)])
     }
 
     /// A home with the pins given, and the identity and heads that are.
-    static func client(_ input: VectorFields, store: any Store = ScriptedStore(tresor: TresorID(.zero))) throws -> Client {
+    static func client(_ input: VectorFields, store: any Store = ScriptedStore(tresor: TresorID(.zero))) throws
+        -> Client
+    {
         var objects: [HomeObject: [UInt8]] = [.pins: try input.bytes("pins")]
         objects[.identity] = try input.optional("identity file")
         objects[.heads] = try input.optional("heads")
@@ -104,7 +106,7 @@ extension Operation {
         let file = try IdentityFile(input.bytes("file"))
         return opened(
             try Conformance.open(
-                file, deviceHalf: input.bytes("device half"), storeHalf: input.bytes("store half"),
+                file, deviceShare: input.bytes("device half"), serverShare: input.bytes("store half"),
                 now: input.integer("now")))
     }
 

@@ -66,10 +66,10 @@ enum Operation {
         return VectorFields(["key": derived.span.publicBytes])
     }
 
-    static func label(_ input: VectorFields) throws -> Label {
+    static func label(_ input: VectorFields) throws -> DomainLabel {
         let name = String(decoding: try input.bytes("label"), as: UTF8.self)
-        if let known = Label.registry.first(where: { $0.label.text == name }) { return known.label }
-        return try Label(application: name)
+        if let known = DomainLabel.registry.first(where: { $0.label.text == name }) { return known.label }
+        return try DomainLabel(application: name)
     }
 
     private static func open(_ input: VectorFields) throws -> VectorFields {
@@ -129,7 +129,7 @@ enum Operation {
     }
 
     /// What is compared of a state.
-    static func fields(of state: State) -> VectorFields {
+    static func fields(of state: LogState) -> VectorFields {
         let members = state.members.sorted { $0.key < $1.key }.map { user, member in
             let history: UInt64 =
                 switch member.history {

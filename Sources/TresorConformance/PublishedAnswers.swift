@@ -28,7 +28,7 @@ enum PublishedAnswers {
     }
 
     private static func ed25519() throws -> Bool {
-        let key = Hex.bytes("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c").flatMap { Digest($0) }
+        let key = Hex.bytes("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c").flatMap { Hash256($0) }
         let signature =
             Hex.bytes(
                 """

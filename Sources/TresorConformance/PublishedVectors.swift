@@ -54,7 +54,7 @@ struct PublishedVectors {
     func bytes(_ value: VectorValue?) -> [UInt8] { value?.text.flatMap(Hex.bytes) ?? [] }
 
     func accepts(key: String?, signature: String?, message: [UInt8]) -> Bool {
-        guard let key = key.flatMap(Hex.bytes).flatMap({ Digest($0) }), let signature = signature.flatMap(Hex.bytes)
+        guard let key = key.flatMap(Hex.bytes).flatMap({ Hash256($0) }), let signature = signature.flatMap(Hex.bytes)
         else {
             return false
         }

@@ -92,7 +92,7 @@ final class ScenarioRun {
 
     private func append(_ step: VectorValue, _ fields: VectorFields) async throws {
         let entry = try fields.bytes("entry")
-        guard entry.count > 82, let previous = Digest(entry[50..<82]) else {
+        guard entry.count > 82, let previous = Hash256(entry[50..<82]) else {
             throw VectorProblem("an entry that is too short")
         }
         let sequence = entry[42..<50].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -102,7 +102,7 @@ final class ScenarioRun {
                 user: UserID(try fields.digest("user")), epoch: try fields.integer("epoch"),
                 bytes: try fields.bytes("wrap"))
         }
-        let removing = try fields.list("removes").compactMap { Digest($0).map { UserID($0) } }
+        let removing = try fields.list("removes").compactMap { Hash256($0).map { UserID($0) } }
         let outcome = try await store.append(
             entry, sequence: sequence, previous: previous, putting: wraps, removing: removing)
         guard (outcome == .done ? "done" : "conflict") == step["expect"]?["outcome"]?.text else {

@@ -49,9 +49,9 @@ actor ScriptedStore: Store {
 
     /// Appends what names its place itself.
     func append(
-        _ entry: [UInt8], sequence: UInt64, previous: Digest, putting: [StoredWrap], removing: [UserID]
+        _ entry: [UInt8], sequence: UInt64, previous: Hash256, putting: [StoredWrap], removing: [UserID]
     ) throws(TresorError) -> StoreOutcome {
-        var head = Digest.zero
+        var head = Hash256.zero
         if let last = log.last { head = try BLAKE2b.hash(.entryHash, last) }
         guard head == previous else { return .conflict }
         return append(
@@ -76,7 +76,7 @@ actor ScriptedStore: Store {
     func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) {}
     func half(user: UserID, device: DeviceID) -> [UInt8]? { nil }
     func deleteHalves(user: UserID, devices: [DeviceID]?) {}
-    func putKitCopy(_ copy: [UInt8], locator: Digest) {}
-    func kitCopy(locator: Digest) -> [UInt8]? { nil }
-    func deleteKitCopy(locator: Digest) {}
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) {}
+    func kitCopy(locator: Hash256) -> [UInt8]? { nil }
+    func deleteKitCopy(locator: Hash256) {}
 }

@@ -46,7 +46,7 @@ struct TestkitFile {
     }
 
     private func open() throws -> String {
-        guard let digest = Digest(try bytes("tresor")) else { throw VectorProblem("no tresor") }
+        guard let digest = Hash256(try bytes("tresor")) else { throw VectorProblem("no tresor") }
         let state = try Conformance.state(ofKeptLog: bytes("log"), tresor: TresorID(digest))
         let opened = try Conformance.openFile(file, contentKey: bytes("key"), in: state)
         if lines["record"] != nil {

@@ -53,8 +53,8 @@ struct VectorFields: Equatable, Sendable {
         try bytes(name).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    func digest(_ name: String) throws(VectorProblem) -> Digest {
-        guard let digest = Digest(try bytes(name)) else { throw VectorProblem("\(name) has not 32 bytes") }
+    func digest(_ name: String) throws(VectorProblem) -> Hash256 {
+        guard let digest = Hash256(try bytes(name)) else { throw VectorProblem("\(name) has not 32 bytes") }
         return digest
     }
 

@@ -25,14 +25,14 @@ extension TC1 {
         ///
         /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had or the library is not fit for use.
         package init<Use: SealingUse>(
-            with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+            with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
         ) throws(TresorError) {
             try self.init(with: key, label: label, context: context, salt: randomBytes(saltByteCount))
         }
 
         /// For tests, which compare with the message sealed in one piece.
         init<Use: SealingUse>(
-            with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>, salt: [UInt8]
+            with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>, salt: [UInt8]
         ) throws(TresorError) {
             var prefix = salt
             let bytes = try unsafe withMessageKey(key.span, label: label, context: context, salt: salt.span) {
@@ -109,7 +109,7 @@ extension TC1 {
         ///
         /// - Throws: ``TresorError/altered`` for a size that no message has, and when the commitment is not that of key, label and context.
         package init<Use: SealingUse>(
-            prefix: Span<UInt8>, sealedByteCount: Int, with key: borrowing SecretKey<Use>, label: Label,
+            prefix: Span<UInt8>, sealedByteCount: Int, with key: borrowing SecretKey<Use>, label: DomainLabel,
             context: Span<UInt8>
         ) throws(TresorError) {
             guard prefix.count == prefixByteCount, let count = openedByteCount(sealedByteCount) else { throw .altered }

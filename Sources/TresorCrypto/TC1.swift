@@ -48,14 +48,15 @@ public enum TC1 {
     /// - Returns: ``sealedByteCount(_:)`` bytes.
     /// - Throws: ``TresorError/usage`` above the limit, ``TresorError/failed(_:)`` when the library is not fit for use.
     public static func seal<Use: SealingUse>(
-        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         try seal(plaintext, with: key, label: label, context: context, salt: randomBytes(saltByteCount))
     }
 
     /// For the vector generator, which fixes the salt; nothing that is shipped calls it with any but a random one.
     package static func seal<Use: SealingUse>(
-        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>, salt: [UInt8]
+        _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>,
+        salt: [UInt8]
     ) throws(TresorError) -> [UInt8] {
         guard plaintext.count <= maximumByteCount, salt.count == saltByteCount else { throw .usage }
         let count = plaintext.count
@@ -81,7 +82,7 @@ public enum TC1 {
     ///
     /// - Throws: ``TresorError/altered`` whatever is wrong: key, label, context, or any bit of the message.
     public static func open<Use: SealingUse>(
-        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         guard let count = openedByteCount(sealed.count) else { throw .altered }
         let salt = sealed.extracting(first: saltByteCount)
@@ -104,7 +105,7 @@ public enum TC1 {
     ///
     /// - Throws: ``TresorError/altered`` whatever is wrong, ``TresorError/failed(_:)`` when memory cannot be had.
     public static func openSecret<Use: SealingUse>(
-        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: Label, context: Span<UInt8>
+        _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> SecretBytes {
         guard let count = openedByteCount(sealed.count) else { throw .altered }
         let opened = try SecretBytes(count: count)
@@ -133,7 +134,7 @@ public enum TC1 {
 extension SecretKey {
     /// This key, sealed under another.
     package borrowing func sealed<Other: SealingUse>(
-        with key: borrowing SecretKey<Other>, label: Label, context: [UInt8]
+        with key: borrowing SecretKey<Other>, label: DomainLabel, context: [UInt8]
     ) throws(TresorError) -> [UInt8] {
         try TC1.seal(span, with: key, label: label, context: context.span)
     }
@@ -161,7 +162,7 @@ extension TC1 {
 
     /// Derives a message's key, and wipes it when `body` is done.
     static func withMessageKey<Result: ~Copyable>(
-        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        _ key: Span<UInt8>, label: DomainLabel, context: Span<UInt8>, salt: Span<UInt8>,
         _ body: (MessageKey) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {
         var okm = InlineArray<64, UInt8>(repeating: 0)
@@ -176,7 +177,7 @@ extension TC1 {
 
     /// `okm`. Nearly every input is short and is put together on the stack: one call of the library, no allocation.
     private static func derive(
-        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        _ key: Span<UInt8>, label: DomainLabel, context: Span<UInt8>, salt: Span<UInt8>,
         to okm: UnsafeMutablePointer<UInt8>
     ) throws(TresorError) {
         try Sodium.start()
@@ -201,10 +202,10 @@ extension TC1 {
         guard status == 0 else { throw .failed(.library) }
     }
 
-    private static let sealPrefix = Label.seal.prefixed
+    private static let sealPrefix = DomainLabel.seal.prefixed
 
     private static func deriveInParts(
-        _ key: Span<UInt8>, label: Label, context: Span<UInt8>, salt: Span<UInt8>,
+        _ key: Span<UInt8>, label: DomainLabel, context: Span<UInt8>, salt: Span<UInt8>,
         to okm: UnsafeMutablePointer<UInt8>
     ) throws(TresorError) {
         var hash = try BLAKE2b(outputCount: 64, key: key)

@@ -165,7 +165,7 @@ extension DirectoryHome {
         case .pins: (.data, "pins")
         case .heads: (.data, "heads")
         case .wraps: (.data, "wraps")
-        case .deviceHalf: (.state, "device-half")
+        case .deviceShare: (.state, "device-half")
         case .leftovers: (.data, "leftovers")
         case .log(let tresor, let part): (.logs, "\(tresor.digest.hexadecimal).\(part)")
         case .state(let tresor): (.logs, "\(tresor.digest.hexadecimal).state")
@@ -176,7 +176,7 @@ extension DirectoryHome {
 
 extension HomeObject {
     /// What others may not even read.
-    static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceHalf]
+    static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
 
     fileprivate var isSecret: Bool { Self.secrets.contains(self) }
 
@@ -186,7 +186,7 @@ extension HomeObject {
     }
 }
 
-extension Digest {
+extension Hash256 {
     /// 64 lower-case digits.
     fileprivate var hexadecimal: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

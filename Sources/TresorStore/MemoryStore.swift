@@ -18,7 +18,7 @@ public actor MemoryStore: Store {
     private var logs: [TresorID: [[UInt8]]] = [:]
     private var wraps: [Membership: [UInt64: [UInt8]]] = [:]
     private var halves: [UserID: [DeviceID: [UInt8]]] = [:]
-    private var kitCopies: [Digest: [UInt8]] = [:]
+    private var kitCopies: [Hash256: [UInt8]] = [:]
 
     /// An empty store.
     public init() {}
@@ -100,11 +100,11 @@ public actor MemoryStore: Store {
     }
 
     /// Puts a sealed identity copy; what lies under the locator is replaced.
-    public func putKitCopy(_ copy: [UInt8], locator: Digest) { kitCopies[locator] = copy }
+    public func putKitCopy(_ copy: [UInt8], locator: Hash256) { kitCopies[locator] = copy }
 
     /// The sealed identity copy under a locator, or `nil`.
-    public func kitCopy(locator: Digest) -> [UInt8]? { kitCopies[locator] }
+    public func kitCopy(locator: Hash256) -> [UInt8]? { kitCopies[locator] }
 
     /// Deletes a sealed identity copy.
-    public func deleteKitCopy(locator: Digest) { kitCopies[locator] = nil }
+    public func deleteKitCopy(locator: Hash256) { kitCopies[locator] = nil }
 }

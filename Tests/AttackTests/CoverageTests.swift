@@ -42,7 +42,7 @@ import Testing
         #expect(covered.subtracting(all).sorted() == [], "ids that are not on the list")
     }
 
-    /// What `defences.txt` says of an attack.
+    /// What `checks.txt` says of an attack.
     private struct Defeat {
         /// The checks that are disabled, each the name of a patch or of a rule.
         var checks: [String] = []
@@ -51,9 +51,9 @@ import Testing
     }
 
     private static func defeats() throws -> [(id: String, defeat: Defeat)] {
-        try ids("defences.txt").map { line in
+        try ids("checks.txt").map { line in
             let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-            guard words.count == 2 else { throw Unmet("defences.txt: \(line)") }
+            guard words.count == 2 else { throw Unmet("checks.txt: \(line)") }
             if let shown = words[1].wholeMatch(of: /no check \((A\w+)\): .+/) {
                 return (words[0], Defeat(test: String(shown.1)))
             }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// By id, the tests that leave a check out.
+    /// By id, the tests that disable a check.
     private static func realTests() throws -> [String: String] {
         var tests: [String: String] = [:]
         for file in try Repository.files(of: "\(mutations)/tree/Tests/AttackTests/Real", ending: ".swift") {
@@ -78,7 +78,7 @@ import Testing
         #expect(try Self.defeats().map(\.id) == Self.ids("attacks.txt"))
     }
 
-    /// Where nothing can be left out, a test does what the program does not, or finds what it looks for in a program that is careless.
+    /// Where no check can be disabled, a test does what the program does not, or finds what it looks for in a program that is careless.
     @Test func everyAttackWithoutACheckIsShownToBeReal() throws {
         let tests = try Repository.files(of: "Tests", ending: ".swift").filter { !$0.path.contains("/Real/") }
         for case (let id, let defeat) in try Self.defeats() where defeat.checks.isEmpty {
@@ -117,11 +117,11 @@ import Testing
 
     /// Each check has a patch of its own, which names that check and no other.
     @Test func everyPatchDisablesItsCheck() throws {
-        let list = try Repository.text("\(Self.mutations)/tree/Sources/TresorCrypto/Defence.swift")
+        let list = try Repository.text("\(Self.mutations)/tree/Sources/TresorCrypto/Mutation.swift")
         let cases = list.matches(of: /\n    case (\w+)/).map { String($0.1) }
         #expect(try Self.patches("checks") == cases.sorted())
         for file in try Repository.files(of: "\(Self.mutations)/checks", ending: ".patch") {
-            let named = Set(file.text.matches(of: /(?:Defence\.|TRESOR_WITHOUT_)(\w+)/).map { String($0.1) })
+            let named = Set(file.text.matches(of: /(?:Mutation\.|TRESOR_WITHOUT_)(\w+)/).map { String($0.1) })
             #expect(file.path.hasSuffix("/\(named.sorted().joined(separator: " ")).patch"), "\(file.path): \(named)")
         }
     }

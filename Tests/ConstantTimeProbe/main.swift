@@ -82,7 +82,7 @@ func sealAndOpen() throws -> Int {
 /// The tags over an identity file and a kept state are compared.
 func compareTags() throws -> Int {
     let tags = try (0..<2).map { _ in try randomBytes(32) }
-    let digests = tags.compactMap { Digest($0) }
+    let digests = tags.compactMap { Hash256($0) }
     var isSame = true
     let count = errors("comparing tags") {
         for tag in tags { tag.withUnsafeBufferPointer { probe_mark_secret($0.baseAddress, 32) } }

@@ -124,8 +124,8 @@ import Testing
     }
 
     @Test func labelsArePrefixedWithTheirWholeLength() throws {
-        for (label, _) in Label.registry { #expect(label.prefixed == lengthPrefixed(Array(label.text.utf8))) }
-        let longest = try Label(application: String(repeating: "x", count: 255))
+        for (label, _) in DomainLabel.registry { #expect(label.prefixed == lengthPrefixed(Array(label.text.utf8))) }
+        let longest = try DomainLabel(application: String(repeating: "x", count: 255))
         #expect(longest.prefixed == [0, 0, 0, 255] + [UInt8](repeating: 0x78, count: 255))
     }
 }

@@ -7,23 +7,23 @@ import Testing
 @Suite struct DigestTests {
     @Test func keepsItsBytes() throws {
         let bytes = pattern(32)
-        #expect(try #require(Digest(bytes)).bytes == bytes)
-        #expect(Digest.zero.bytes == [UInt8](repeating: 0, count: 32))
+        #expect(try #require(Hash256(bytes)).bytes == bytes)
+        #expect(Hash256.zero.bytes == [UInt8](repeating: 0, count: 32))
     }
 
     @Test(arguments: [0, 1, 31, 33, 64])
     func refusesAnotherSize(count: Int) {
-        #expect(Digest([UInt8](repeating: 0, count: count)) == nil)
+        #expect(Hash256([UInt8](repeating: 0, count: count)) == nil)
     }
 
     @Test func everyBitCounts() throws {
         let bytes = pattern(32)
-        let digest = try #require(Digest(bytes))
-        #expect(constantTimeEqual(digest, try #require(Digest(bytes))))
+        let digest = try #require(Hash256(bytes))
+        #expect(constantTimeEqual(digest, try #require(Hash256(bytes))))
         for bit in 0..<256 {
             var other = bytes
             other[bit / 8] ^= 0x80 >> UInt8(bit % 8)
-            let changed = try #require(Digest(other))
+            let changed = try #require(Hash256(other))
             #expect(!constantTimeEqual(digest, changed))
             #expect(digest != changed)
             #expect((changed < digest) == other.lexicographicallyPrecedes(bytes))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct Ed25519Tests {
     private func accepts(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
-        guard let key = Digest(key) else { return false }
+        guard let key = Hash256(key) else { return false }
         return thrown { () throws(TresorError) in try Ed25519.verify(signature, of: message, by: key) } == nil
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LabelTests {
     @Test func A13_labelsAreUniqueASCIIAndPrefixFree() {
-        let labels = Label.registry.map(\.label)
+        let labels = DomainLabel.registry.map(\.label)
         #expect(Set(labels).count == labels.count)
         for label in labels {
             #expect(label.text.hasPrefix("tresor/v1/"))
@@ -24,17 +24,17 @@ import Testing
         for (path, text) in try SourceCode.files(of: "Sources") where !path.hasPrefix("TresorVectors/") {
             for line in text.split(separator: "\n") where !line.contains("//") {
                 for part in line.components(quoted: "tresor/v1/") {
-                    #expect(path == "TresorCrypto/Label.swift", "\(part) in \(path)")
+                    #expect(path == "TresorCrypto/DomainLabel.swift", "\(part) in \(path)")
                     declared.append(part)
                 }
             }
         }
-        #expect(declared.sorted() == Label.registry.map(\.label.text).sorted())
+        #expect(declared.sorted() == DomainLabel.registry.map(\.label.text).sorted())
     }
 
     @Test(arguments: ["a", "app/x", "tresor", "Tresor/x", "tresorx/y", String(repeating: "x", count: 255)])
     func applicationsMayNameTheirOwn(name: String) throws {
-        #expect(try Label(application: name).text == name)
+        #expect(try DomainLabel(application: name).text == name)
     }
 
     @Test(arguments: [
@@ -42,7 +42,7 @@ import Testing
         String(repeating: "x", count: 256),
     ])
     func A13_applicationsCannotNameOurs(name: String) {
-        #expect(throws: TresorError.usage) { try Label(application: name) }
+        #expect(throws: TresorError.usage) { try DomainLabel(application: name) }
     }
 }
 

@@ -13,21 +13,21 @@ import Testing
         ("a0fe995e04e0c66415307bcaf9af9342260cbb4c0c7176331df18c80852692b6", "248869377273633617561369612982"),
     ])
     func isTheHashModuloTenToTheThirty(hash: String, digits: String) throws {
-        let digest = try #require(Digest(try bytes(hash)))
-        let number = Number(digest)
+        let digest = try #require(Hash256(try bytes(hash)))
+        let number = SafetyNumber(digest)
         #expect(number.digits == digits)
-        #expect(try Number(typed: number.grouped) == number)
-        #expect(try Number(typed: digits) == number)
+        #expect(try SafetyNumber(typed: number.grouped) == number)
+        #expect(try SafetyNumber(typed: digits) == number)
     }
 
     @Test func isShownInSixGroups() throws {
-        let number = try Number(typed: "123456789012345678901234567890")
+        let number = try SafetyNumber(typed: "123456789012345678901234567890")
         #expect(number.grouped == "12345 67890 12345 67890 12345 67890")
     }
 
     @Test(arguments: ["  12345 67890 12345 67890 12345 67890 ", "1 2 3 4 5 67890123456789012345678 90"])
     func ignoresSpaces(typed: String) throws {
-        #expect(try Number(typed: typed).digits == "123456789012345678901234567890")
+        #expect(try SafetyNumber(typed: typed).digits == "123456789012345678901234567890")
     }
 
     @Test(arguments: [
@@ -40,6 +40,6 @@ import Testing
         "12345678901234567890123456789\0",
     ])
     func refusesEverythingElse(typed: String) {
-        #expect(throws: TresorError.usage) { try Number(typed: typed) }
+        #expect(throws: TresorError.usage) { try SafetyNumber(typed: typed) }
     }
 }

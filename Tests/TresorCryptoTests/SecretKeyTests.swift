@@ -28,7 +28,7 @@ import Testing
     @Test func A13_everyLabelDerivesItsOwnKey() throws {
         let key = try SecretKey<TestUse>()
         var seen: Set<[UInt8]> = [key.span.publicBytes]
-        for (label, _) in Label.registry {
+        for (label, _) in DomainLabel.registry {
             for context in [[], [0], [1]] as [[UInt8]] {
                 let derived: SecretKey<OtherUse> = try key.derive(label, context: context.span)
                 let isNew = seen.insert(derived.span.publicBytes).inserted
@@ -42,8 +42,8 @@ import Testing
     @Test func A3_derivationSeparatesLabelAndContext() throws {
         let key = try SecretKey<TestUse>()
         let contexts: ([UInt8], [UInt8]) = ([0x79], [0x78, 0x79])
-        let longer = try key.deriveDigest(try Label(application: "app/keyx"), context: contexts.0.span)
-        let shorter = try key.deriveDigest(try Label(application: "app/key"), context: contexts.1.span)
+        let longer = try key.deriveDigest(try DomainLabel(application: "app/keyx"), context: contexts.0.span)
+        let shorter = try key.deriveDigest(try DomainLabel(application: "app/key"), context: contexts.1.span)
         #expect(longer != shorter)
     }
 

@@ -6,6 +6,7 @@
     import TresorStore
 
     @testable import Tresor
+    @testable import TresorCore
     @testable import TresorCrypto
 
     /// A39: what a home keeps of a secret goes from guarded memory to the file and back.
@@ -16,10 +17,10 @@
                 defer { try? FileManager.default.removeItem(atPath: place) }
                 let home = DirectoryHome(data: place, state: place + "/state")
                 let secret = try SecretBytes(randomCount: 90)
-                try home.replace(.deviceHalf, withSecret: secret)
+                try home.replace(.deviceShare, withSecret: secret)
                 let written = MemoryScan.strayCopies(of: secret)
                 #expect(written == 0)
-                guard let read = try home.readSecret(.deviceHalf) else { throw TresorError.notFound }
+                guard let read = try home.readSecret(.deviceShare) else { throw TresorError.notFound }
                 let isSame = read.matches(secret)
                 #expect(isSame)
                 let copies = MemoryScan.strayCopies(of: secret)
@@ -39,7 +40,7 @@
                     cost: .floor)
                 try await client.publishCard()
                 _ = try await anna.rememberDevice(name: .empty, until: 1_777_830_400)
-                guard let half = try client.deviceHalf() else { throw TresorError.notFound }
+                guard let half = try client.deviceShare() else { throw TresorError.notFound }
                 let copies = MemoryScan.strayCopies(of: half.half.bytes)
                 #expect(copies == 0)
                 _ = try await client.unlockWithDevice()

@@ -115,9 +115,9 @@ import Testing
 
     @Test func A3_everyOtherLabel() throws {
         let key = try SecretKey<TestUse>()
-        for (label, _) in Label.registry {
+        for (label, _) in DomainLabel.registry {
             let sealed = try TC1.seal(context.span, with: key, label: label, context: context.span)
-            for (other, _) in Label.registry {
+            for (other, _) in DomainLabel.registry {
                 let error = openingError(sealed, with: key, label: other, context: context)
                 #expect(error == (other == label ? nil : .altered), "\(label.text) as \(other.text)")
             }
@@ -145,8 +145,8 @@ import Testing
 
     @Test func A3_byteMovedBetweenLabelAndContext() throws {
         let key = try SecretKey<TestUse>()
-        let longer = try Label(application: "app/sealx")
-        let shorter = try Label(application: "app/seal")
+        let longer = try DomainLabel(application: "app/sealx")
+        let shorter = try DomainLabel(application: "app/seal")
         let sealed = try TresorCryptoTests.sealed(pattern(50), with: key, label: longer, context: [0x79])
         let intoContext = openingError(sealed, with: key, label: shorter, context: [0x78, 0x79])
         #expect(intoContext == .altered)

@@ -9,7 +9,7 @@ import TresorCore
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor(1)), .log(tresor(2)),
+        .identity, .names, .marks, .pins, .heads, .wraps, .leftovers, .deviceShare, .log(tresor(1)), .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)),
         .evidence(digest(3)),
     ]
@@ -30,7 +30,7 @@ import TresorCore
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
         case .wraps: "deep/data/wraps"
-        case .deviceHalf: "state/device-half"
+        case .deviceShare: "state/device-half"
         case .leftovers: "deep/data/leftovers"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
@@ -38,7 +38,7 @@ import TresorCore
         }
     }
 
-    private static func hexadecimal(_ digest: Digest) -> String {
+    private static func hexadecimal(_ digest: Hash256) -> String {
         digest.bytes.map { String(format: "%02x", $0) }.joined()
     }
 
@@ -82,7 +82,7 @@ import TresorCore
         }
     }
 
-    @Test(arguments: [HomeObject.identity, .names, .marks, .deviceHalf], [0o644, 0o640, 0o604, 0o620, 0o610])
+    @Test(arguments: [HomeObject.identity, .names, .marks, .deviceShare], [0o644, 0o640, 0o604, 0o620, 0o610])
     func A42_secretsOpenToOthersAreRefused(_ object: HomeObject, _ mode: Int) throws {
         try home.replace(object, with: [1])
         try setMode(mode, of: scratch[Self.path(object)])
@@ -95,7 +95,7 @@ import TresorCore
         try home.replace(object, with: [1])
         #expect(try home.exposures() == [])
         try setMode(0o644, of: scratch[Self.path(object)])
-        let isSecret = [.identity, .names, .marks, .deviceHalf].contains(object)
+        let isSecret = [.identity, .names, .marks, .deviceShare].contains(object)
         #expect(try home.exposures().map(\.flaw) == [isSecret ? .open : .readable])
     }
 
@@ -108,7 +108,7 @@ import TresorCore
     @Test(arguments: [0o777, 0o770, 0o702]) func A42_directoriesOthersCanWriteAreRefused(_ mode: Int) throws {
         for object in Self.objects { try home.replace(object, with: [1]) }
         for (directory, object) in [
-            ("deep/data", HomeObject.pins), ("deep/data", .log(tresor(1))), ("state", .deviceHalf),
+            ("deep/data", HomeObject.pins), ("deep/data", .log(tresor(1))), ("state", .deviceShare),
         ] {
             try setMode(mode, of: scratch[directory])
             #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
@@ -123,7 +123,7 @@ import TresorCore
 
     @Test(.enabled(if: geteuid() == 0, "needs to give a file away"))
     func A42_foreignSecretsAreRefused() throws {
-        for object in [HomeObject.identity, .deviceHalf] {
+        for object in [HomeObject.identity, .deviceShare] {
             try home.replace(object, with: [1])
             #expect(chown(scratch[Self.path(object)], 12345, 12345) == 0)
             #expect(throws: TresorError.failed(.permissions)) { try home.read(object) }
@@ -187,7 +187,7 @@ import TresorCore
     }
 
     @Test func A105_temporariesOfTheDeadAreSweptAndThoseOfTheLivingAreNot() throws {
-        try home.replace(.deviceHalf, with: [1])
+        try home.replace(.deviceShare, with: [1])
         try home.replace(.log(tresor(1)), with: [1])
         let stale = [
             "deep/data/.tresor-0123456789abcdef.tmp", "deep/data/logs/.tresor-0000000000000002.tmp",

@@ -59,8 +59,8 @@ func errorOf(_ body: () async throws -> Void) async -> TresorError? {
 
 func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
 
-func digest(_ first: UInt8, _ rest: UInt8 = 0) -> Digest {
-    Digest([first] + [UInt8](repeating: rest, count: 31)) ?? .zero
+func digest(_ first: UInt8, _ rest: UInt8 = 0) -> Hash256 {
+    Hash256([first] + [UInt8](repeating: rest, count: 31)) ?? .zero
 }
 
 func user(_ first: UInt8, _ rest: UInt8 = 0) -> UserID { UserID(digest(first, rest)) }

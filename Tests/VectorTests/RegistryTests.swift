@@ -10,7 +10,7 @@ import Tresor
 /// SPEC, code and vectors say the same of labels, rules, errors and flags.
 @Suite struct RegistryTests {
     @Test func labelsAreEqual() throws {
-        let code = Label.registry.map { "\($0.label.text) \($0.use.rawValue)" }
+        let code = DomainLabel.registry.map { "\($0.label.text) \($0.use.rawValue)" }
         let rows = try Repository.text("SPEC.md").split(separator: "\n").filter { $0.hasPrefix("| `tresor/v1/") }
         let specification = rows.map { row in
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -33,7 +33,7 @@ import Tresor
             try Repository.allTests().filter { $0["error"] == nil && $0["operation"] as? String != "label" }
                 .compactMap { ($0["in"] as? [String: Any])?["label"] as? String })
         let elsewhere: Set = ["tresor/v1/seal", "tresor/v1/derive", "tresor/v1/epoch-wrap"]
-        for (label, _) in Label.registry where !elsewhere.contains(label.text) {
+        for (label, _) in DomainLabel.registry where !elsewhere.contains(label.text) {
             #expect(used.contains(Hex.text(Array(label.text.utf8))), "\(label.text)")
         }
     }

@@ -5,6 +5,7 @@ import Synchronization
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// An owner and any number of readers on one store.

@@ -3,6 +3,7 @@
 import CBaseline
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Validating logs, and opening what was validated before.
@@ -38,15 +39,15 @@ enum Logs {
     ) async throws -> Figure {
         let home = VolatileHome()
         let state = try Fold.state(of: entries, tresor: tresor)
-        var heads = Heads()
+        var heads = PinnedHeads()
         try heads.raise(to: state, me: nil)
         home.replace(.heads, with: heads.bytes)
-        let size = Int(CachedLog.partCount)
+        let size = Int(LogCopy.partCount)
         for start in stride(from: 0, to: entries.count, by: size) {
-            let part = CachedLog(entries: Array(entries[start..<min(start + size, entries.count)]))
+            let part = LogCopy(entries: Array(entries[start..<min(start + size, entries.count)]))
             home.replace(.log(tresor, part: UInt64(start / size)), with: part.bytes)
         }
-        home.replace(.state(tresor), with: try StateKeeper(anna.identity).bytes(of: state))
+        home.replace(.state(tresor), with: try SnapshotStore(anna.identity).bytes(of: state))
         let times = try await Measure.byTurns(entries.count == 100_000 ? 3 : 5) {
             let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
             _ = try Session(client: client, identity: anna.identity).client.verifiedState(of: tresor)

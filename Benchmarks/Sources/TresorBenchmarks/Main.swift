@@ -3,6 +3,7 @@
 import Foundation
 
 @testable import Tresor
+@testable import TresorCore
 
 /// How many cores there are.
 let cores = Cores.count

@@ -5,6 +5,7 @@ import Foundation
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Small contents by the hundred to the million, in process and in batches of a thousand.

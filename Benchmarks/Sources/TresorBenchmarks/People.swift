@@ -6,6 +6,7 @@ import Foundation
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// What changes of the circle cost as it grows.

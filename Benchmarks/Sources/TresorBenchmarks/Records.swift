@@ -6,6 +6,7 @@ import Tresor
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 private enum BenchmarkUse: SealingUse {}

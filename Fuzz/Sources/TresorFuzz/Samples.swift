@@ -16,7 +16,7 @@ struct Samples: @unchecked Sendable {
     let identityFiles: [[UInt8]]
     let entries: [[UInt8]]
     let wraps: [[UInt8]]
-    let state: State
+    let state: LogState
     let keys: [UInt64: EpochKeys]
     let file: SealedFile
     let files: [[UInt8]]
@@ -64,9 +64,9 @@ struct Samples: @unchecked Sendable {
         var marked = Marks()
         marked[state.tresor] = .confirmed
         marks = marked.bytes
-        var note = Leftovers()
-        note.kits = [Leftovers.Kit(user: anna.user, locator: .zero)]
-        note.devices = [Leftovers.Device(user: anna.user, id: try .random())]
+        var note = CleanupJournal()
+        note.kits = [CleanupJournal.Kit(user: anna.user, locator: .zero)]
+        note.devices = [CleanupJournal.Device(user: anna.user, id: try .random())]
         note.generations = [1]
         leftovers = note.bytes
         self.contents = contents
@@ -106,9 +106,9 @@ struct SampleWays {
     }
 
     private static func deviceSlot(_ identity: Identity, _ time: UInt64) throws -> Slot {
-        let device = try DeviceHalf(user: identity.user)
+        let device = try DeviceShare(user: identity.user)
         let half = try SecretBytes(randomCount: 32)
-        let key = try device.slotKey(storeHalf: half)
+        let key = try device.slotKey(serverShare: half)
         let name = try Name(typed: "ward 3")
         return try identity.seal(under: key, id: device.id, kind: .device(name: name, until: time + 9), since: time)
     }
@@ -118,7 +118,7 @@ struct SampleWays {
 struct SampleLog {
     private let founder: Identity
     private(set) var entries: [[UInt8]] = []
-    private(set) var state: State
+    private(set) var state: LogState
     private(set) var keys: [UInt64: EpochKeys] = [:]
 
     init(founder: Identity) throws {

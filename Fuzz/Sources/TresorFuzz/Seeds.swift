@@ -41,7 +41,7 @@ enum Seeds {
             var state = ByteEncoder()
             samples.state.encode(into: &state)
             return [
-                CachedLog(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps,
+                LogCopy(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps,
                 samples.marks, samples.leftovers,
             ]
         case .fold:

@@ -69,12 +69,12 @@ enum Target: String, CaseIterable {
         let text = String(decoding: bytes, as: UTF8.self)
         if let values = Base32.values(text) { precondition(values.allSatisfy { $0 < 32 }) }
         _ = Base32.prefixBytes(text)
-        if let number = try? Number(typed: text) {
-            guard try Number(typed: number.grouped) == number else { fatalError("number: not itself") }
+        if let number = try? SafetyNumber(typed: text) {
+            guard try SafetyNumber(typed: number.grouped) == number else { fatalError("number: not itself") }
         }
-        guard let digest = Digest(Array(bytes.prefix(32))) else { return }
-        let number = Number(digest)
-        guard number.digits.utf8.count == 30, try Number(typed: number.grouped) == number else {
+        guard let digest = Hash256(Array(bytes.prefix(32))) else { return }
+        let number = SafetyNumber(digest)
+        guard number.digits.utf8.count == 30, try SafetyNumber(typed: number.grouped) == number else {
             fatalError("number: not 30 digits")
         }
     }
@@ -97,20 +97,20 @@ enum Target: String, CaseIterable {
 
     private func home(_ bytes: [UInt8]) throws {
         if let pins = try? Pins(bytes) { try same(pins.bytes, bytes) }
-        if let heads = try? Heads(bytes) { try same(heads.bytes, bytes) }
-        if let log = try? CachedLog(bytes) { try same(log.bytes, bytes) }
+        if let heads = try? PinnedHeads(bytes) { try same(heads.bytes, bytes) }
+        if let log = try? LogCopy(bytes) { try same(log.bytes, bytes) }
         if let wraps = try? KeptWraps(bytes) { try same(wraps.bytes, bytes) }
         if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
-        if let leftovers = try? Leftovers(bytes) { try same(leftovers.bytes, bytes) }
+        if let leftovers = try? CleanupJournal(bytes) { try same(leftovers.bytes, bytes) }
         try names(bytes)
         // What stands before the tag of a kept state.
         var decoder = ByteDecoder(bytes)
-        if let state = try? State(from: &decoder) {
+        if let state = try? LogState(from: &decoder) {
             var encoder = ByteEncoder()
             state.encode(into: &encoder)
             try same(encoder.bytes, Array(bytes.prefix(decoder.offset)))
         }
-        _ = try DeviceHalf(SecretBytes(copying: bytes.span))
+        _ = try DeviceShare(SecretBytes(copying: bytes.span))
     }
 
     /// What stands inside two seals that only their owner can make.
@@ -148,7 +148,7 @@ enum Target: String, CaseIterable {
     }
 
     /// The key that the entry ought to be signed with.
-    private func signingKey(of entry: Entry, in state: State?) -> Digest? {
+    private func signingKey(of entry: Entry, in state: LogState?) -> Hash256? {
         var chain = state?.chain(of: entry.author)
         if case .genesis(_, let founder, _, _, _) = try? entry.body { chain = founder }
         return chain?.card(generation: entry.generation)?.signingKey

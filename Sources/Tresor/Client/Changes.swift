@@ -125,7 +125,7 @@ private struct View {
     private mutating func look(at tresor: TresorID, as user: UserID, through client: Client) async -> [Change] {
         var seen = tresors[tresor] ?? Tresor()
         defer { tresors[tresor] = seen }
-        let state: State
+        let state: LogState
         do throws(TresorError) {
             state = try await client.state(of: tresor)
         } catch {

@@ -5,7 +5,7 @@ extension Client {
     /// The most cards of a store that are looked through for people who have a wrap without being in.
     private static let strangerCount = 1024
 
-    func checkWraps(in state: State) async throws(TresorError) -> [Finding] {
+    func checkWraps(in state: LogState) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
         // Pins that do not read are named by themselves.
         if let pinned = try? pinnedPeople() { people.formUnion(pinned.map(\.chain.user)) }
@@ -32,7 +32,7 @@ extension Client {
     }
 
     /// Who began an epoch, if it was somebody else; `nil` too where the store has lost the entry, which is a finding of its own.
-    private func author(of epoch: UInt64, in state: State) async -> UserID? {
+    private func author(of epoch: UInt64, in state: LogState) async -> UserID? {
         guard epoch >= 1, epoch <= state.epoch else { return nil }
         let sequence = state.epochs[Int(epoch - 1)].sequence
         guard let entry = try? await entries(sequence..<(sequence + 1), of: state).first,
@@ -49,14 +49,14 @@ extension Client {
     }
 
     /// Whether these bytes are a wrap as the log calls for it.
-    private static func fits(_ bytes: [UInt8], _ user: UserID, _ epoch: UInt64, in state: State) -> Bool {
+    private static func fits(_ bytes: [UInt8], _ user: UserID, _ epoch: UInt64, in state: LogState) -> Bool {
         guard let wrap = try? Wrap(bytes), let history = state.members[user]?.history else { return false }
         return wrap.tresor == state.tresor && wrap.user == user && wrap.epoch == epoch
             && wrap.opensHistory == (history == .all)
             && state.chain(of: user)?.card(generation: wrap.generation) != nil
     }
 
-    private static func remarks(on stored: [[UInt8]], of user: UserID, in state: State) -> [Finding.Remark] {
+    private static func remarks(on stored: [[UInt8]], of user: UserID, in state: LogState) -> [Finding.Remark] {
         guard let member = state.members[user], let chain = state.chain(of: user) else {
             return stored.isEmpty ? [] : [.surplusWrap]
         }

@@ -64,7 +64,7 @@ public struct Finding: Hashable, Sendable {
         /// A change of the ways in was interrupted; repeat it.
         case interrupted
         /// The store shows another history of a tresor than was seen here. Both sides are kept as evidence under this hash.
-        case forked(seen: Head, shown: Head?, evidence: Digest)
+        case forked(seen: Head, shown: Head?, evidence: Hash256)
         /// A member's date has passed; an owner's next act removes them.
         case ended
         /// The key must be changed before the next writing.
@@ -184,7 +184,7 @@ extension Client {
 
     private func checkDeviceHalf(_ file: IdentityFile) async -> [Finding] {
         do throws(TresorError) {
-            guard let half = try deviceHalf() else { return [] }
+            guard let half = try deviceShare() else { return [] }
             let subject = Finding.Subject.device(half.id)
             guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
                 return [Finding(subject: subject, remark: .withoutSlot)]
@@ -241,7 +241,7 @@ extension Client {
 
     /// - Parameter isWhole: whether the store shows the whole log; its head is named only then.
     private func check(
-        _ state: State, _ subject: Finding.Subject, isWhole: Bool
+        _ state: LogState, _ subject: Finding.Subject, isWhole: Bool
     ) throws(TresorError) -> [Finding] {
         let now = clock()
         let age = now > state.headTime ? now - state.headTime : 0
@@ -274,7 +274,7 @@ extension Client {
         return true
     }
 
-    private func isMine(_ state: State) -> Bool { (try? ownChain()?.user) == state.founder }
+    private func isMine(_ state: LogState) -> Bool { (try? ownChain()?.user) == state.founder }
 
     /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {

@@ -3,11 +3,11 @@
 /// What a home keeps of logs it has verified (SPEC §9.8, §9.10): the entries in parts, and in a session what they come to.
 extension Client {
     /// The state at the pinned head, of a log that this home has verified; `nil` when there is none, or what is kept does not lead to the pinned head.
-    package func verifiedState(of tresor: TresorID) throws(TresorError) -> State? {
+    package func verifiedState(of tresor: TresorID) throws(TresorError) -> LogState? {
         try verifiedState(of: tresor, at: try heads()[tresor])
     }
 
-    func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> State? {
+    func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> LogState? {
         guard let pinned else { return nil }
         if let state = folded.state(of: tresor, at: pinned) { return state }
         var state = try keptState(of: tresor, at: pinned)
@@ -16,7 +16,7 @@ extension Client {
         return state
     }
 
-    private func keptState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> State? {
+    private func keptState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> LogState? {
         guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return nil }
         guard let state = try fold(keptLogOf: tresor, onto: kept, to: pinned) else { return nil }
         keeper.note(kept)
@@ -25,8 +25,8 @@ extension Client {
 
     /// Folds the kept log up to the pinned head and not beyond.
     private func fold(
-        keptLogOf tresor: TresorID, onto state: State? = nil, to pinned: Head
-    ) throws(TresorError) -> State? {
+        keptLogOf tresor: TresorID, onto state: LogState? = nil, to pinned: Head
+    ) throws(TresorError) -> LogState? {
         var fold = state.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var next = state?.entryCount ?? 0
         while next <= pinned.sequence {
@@ -42,9 +42,9 @@ extension Client {
     private func keptEntries(
         of tresor: TresorID, from first: UInt64, through last: UInt64
     ) throws(TresorError) -> [[UInt8]] {
-        let (part, offset) = first.quotientAndRemainder(dividingBy: CachedLog.partCount)
-        guard let bytes = try home.read(.log(tresor, part: part)), let log = try? CachedLog(bytes) else { return [] }
-        let count = min(CachedLog.partCount - 1, last - part * CachedLog.partCount) + 1
+        let (part, offset) = first.quotientAndRemainder(dividingBy: LogCopy.partCount)
+        guard let bytes = try home.read(.log(tresor, part: part)), let log = try? LogCopy(bytes) else { return [] }
+        let count = min(LogCopy.partCount - 1, last - part * LogCopy.partCount) + 1
         return Array(log.entries.prefix(Int(count)).dropFirst(Int(offset)))
     }
 
@@ -59,7 +59,7 @@ extension Client {
     /// The kept entries of a state from one sequence number on, as far as its part goes.
     ///
     /// - Throws: ``TresorError/notFound`` when they are not all there.
-    func keptEntries(of state: State, from first: UInt64) throws(TresorError) -> [[UInt8]] {
+    func keptEntries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
         let entries = try keptEntries(of: state.tresor, from: first, through: state.head.sequence)
         guard !entries.isEmpty, try state.hasEntries(entries, from: first) else { throw .notFound }
         return entries
@@ -68,7 +68,7 @@ extension Client {
     /// Entries of a state that was verified, from the store again.
     ///
     /// - Throws: ``TresorError/store(_:)`` when it shows others now.
-    func entries(_ range: Range<UInt64>, of state: State) async throws(TresorError) -> [[UInt8]] {
+    func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
         var entries: [[UInt8]] = []
         while entries.count < range.count {
             let first = range.lowerBound + UInt64(entries.count)
@@ -93,7 +93,7 @@ extension Client {
     /// - Returns: `false` when a higher head was pinned meanwhile to which nothing kept leads: the log is to be read again, and judged by that head.
     /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
     @discardableResult
-    func remember(_ state: State, _ fresh: FreshEntries, known: State?) async throws(TresorError) -> Bool {
+    func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
             guard keeper?.isDue(state) == true else { return true }
             _ = try? home.exclusively { () throws(TresorError) in keepState(state) }
@@ -102,7 +102,7 @@ extension Client {
         var next = known.map(\.entryCount) ?? 0
         if let known, try !isKept(known) { next = 0 }
         repeat {
-            let range = next..<min(CachedLog.end(ofPartWith: next), state.entryCount)
+            let range = next..<min(LogCopy.end(ofPartWith: next), state.entryCount)
             let entries =
                 if let held = fresh.entries(range) { held } else { try await entries(range, of: state) }
             switch try keep(entries, from: next, of: state) {
@@ -124,7 +124,7 @@ extension Client {
     }
 
     /// Whether the part in which a state's log ends is kept whole.
-    private func isKept(_ state: State) throws(TresorError) -> Bool {
+    private func isKept(_ state: LogState) throws(TresorError) -> Bool {
         guard try keptEntry(at: state.head, of: state.tresor) != nil else { return false }
         return try keptEntries(before: state.entryCount, of: state) != nil
     }
@@ -132,7 +132,7 @@ extension Client {
     /// Keeps entries of one part; with the last of them, the state and the head.
     ///
     /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
-    private func keep(_ entries: [[UInt8]], from first: UInt64, of state: State) throws(TresorError) -> Keeping {
+    private func keep(_ entries: [[UInt8]], from first: UInt64, of state: LogState) throws(TresorError) -> Keeping {
         try home.exclusively { () throws(TresorError) in
             var heads = try heads()
             if let present = heads[state.tresor], present.sequence > state.head.sequence {
@@ -142,8 +142,8 @@ extension Client {
             }
             try heads.raise(to: state, me: identity?.user ?? (try? identityFile().chain.user))
             guard let before = try keptEntries(before: first, of: state) else { throw .busy }
-            let part = first / CachedLog.partCount
-            try home.replace(.log(state.tresor, part: part), with: CachedLog(entries: before + entries).bytes)
+            let part = first / LogCopy.partCount
+            try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)
             guard first + UInt64(entries.count) == state.entryCount else { return .kept }
             keepState(state)
             try home.replace(.heads, with: heads.bytes)
@@ -153,8 +153,8 @@ extension Client {
     }
 
     /// The kept entries of the same part before one; `nil` when they are not all there.
-    private func keptEntries(before next: UInt64, of state: State) throws(TresorError) -> [[UInt8]]? {
-        let offset = next % CachedLog.partCount
+    private func keptEntries(before next: UInt64, of state: LogState) throws(TresorError) -> [[UInt8]]? {
+        let offset = next % LogCopy.partCount
         guard offset > 0 else { return [] }
         let entries = try keptEntries(of: state.tresor, from: next - offset, through: next - 1)
         guard entries.count == Int(offset), try state.hasEntries(entries, from: next - offset) else { return nil }
@@ -162,7 +162,7 @@ extension Client {
     }
 
     /// A convenience: what cannot be written is no error.
-    private func keepState(_ state: State) {
+    private func keepState(_ state: LogState) {
         guard let keeper, keeper.isDue(state) else { return }
         try? keeper.keep(state, in: home)
     }
@@ -194,7 +194,7 @@ struct FreshEntries {
     init(first: UInt64) { self.first = first }
 
     mutating func add(_ page: [[UInt8]]) {
-        guard let held = entries, UInt64(held.count + page.count) <= CachedLog.partCount else { return entries = nil }
+        guard let held = entries, UInt64(held.count + page.count) <= LogCopy.partCount else { return entries = nil }
         entries = held + page
     }
 
@@ -206,7 +206,7 @@ struct FreshEntries {
     }
 }
 
-extension State {
+extension LogState {
     /// Whether these are its entries from one sequence number on.
     func hasEntries(_ entries: [[UInt8]], from first: UInt64) throws(TresorError) -> Bool {
         guard let first = Int(exactly: first), first <= hashes.count, entries.count <= hashes.count - first else {

@@ -29,7 +29,7 @@ extension Client {
         try destroyOrphanedHalf()
         let noted = try leftovers()
         guard !noted.isEmpty else { return }
-        var deleted = Leftovers()
+        var deleted = CleanupJournal()
         // Others may put in place meanwhile what was noted; each is looked at again just before it goes.
         for kit in noted.kits {
             let present = presentWaysIn()
@@ -45,7 +45,7 @@ extension Client {
     }
 
     /// Takes from the note what was deleted, and what the home uses now. Slots that nothing opens any more stay noted for as long as the file has them.
-    private func strikeOut(_ deleted: Leftovers, of noted: Leftovers) throws(TresorError) {
+    private func strikeOut(_ deleted: CleanupJournal, of noted: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             let half = try readableHalf()
             let present = presentWaysIn()
@@ -63,7 +63,7 @@ extension Client {
     /// What the identity file has.
     private struct WaysIn {
         var user: UserID?
-        var kit: Digest?
+        var kit: Hash256?
         /// `nil` for those of a file that does not read.
         var slots: Set<DeviceID>? = []
     }
@@ -81,7 +81,7 @@ extension Client {
     /// The device whose half lies here; none for one that opens nothing.
     private func readableHalf() throws(TresorError) -> DeviceID? {
         do throws(TresorError) {
-            return try deviceHalf()?.id
+            return try deviceShare()?.id
         } catch {
             guard error == .altered || error == .unsupported else { throw error }
             return nil
@@ -103,33 +103,33 @@ extension Client {
     func destroyDeviceHalf(of device: DeviceID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard try readableHalf() == device else { return }
-            try home.delete(.deviceHalf)
+            try home.delete(.deviceShare)
         }
     }
 
-    func leftovers() throws(TresorError) -> Leftovers {
-        guard let bytes = try home.read(.leftovers) else { return Leftovers() }
-        return try Leftovers(bytes)
+    func leftovers() throws(TresorError) -> CleanupJournal {
+        guard let bytes = try home.read(.leftovers) else { return CleanupJournal() }
+        return try CleanupJournal(bytes)
     }
 
     /// Notes what may have to be taken away, durably.
     func note(
-        kits: Set<Leftovers.Kit> = [], devices: Set<Leftovers.Device> = [], slots: Set<DeviceID> = [],
+        kits: Set<CleanupJournal.Kit> = [], devices: Set<CleanupJournal.Device> = [], slots: Set<DeviceID> = [],
         generations: Set<UInt32> = []
     ) throws(TresorError) {
-        var left = Leftovers()
+        var left = CleanupJournal()
         (left.kits, left.devices, left.slots, left.generations) = (kits, devices, slots, generations)
         try home.exclusively { () throws(TresorError) in try add(left) }
     }
 
     /// Adds to the note; under the home's lock.
-    func add(_ left: Leftovers) throws(TresorError) {
+    func add(_ left: CleanupJournal) throws(TresorError) {
         var noted = try leftovers()
         noted.formUnion(left)
         try replaceLeftovers(with: noted)
     }
 
-    func unnote(_ settled: Leftovers) throws(TresorError) {
+    func unnote(_ settled: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var rest = try leftovers()
             rest.subtract(settled)
@@ -137,13 +137,13 @@ extension Client {
         }
     }
 
-    func replaceLeftovers(with rest: Leftovers) throws(TresorError) {
+    func replaceLeftovers(with rest: CleanupJournal) throws(TresorError) {
         guard try rest != leftovers() else { return }
         if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
     }
 
     func unnoteIntroduction(of generation: UInt32) throws(TresorError) {
-        var told = Leftovers()
+        var told = CleanupJournal()
         told.generations = [generation]
         try unnote(told)
     }
@@ -159,6 +159,6 @@ extension Client {
     /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is
     /// repeated may go on with them.
     public func prepare(_ kit: borrowing RecoveryKit) throws(TresorError) {
-        try note(kits: [Leftovers.Kit(user: try identityFile().chain.user, locator: try kit.locator())])
+        try note(kits: [CleanupJournal.Kit(user: try identityFile().chain.user, locator: try kit.locator())])
     }
 }

@@ -22,7 +22,7 @@ extension Client {
     ///   history, with the evidence kept in the home; the error of the rule for a log that is not valid.
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
-    ) async throws(TresorError) -> State {
+    ) async throws(TresorError) -> LogState {
         for _ in 0..<Self.readingCount {
             let pinned = try heads()[tresor]
             let known = try verifiedState(of: tresor, at: pinned)
@@ -36,8 +36,8 @@ extension Client {
 
     /// What the store shows, folded onto what is known; `shown` is the entry in the place of the pinned head, or the last.
     private func fold(
-        _ tresor: TresorID, onto known: State?, pinned: Head?
-    ) async throws(TresorError) -> (state: State, fresh: FreshEntries, shown: [UInt8]) {
+        _ tresor: TresorID, onto known: LogState?, pinned: Head?
+    ) async throws(TresorError) -> (state: LogState, fresh: FreshEntries, shown: [UInt8]) {
         var fold = known.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var fresh = FreshEntries(first: known?.entryCount ?? 0)
         let first = known?.head.sequence ?? 0
@@ -65,7 +65,7 @@ extension Client {
 
     /// Of a tresor that bears this person's own name a pinned head is not enough: the thief of an old seed may have
     /// made it.
-    private func isToBeKept(_ state: State, _ pinned: Head?) -> Bool {
+    private func isToBeKept(_ state: LogState, _ pinned: Head?) -> Bool {
         if pinned != nil, (identity?.user ?? (try? identityFile().chain.user)) != state.founder { return true }
         let isKnown =
             switch try? founderTrust(in: state) {
@@ -86,7 +86,7 @@ extension Client {
     func proveWritable() throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             let present = try home.read(.heads)
-            try home.replace(.heads, with: present ?? Heads().bytes)
+            try home.replace(.heads, with: present ?? PinnedHeads().bytes)
             if present == nil { try home.delete(.heads) }
         }
     }
@@ -107,7 +107,7 @@ extension Client {
     }
 
     /// Keeps both sides of a fork, under the name that is given back.
-    func keep(_ evidence: Evidence) throws(TresorError) -> Digest {
+    func keep(_ evidence: ForkEvidence) throws(TresorError) -> Hash256 {
         let name = try evidence.name()
         try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
         return name
@@ -131,7 +131,7 @@ extension Client {
         }
         return Divergence(
             shown: fold.state?.head, isOver: fold.state?.contains(pinned) ?? false,
-            evidence: Evidence(
+            evidence: ForkEvidence(
                 tresor: tresor, head: pinned, verified: try keptEntry(at: pinned, of: tresor) ?? [], shown: shown))
     }
 }

@@ -4,7 +4,7 @@ extension Client {
     /// The entries of a log, verified and remembered before the first is given, oldest first.
     ///
     /// - Throws: what ``state(of:remembering:)`` throws.
-    public func records(of tresor: TresorID) async throws(TresorError) -> (state: State, records: [LogRecord]) {
+    public func records(of tresor: TresorID) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
         let state = try await state(of: tresor)
         var records: [LogRecord] = []
         for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {

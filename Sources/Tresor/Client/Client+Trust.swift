@@ -10,7 +10,7 @@ extension Client {
     /// has no pinned head, and in which nothing is signed with the newest keys of its founder.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
-    public func founderTrust(in state: State) throws(TresorError) -> Person.Trust {
+    public func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try ownChain(), mine.user == state.founder {
             guard mine.extends(chain) else {
@@ -32,7 +32,7 @@ extension Client {
 
     /// Whether a tresor is not believed although its founder was compared: nothing in it is signed with their newest keys, and
     /// this home does not know it from before.
-    package func isUnproved(_ state: State) throws(TresorError) -> Bool {
+    package func isUnproved(_ state: LogState) throws(TresorError) -> Bool {
         guard let chain = state.chain(of: state.founder), try pins()[state.founder]?.isReplaced == false else {
             return false
         }
@@ -41,7 +41,7 @@ extension Client {
 
     /// Whether the founder's newest keys have signed anything in a log, or this home knows it from before. Cards are public:
     /// whoever has an old seed can make a tresor, and put the newest card into its log.
-    private func isProved(by chain: CardChain, in state: State) throws(TresorError) -> Bool {
+    private func isProved(by chain: CardChain, in state: LogState) throws(TresorError) -> Bool {
         if state.founderGeneration == chain.newest.generation { return true }
         return try heads()[state.tresor] != nil
     }
@@ -50,7 +50,7 @@ extension Client {
     /// keys was compared with these too.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
-    public func trust(of user: UserID, in state: State) throws(TresorError) -> Person.Trust {
+    public func trust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
         guard user != state.founder else { return try founderTrust(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
         if let mine = try ownChain(), mine.user == user {
@@ -63,7 +63,7 @@ extension Client {
     }
 
     /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
-    package func isKnownFromBefore(_ state: State) throws(TresorError) -> Bool {
+    package func isKnownFromBefore(_ state: LogState) throws(TresorError) -> Bool {
         guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
         return isBehind(chain, try pins())
     }
@@ -78,7 +78,7 @@ extension Client {
     ///
     /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
     ///   another card of a generation that this home knows.
-    func check(_ author: FileAuthor, in state: State, acceptingUnverified: Bool) throws(TresorError) {
+    func check(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
         guard let chain = state.chain(of: author.user) else { throw .altered }
         let compared: CardChain
         if let mine = try ownChain(), mine.user == author.user {
@@ -113,7 +113,7 @@ struct AuthorChecks {
     }
 
     /// - Throws: what ``Client/check(_:in:acceptingUnverified:)`` throws.
-    mutating func check(_ author: FileAuthor, in state: State) throws(TresorError) {
+    mutating func check(_ author: FileAuthor, in state: LogState) throws(TresorError) {
         let key = Author(user: author.user, generation: author.generation, head: state.head)
         let outcome =
             outcomes[key]

@@ -4,7 +4,7 @@
 extension Client {
     /// Whether this device was remembered: its half is in the home.
     public func isRemembered() throws(TresorError) -> Bool {
-        switch try home.readSecret(.deviceHalf) {
+        switch try home.readSecret(.deviceShare) {
         case .some: true
         case .none: false
         }
@@ -12,7 +12,7 @@ extension Client {
 
     /// The id of this device, if it is remembered.
     public func deviceID() throws(TresorError) -> DeviceID? {
-        try deviceHalf()?.id
+        try deviceShare()?.id
     }
 
     /// Opens this home's identity with this device's half and the store's.
@@ -21,7 +21,7 @@ extension Client {
     ///   store has no half, or the slot is gone or expired; ``TresorError/altered`` when the halves do not belong together.
     public func unlockWithDevice() async throws(TresorError) -> Session {
         // A slot comes before its half, so the half is looked at first.
-        guard let half = try deviceHalf() else { throw .notFound }
+        guard let half = try deviceShare() else { throw .notFound }
         let file = try identityFile()
         if !file.devices.contains(where: { $0.id == half.id }), try endingDevices().contains(half.id) {
             try destroyDeviceHalf(of: half.id)
@@ -29,8 +29,9 @@ extension Client {
         }
         guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
-        let storeHalf = try SecretBytes(copying: bytes.span)
-        let session = Session(client: self, identity: try file.open(device: half, storeHalf: storeHalf, now: clock()))
+        let serverShare = try SecretBytes(copying: bytes.span)
+        let session = Session(
+            client: self, identity: try file.open(device: half, serverShare: serverShare, now: clock()))
         let end = file.devices.first { $0.id == half.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
         if end != Format.latestTime {
@@ -54,19 +55,19 @@ extension Client {
         // A home that is not there is not made for this.
         do throws(TresorError) { guard try isRemembered() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
-            if let half = try? deviceHalf() {
-                var left = Leftovers()
-                left.devices = [Leftovers.Device(user: half.user, id: half.id)]
+            if let half = try? deviceShare() {
+                var left = CleanupJournal()
+                left.devices = [CleanupJournal.Device(user: half.user, id: half.id)]
                 left.slots = [half.id]
                 try add(left)
             }
-            try home.delete(.deviceHalf)
+            try home.delete(.deviceShare)
         }
     }
 
-    func deviceHalf() throws(TresorError) -> DeviceHalf? {
-        guard let bytes = try home.readSecret(.deviceHalf) else { return nil }
-        return try DeviceHalf(bytes)
+    func deviceShare() throws(TresorError) -> DeviceShare? {
+        guard let bytes = try home.readSecret(.deviceShare) else { return nil }
+        return try DeviceShare(bytes)
     }
 }
 
@@ -105,7 +106,7 @@ extension Client {
     ///
     /// - Throws: ``TresorError/busy`` when somebody else has replaced it meanwhile.
     func replaceIdentity(
-        _ present: [UInt8], with file: IdentityFile, noting left: Leftovers = Leftovers()
+        _ present: [UInt8], with file: IdentityFile, noting left: CleanupJournal = CleanupJournal()
     ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == present else { throw .busy }

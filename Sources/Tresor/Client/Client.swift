@@ -10,11 +10,11 @@ public struct Client: Sendable {
     /// Seconds since 1970.
     public let clock: @Sendable () -> UInt64
     /// What this process has folded already.
-    let folded = LogCache()
+    let folded = FoldCache()
     /// What this process has read of the home already.
     let recalled = Recalled()
     /// Keeps states in the client of a session; without it every log is folded from its beginning.
-    private(set) var keeper: StateKeeper?
+    private(set) var keeper: SnapshotStore?
     /// Who is at work, in the client of a session: what the home keeps sealed opens for them.
     private(set) var identity: Identity?
 
@@ -29,7 +29,7 @@ public struct Client: Sendable {
     /// This client at work for somebody whose identity is open. If there is no memory for one more key, it keeps no states.
     func keepingStates(for identity: Identity) -> Client {
         var client = self
-        client.keeper = try? StateKeeper(identity)
+        client.keeper = try? SnapshotStore(identity)
         client.identity = identity
         return client
     }
@@ -102,8 +102,8 @@ public struct Client: Sendable {
         return try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
     }
 
-    func heads() throws(TresorError) -> Heads {
-        guard let bytes = try home.read(.heads) else { return Heads() }
-        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try Heads(bytes) }
+    func heads() throws(TresorError) -> PinnedHeads {
+        guard let bytes = try home.read(.heads) else { return PinnedHeads() }
+        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
     }
 }

@@ -59,7 +59,7 @@ package struct KeptWraps: Hashable, Sendable {
 
 extension Session {
     /// Keeps what opened. A convenience, as the names are: what cannot be read or written is no error.
-    func rememberOpenedWraps(in state: State) {
+    func rememberOpenedWraps(in state: LogState) {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
         }
@@ -79,7 +79,7 @@ extension Session {
 
     /// Those of some epochs to which the links of newer ones lead whose wraps opened. An author may link past what an older
     /// wrap still opens, and then that one stays.
-    private func linkedEpochs(among epochs: Set<UInt64>, in state: State) -> Set<UInt64> {
+    private func linkedEpochs(among epochs: Set<UInt64>, in state: LogState) -> Set<UInt64> {
         guard let least = epochs.min() else { return [] }
         var reached: Set<UInt64> = []
         for epoch in (openedWraps[state.tresor] ?? [:]).keys.sorted(by: >) where !reached.contains(epoch) {

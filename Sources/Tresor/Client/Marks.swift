@@ -96,7 +96,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/usage`` for a tresor that bears somebody else's name; ``TresorError/forked`` for one
     ///   that knows newer or other keys of this person; what ``proveMarks()`` throws; ``TresorError/busy``.
-    public nonisolated func confirmMine(_ state: State) throws(TresorError) {
+    public nonisolated func confirmMine(_ state: LogState) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage }
         if case .renewed = try client.founderTrust(in: state) { throw .forked }
         try mark(state.tresor, .confirmed, true)

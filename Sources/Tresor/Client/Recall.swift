@@ -26,6 +26,6 @@ final class Recall<Value: Sendable>: Sendable {
 struct Recalled: Sendable {
     let identity = Recall<IdentityFile>()
     let pins = Recall<Pins>()
-    let heads = Recall<Heads>()
+    let heads = Recall<PinnedHeads>()
     let wraps = Recall<KeptWraps>()
 }

@@ -18,7 +18,7 @@ extension Client {
     /// - Parameter look: gets each entry of the state that the store shows, in order.
     /// - Returns: `nil` when it shows another entry before the head, or one out of its place.
     func shownEntries(
-        of state: State, _ look: ([UInt8]) throws(TresorError) -> Void = { (_) throws(TresorError) in }
+        of state: LogState, _ look: ([UInt8]) throws(TresorError) -> Void = { (_) throws(TresorError) in }
     ) async throws(TresorError) -> ShownEntries? {
         let places = Dictionary(zip(state.hashes, UInt64(0)...)) { first, _ in first }
         var shown = ShownEntries()
@@ -43,7 +43,7 @@ extension Client {
     /// How many entries of a verified log the store no longer shows, from the first one on.
     ///
     /// - Throws: ``TresorError/forked`` when it shows others in their place.
-    public func lostEntries(of state: State) async throws(TresorError) -> UInt64 {
+    public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
         guard let shown = try await shownEntries(of: state) else { throw .forked }
         return shown.missing(of: state.entryCount)
     }
@@ -80,7 +80,7 @@ extension Client {
         return Int(shown.missing(of: known.entryCount))
     }
 
-    private func append(from first: UInt64, of known: State) async throws(TresorError) {
+    private func append(from first: UInt64, of known: LogState) async throws(TresorError) {
         guard first < known.entryCount else { return }
         var next = first
         var previous = first > 0 ? try await entries((first - 1)..<first, of: known).first : nil
@@ -136,7 +136,7 @@ extension Session {
 
     /// Another device may put its own meanwhile, and a later act may take some away: then they are put again, or not
     /// needed.
-    private func restore(_ wraps: [StoredWrap], in state: State) async throws(TresorError) {
+    private func restore(_ wraps: [StoredWrap], in state: LogState) async throws(TresorError) {
         for _ in 0..<3 {
             try await client.store.putWraps(wraps, in: state.tresor)
             if try await areKept(wraps, in: state.tresor, orOthers: false) { return }

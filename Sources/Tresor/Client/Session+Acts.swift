@@ -78,7 +78,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/noAccess`` without the right to it; ``TresorError/notFound`` for revoking somebody who was never in;
     ///   ``TresorError/usage`` for an act that makes no sense; ``TresorError/unverified`` when the owner is not.
-    public func effect(of act: Act, in state: State) throws(TresorError) -> Effect {
+    public func effect(of act: Act, in state: LogState) throws(TresorError) -> Effect {
         guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
             identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
@@ -119,7 +119,7 @@ extension Session {
     }
 
     private func share(
-        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State,
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: LogState,
         _ effect: inout Effect
     ) throws(TresorError) {
         guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
@@ -148,11 +148,11 @@ extension Session {
             throw .usage
         }
         effect.remaining += effect.admitted.count
-        guard effect.remaining <= State.maximumMemberCount else { throw .usage }
+        guard effect.remaining <= LogState.maximumMemberCount else { throw .usage }
         if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
-    private func revoke(_ users: [UserID], in state: State, _ effect: inout Effect) throws(TresorError) {
+    private func revoke(_ users: [UserID], in state: LogState, _ effect: inout Effect) throws(TresorError) {
         guard !users.isEmpty, Set(users).count == users.count else { throw .usage }
         for user in users.sorted() {
             if state.members[user] != nil {
@@ -179,7 +179,7 @@ extension Session {
     ///   changed meanwhile; ``TresorError/store(_:)`` when the store did not keep what it accepted.
     @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
-    ) async throws(TresorError) -> (effect: Effect, state: State) {
+    ) async throws(TresorError) -> (effect: Effect, state: LogState) {
         if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
@@ -212,7 +212,7 @@ extension Session {
     }
 
     /// Whether the key has to be changed before an act. What an owner cannot reach cannot be wrapped for others.
-    private func needsNextEpoch(_ act: Act, in state: State) async throws(TresorError) -> Bool {
+    private func needsNextEpoch(_ act: Act, in state: LogState) async throws(TresorError) -> Bool {
         switch act {
         case .rename: return try await needsNextEpoch(in: state)
         case .share(_, _, let fromNow, _):
@@ -223,7 +223,7 @@ extension Session {
     }
 
     /// Whether the key has to be changed before anything is sealed: a member who left still has it, or this person, an owner, does not.
-    func needsNextEpoch(in state: State) async throws(TresorError) -> Bool {
+    func needsNextEpoch(in state: LogState) async throws(TresorError) -> Bool {
         if state.rotateFirst { return true }
         return try await isCutOff(in: state)
     }
@@ -238,7 +238,7 @@ extension Session {
     /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
-    public func settle(_ tresor: TresorID) async throws(TresorError) -> State {
+    public func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<Self.attemptCount {
             var state = try await client.state(of: tresor)
             guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
@@ -262,7 +262,7 @@ extension Session {
     }
 
     /// The members whose date has passed, by rising user id.
-    private func ended(in state: State) -> [UserID] {
+    private func ended(in state: LogState) -> [UserID] {
         let now = client.clock()
         return state.members.filter { user, member in
             user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
@@ -271,7 +271,7 @@ extension Session {
 
     /// - Returns: whether dates may be ended by this clock; not where a person was asked and said to go on.
     /// - Throws: ``TresorError/failed(_:)`` with `clock`.
-    private func checkClock(in state: State) throws(TresorError) -> Bool {
+    private func checkClock(in state: LogState) throws(TresorError) -> Bool {
         if acceptedClocks.contains(state.tresor) { return false }
         let isBelieved = ended(in: state).isEmpty || state.believes(client.clock())
         guard isBelieved else { throw .failed(.clock) }
@@ -281,7 +281,7 @@ extension Session {
     /// Goes on in a tresor although this machine's clock is too far from its log's to end dates by it. The dates stay.
     public func acceptClock(in tresor: TresorID) { acceptedClocks.insert(tresor) }
 
-    private func isOwner(in state: State) -> Bool {
+    private func isOwner(in state: LogState) -> Bool {
         state.members[identity.user]?.role == .owner
             && state.chain(of: identity.user)?.newest == identity.chain.newest
     }
@@ -289,7 +289,7 @@ extension Session {
     /// Whose newer card this home has compared than the log knows: members, and the founder, on whom everything rests.
     ///
     /// - Returns: by rising user id.
-    public nonisolated func superseded(in state: State) throws(TresorError) -> [UserID] {
+    public nonisolated func superseded(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
         return Set(state.members.keys).union([state.founder]).filter { user in
             guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {
@@ -300,7 +300,7 @@ extension Session {
     }
 
     /// Puts newer cards of others into the log, one entry each. The keys that follow are then wrapped to no card that this home knows to be superseded.
-    private func renewOthers(_ state: State) async throws(TresorError) -> State {
+    private func renewOthers(_ state: LogState) async throws(TresorError) -> LogState {
         var state = state
         while let user = try superseded(in: state).first {
             guard let chain = state.chain(of: user), let pinned = try client.pins()[user]?.chain,
@@ -318,13 +318,13 @@ extension Session {
     }
 
     /// A founder whose card in the log is older than the one compared is not verified. Their newer card may be put in where this home knew the tresor before.
-    private func mayRenewOthers(in state: State) throws(TresorError) -> Bool {
+    private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
         if try client.founderTrust(in: state).isVerified { return true }
         return try client.isKnownFromBefore(state)
     }
 
     /// `nil` when somebody else was faster.
-    private func append(_ draft: Draft, _ effect: Effect, to state: State) async throws(TresorError) -> State? {
+    private func append(_ draft: Draft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         let sequence = state.head.sequence + 1
         let previous = try await client.entries(state.head.sequence..<sequence, of: state).first
         let entry = try Entry(
@@ -341,13 +341,13 @@ extension Session {
     }
 
     /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
-    private func departed(_ effect: Effect, in state: State) -> [UserID] {
+    private func departed(_ effect: Effect, in state: LogState) -> [UserID] {
         guard effect.epoch != nil else { return effect.dismissed }
         return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
     }
 }
 
-extension State {
+extension LogState {
     /// Whether a clock may end dates: it is at most a day before, and at most 400 days after, the newest entry of an owner without a date of their own.
     func believes(_ clock: UInt64) -> Bool {
         let day: UInt64 = 86_400

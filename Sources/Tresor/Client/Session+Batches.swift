@@ -93,7 +93,7 @@ extension Session {
     }
 
     private struct Admission: Sendable {
-        let state: State
+        let state: LogState
         let keys: EpochKeys
     }
 

@@ -9,7 +9,7 @@ struct Draft {
 }
 
 extension Session {
-    func draft(_ act: Act, _ effect: Effect, in state: State) async throws(TresorError) -> Draft {
+    func draft(_ act: Act, _ effect: Effect, in state: LogState) async throws(TresorError) -> Draft {
         switch act {
         case .share(let people, let role, let fromNow, let notAfter):
             if let user = effect.changed.first {
@@ -43,7 +43,7 @@ extension Session {
     }
 
     private func grant(
-        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: State
+        _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: LogState
     ) async throws(TresorError) -> Draft {
         guard fromNow else {
             let keys = try await keys(of: state.epoch, in: state)
@@ -64,7 +64,7 @@ extension Session {
     }
 
     /// The name to be sealed again. Where its author withheld its key, it is spoiled as well.
-    private func presentName(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
+    private func presentName(in state: LogState) async throws(TresorError) -> (name: Name, kind: Name) {
         do throws(TresorError) {
             return try await nameAndKind(in: state)
         } catch {
@@ -73,7 +73,7 @@ extension Session {
     }
 
     /// The kind that stays when the name changes; none where the name that was there does not open.
-    private func keptKind(in state: State) async throws(TresorError) -> Name {
+    private func keptKind(in state: LogState) async throws(TresorError) -> Name {
         do throws(TresorError) {
             return try await nameAndKind(in: state).kind
         } catch {
@@ -84,7 +84,7 @@ extension Session {
 
     /// Fresh keys for the next epoch, linked back to the present ones. An owner's links go past that to whatever a spoiled back-link hides from others,
     /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
-    private func nextEpoch(in state: State) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
+    private func nextEpoch(in state: LogState) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let next = try EpochKeys(epoch: state.epoch + 1)
         let needsPresentKey = state.members[identity.user]?.role != .owner
         let links =
@@ -94,7 +94,7 @@ extension Session {
     }
 
     private func seal(
-        _ name: Name, _ kind: Name, under keys: EpochKeys, in state: State
+        _ name: Name, _ kind: Name, under keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> SealedName {
         try SealedName(
             name, kind: kind, under: keys.content, tresor: state.tresor, epoch: keys.epoch,
@@ -102,7 +102,7 @@ extension Session {
     }
 
     func wraps(
-        _ keys: EpochKeys, for members: [UserID: Member], in state: State
+        _ keys: EpochKeys, for members: [UserID: Member], in state: LogState
     ) throws(TresorError) -> [StoredWrap] {
         var people: [(chain: CardChain, history: History)] = []
         for (user, member) in members.sorted(by: { $0.key < $1.key }) {
@@ -113,7 +113,7 @@ extension Session {
     }
 
     private func wraps(
-        _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], in state: State
+        _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], in state: LogState
     ) throws(TresorError) -> [StoredWrap] {
         try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
             let secret = try keys.secret()

@@ -44,7 +44,7 @@ extension Session {
 
     /// The state to write at: one in which this person may, where an owner has put out whose date has passed, rotated before if it is marked so, by
     /// whoever is faster.
-    func writableState(of tresor: TresorID) async throws(TresorError) -> State {
+    func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<4 {
             do throws(TresorError) {
                 let state = try await settle(tresor)
@@ -65,7 +65,7 @@ extension Session {
         throw .busy
     }
 
-    private func checkMayWrite(in state: State) throws(TresorError) {
+    private func checkMayWrite(in state: LogState) throws(TresorError) {
         guard let me = state.members[identity.user], me.role != .reader,
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
@@ -89,7 +89,7 @@ extension Session {
     /// The log to judge a file by and the keys to open it with (SPEC §10.5, steps 3 to 6).
     func admit(
         _ header: FileHeader, _ expecting: Expectations
-    ) async throws(TresorError) -> (state: State, keys: EpochKeys) {
+    ) async throws(TresorError) -> (state: LogState, keys: EpochKeys) {
         let state = try await state(for: header, expecting)
         guard state.members[identity.user] != nil else { throw .noAccess }
         try state.check(header, isNewest: !expecting.acceptingForked)
@@ -101,7 +101,7 @@ extension Session {
     ///
     /// - Returns: the proof, with what this home knows of the authors.
     nonisolated func judge(
-        _ proof: FileProof, in state: State, _ expecting: Expectations
+        _ proof: FileProof, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) -> FileProof {
         var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
         return try judge(proof, in: state, expecting, &authors)
@@ -109,7 +109,7 @@ extension Session {
 
     /// The same for one of several files.
     nonisolated func judge(
-        _ proof: FileProof, in state: State, _ expecting: Expectations, _ authors: inout AuthorChecks
+        _ proof: FileProof, in state: LogState, _ expecting: Expectations, _ authors: inout AuthorChecks
     ) throws(TresorError) -> FileProof {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
         let proof = try proof.compared { (user) throws(TresorError) in try authors.comparedChain(of: user) }
@@ -119,7 +119,7 @@ extension Session {
         return proof
     }
 
-    private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> State {
+    private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> LogState {
         if expecting.acceptingForked {
             // Whatever the store shows of the log now is not looked at.
             guard let known = try client.verifiedState(of: header.tresor) else { throw .forked }
@@ -136,7 +136,7 @@ extension Session {
     /// Seals a file again under the current key of its tresor. The first author, their signature and standing stay with it (SPEC §10.7).
     ///
     /// - Parameter acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards, and cannot now
-    ///   (``State/newcomers(after:)``).
+    ///   (``LogState/newcomers(after:)``).
     /// - Returns: `nil` for a file that is sealed under the current key already.
     /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
     public func reseal(
@@ -175,14 +175,14 @@ extension Session {
 
     /// Whether everybody who could open a file of `epoch` sealed again now can open it as it is (SPEC §10.7 step 2).
     nonisolated func checkNewcomers(
-        after epoch: UInt64, in state: State, accepting: Bool
+        after epoch: UInt64, in state: LogState, accepting: Bool
     ) throws(TresorError) {
         guard accepting || state.newcomers(after: epoch).isEmpty else { throw .usage }
     }
 
     /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
     private func checkFounder(
-        of header: FileHeader, in state: State, _ expecting: Expectations
+        of header: FileHeader, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) {
         switch try client.founderTrust(in: state) {
         case .me, .verified: break
@@ -198,7 +198,7 @@ extension Session {
     }
 }
 
-extension State {
+extension LogState {
     /// Whether a file with this header can be judged by this state (SPEC §10.5, step 4).
     ///
     /// - Parameter isNewest: whether this is what the store shows; else it is what the home knew before.

@@ -5,7 +5,7 @@ public struct FormerAuthor: Hashable, Sendable {
     /// The handle, from the log.
     public let handle: Name
     /// How and when they ceased to be a writer.
-    public let former: Standing.Former
+    public let former: AuthorStatus.Former
 }
 
 extension Session {
@@ -26,7 +26,7 @@ extension Session {
 extension SealedFile {
     /// Whose signature a file bears, whatever their right to it (SPEC §10.5, steps 7 to 10).
     fileprivate func author(
-        with keys: EpochKeys, in state: State
+        with keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> (user: UserID, generation: UInt32, handle: Name) {
         let context = header.bytes
         let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
@@ -37,7 +37,7 @@ extension SealedFile {
             throw .noAccess
         }
         let message = payload.fields.message(contentHash: try ContentHash.hash(payload.content.span))
-        try Ed25519.verify(signed.signature, of: Label.fileSignature.message(message), by: card.signingKey)
+        try Ed25519.verify(signed.signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
         return (signed.author, signed.generation, chain.handle)
     }
 }

@@ -7,7 +7,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/noAccess`` for somebody who is no member, for epochs before a *from now* grant, or when no wrap leads to the epoch;
     ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to, and nothing else leads there; ``TresorError/store(_:)``.
-    package func keys(of epoch: UInt64, in state: State) async throws(TresorError) -> EpochKeys {
+    package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
@@ -53,7 +53,7 @@ extension Session {
     }
 
     private func knownKeys(
-        of epoch: UInt64, in state: State, history: History
+        of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys? {
         guard let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all,
             let statement = state.statement(of: epoch)
@@ -66,7 +66,7 @@ extension Session {
     ///
     /// - Parameter epoch: those of one epoch; `nil` for all.
     /// - Returns: with the first error, if the store failed or gave what is no wrap: the home may have what the store does not hand out.
-    private func ownWraps(in state: State, epoch: UInt64?) async -> OwnWraps {
+    private func ownWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
         var own = OwnWraps()
         do throws(TresorError) {
             for bytes in try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) {
@@ -88,7 +88,7 @@ extension Session {
     /// What the back-link yields, each key checked against the log; nothing behind one that does not hold is believed.
     ///
     /// - Throws: ``TresorError/altered`` when the link does not open, or the first key in it is not what the log committed to.
-    func links(of keys: EpochKeys, in state: State) throws(TresorError) -> [EpochKeys] {
+    func links(of keys: EpochKeys, in state: LogState) throws(TresorError) -> [EpochKeys] {
         guard let statement = state.statement(of: keys.epoch) else { throw .altered }
         guard !statement.backLink.isEmpty else { return [] }
         var links: [EpochKeys] = []
@@ -107,14 +107,14 @@ extension Session {
 
     /// Opens a wrap of this person's, wherever it was kept.
     func open(
-        _ bytes: [UInt8], of epoch: UInt64, in state: State, history: History
+        _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys {
         try open(fitting(bytes, of: epoch, in: state), history: history, of: state.tresor)
     }
 
     /// What costs next to nothing to judge of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
     private func fitting(
-        _ bytes: [UInt8], of epoch: UInt64, in state: State
+        _ bytes: [UInt8], of epoch: UInt64, in state: LogState
     ) throws(TresorError) -> FittingWrap {
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
             throw .noAccess
@@ -142,7 +142,7 @@ extension Session {
     /// Whether an owner cannot reach the newest epoch: its author gave them no wrap that opens. Before anything is sealed the owner changes the key.
     ///
     /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: then it is the store that withholds the wrap, and another epoch would not help.
-    func isCutOff(in state: State) async throws(TresorError) -> Bool {
+    func isCutOff(in state: LogState) async throws(TresorError) -> Bool {
         guard state.members[identity.user]?.role == .owner else { return false }
         do throws(TresorError) {
             _ = try await keys(of: state.epoch, in: state)
@@ -160,7 +160,7 @@ extension Session {
     /// another wrap does (SPEC §9.5, `reachable`).
     ///
     /// - Throws: ``TresorError/store(_:)`` or ``TresorError/busy``: an epoch whose author did not see all wraps would hide what they lead to.
-    func reachableKeys(in state: State) async throws(TresorError) -> [EpochKeys] {
+    func reachableKeys(in state: LogState) async throws(TresorError) -> [EpochKeys] {
         let own = await ownWraps(in: state, epoch: nil)
         if let failure = own.failure { throw failure }
         var heads: [EpochKeys] = []
@@ -213,7 +213,7 @@ private struct OwnWraps {
 
 /// What is reached, and what is still to be tried, on the way to one epoch.
 private struct KeySearch {
-    let state: State
+    let state: LogState
     /// The epoch that is looked for; 0 for all there are.
     let target: UInt64
     let history: History
@@ -228,7 +228,7 @@ private struct KeySearch {
     /// The epochs of which the store's wrap was opened. A store that gives many of one costs one opening.
     private var spent: Set<UInt64> = []
 
-    init(state: State, target: UInt64, history: History) {
+    init(state: LogState, target: UInt64, history: History) {
         self.state = state
         self.target = target
         self.history = history

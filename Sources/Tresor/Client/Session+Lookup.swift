@@ -46,7 +46,7 @@ private struct WantedTresor {
         prefix = Base32.Prefix(text)
     }
 
-    var isWholeID: Bool { prefix?.isWhole(of: Digest.byteCount) ?? false }
+    var isWholeID: Bool { prefix?.isWhole(of: Hash256.byteCount) ?? false }
 
     func isID(of tresor: TresorID) -> Bool { prefix?.begins(tresor.digest.bytes) ?? false }
 

@@ -5,7 +5,7 @@ public struct TresorSummary: Sendable {
     /// Which tresor.
     public let tresor: TresorID
     /// The verified state, unless the log could not be verified.
-    public let state: State?
+    public let state: LogState?
     /// The name, as this person could last open it.
     public let name: Name?
     /// What the home knows of the owner.
@@ -24,7 +24,7 @@ extension Session {
     ///
     /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already; what
     ///   ``proveMarks()`` throws, before anything is sent.
-    public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> State {
+    public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage }
         for summary in try await tresors() where summary.name == name {
             // Of a log that the store does not show the home knows whose it is.
@@ -58,7 +58,7 @@ extension Session {
     ///   take it for not done, and do it again.
     func confirm(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
-    ) async throws(TresorError) -> State? {
+    ) async throws(TresorError) -> LogState? {
         do throws(TresorError) {
             return try await readBack(entry, outcome, wraps: wraps)
         } catch {
@@ -71,8 +71,8 @@ extension Session {
 
     private func readBack(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
-    ) async throws(TresorError) -> State? {
-        var state: State
+    ) async throws(TresorError) -> LogState? {
+        var state: LogState
         do throws(TresorError) {
             state = try await client.state(of: entry.tresor)
         } catch {
@@ -139,7 +139,7 @@ extension Session {
     }
 
     private func summary(of tresor: TresorID) async -> TresorSummary {
-        var state: State?
+        var state: LogState?
         var trust: Person.Trust?
         var isApart = false
         var isHidden: Bool { isApart && self.isHidden(tresor) }

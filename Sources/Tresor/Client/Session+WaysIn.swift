@@ -10,7 +10,7 @@ extension Session {
             let file = try client.identityFile()
             guard file.chain == identity.chain else { throw .busy }
             try file.prove(with: identity)
-            let half = try client.deviceHalf()?.id
+            let half = try client.deviceShare()?.id
             let dead = try client.leftovers().slots.filter { $0 != half }
             let changed = try change(try file.removing(Array(dead), identity: identity))
             guard changed.bytes != file.bytes else { return }
@@ -65,7 +65,7 @@ extension Session {
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
         let copy = try file.copy(for: slot, identity: identity)
         try await put(copy, at: locator)
-        var replaced: Digest?
+        var replaced: Hash256?
         try rewrite { (file) throws(TresorError) in
             replaced = file.kitLocator
             return try file.settingKit(slot, identity: identity)
@@ -75,13 +75,13 @@ extension Session {
         try await client.settleWaysIn()
     }
 
-    private nonisolated func note(kits: [Digest?]) throws(TresorError) {
-        let present = kits.compactMap(\.self).map { Leftovers.Kit(user: identity.user, locator: $0) }
+    private nonisolated func note(kits: [Hash256?]) throws(TresorError) {
+        let present = kits.compactMap(\.self).map { CleanupJournal.Kit(user: identity.user, locator: $0) }
         try client.note(kits: Set(present))
     }
 
     /// Puts a kit's copy and reads it back: the old kit must not give way to one that opens nothing.
-    private func put(_ copy: IdentityFile, at locator: Digest) async throws(TresorError) {
+    private func put(_ copy: IdentityFile, at locator: Hash256) async throws(TresorError) {
         let bytes = copy.bytes
         guard try await client.store.kitCopy(locator: locator) != bytes else { return }
         try await client.store.putKitCopy(bytes, locator: locator)
@@ -97,30 +97,31 @@ extension Session {
     public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage }
         try await client.forgetDevice()
-        let device = try DeviceHalf(user: identity.user)
+        let device = try DeviceShare(user: identity.user)
         let id = device.id
-        var noted = Leftovers()
-        noted.devices = [Leftovers.Device(user: identity.user, id: id)]
+        var noted = CleanupJournal()
+        noted.devices = [CleanupJournal.Device(user: identity.user, id: id)]
         noted.slots = [id]
-        let storeHalf = try SecretKey<DeviceUse>()
+        let serverShare = try SecretKey<DeviceUse>()
         let since = client.clock()
         try client.note(devices: noted.devices)
         func addSlot() throws(TresorError) {
             try rewrite { (file) throws(TresorError) in
                 guard !file.devices.contains(where: { $0.id == id }) else { return file }
                 return try file.adding(
-                    device, storeHalf: try SecretBytes(copying: storeHalf.span), name: name, since: since, until: until,
+                    device, serverShare: try SecretBytes(copying: serverShare.span), name: name, since: since,
+                    until: until,
                     identity: identity)
             }
         }
-        try await put(storeHalf, of: id)
+        try await put(serverShare, of: id)
         try addSlot()
         let encoded = try device.encoded()
         try client.home.exclusively { () throws(TresorError) in
-            try client.home.replace(.deviceHalf, withSecret: encoded)
+            try client.home.replace(.deviceShare, withSecret: encoded)
         }
         // Whoever settled between the steps took this device for one that was interrupted.
-        try await put(storeHalf, of: id)
+        try await put(serverShare, of: id)
         try addSlot()
         try client.unnote(noted)
         return IdentityFile.Device(id: id, name: name, since: since, until: until)
@@ -154,7 +155,7 @@ extension Session {
 
     private nonisolated func note(ending devices: [DeviceID]) throws(TresorError) {
         let user = identity.user
-        try client.note(devices: Set(devices.map { Leftovers.Device(user: user, id: $0) }))
+        try client.note(devices: Set(devices.map { CleanupJournal.Device(user: user, id: $0) }))
     }
 }
 
@@ -206,9 +207,9 @@ extension Session {
         let (next, sealed) = try identity.renewed(time: time)
         let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        var left = Leftovers()
-        left.kits = Set(file.kitLocator.map { [Leftovers.Kit(user: identity.user, locator: $0)] } ?? [])
-        left.devices = Set(file.devices.map { Leftovers.Device(user: identity.user, id: $0.id) })
+        var left = CleanupJournal()
+        left.kits = Set(file.kitLocator.map { [CleanupJournal.Kit(user: identity.user, locator: $0)] } ?? [])
+        left.devices = Set(file.devices.map { CleanupJournal.Device(user: identity.user, id: $0.id) })
         left.generations = [next.generation]
         if let kit {
             let locator = try kit.locator()
@@ -218,7 +219,7 @@ extension Session {
             renewed = try renewed.settingKit(slot, identity: next)
         }
         try client.replaceIdentity(present, with: renewed, noting: left)
-        try client.home.delete(.deviceHalf)
+        try client.home.delete(.deviceShare)
         try await client.store.deleteHalves(user: identity.user, devices: nil)
         try await client.settleWaysIn()
         return Session(client: client, identity: next)
@@ -271,7 +272,7 @@ extension Session {
         try await renew(in: try await client.state(of: tresor))
     }
 
-    private func renew(in state: State) async throws(TresorError) -> Renewal {
+    private func renew(in state: LogState) async throws(TresorError) -> Renewal {
         var state = state
         while state.chain(of: identity.user)?.newest != identity.chain.newest {
             state = try await perform(.renew, on: state.tresor).state

@@ -53,7 +53,7 @@ public actor Session {
     /// The name of a tresor.
     ///
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
-    public func name(in state: State) async throws(TresorError) -> Name {
+    public func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
         defer { if isKept { rememberOpenedWraps(in: state) } }
         let name = try await nameAndKind(in: state).name
@@ -64,11 +64,11 @@ public actor Session {
     /// What a tresor is said to be for; empty where nobody said it. Every member can read it, and the store cannot.
     ///
     /// - Throws: what ``name(in:)`` throws.
-    public func kind(in state: State) async throws(TresorError) -> Name {
+    public func kind(in state: LogState) async throws(TresorError) -> Name {
         try await nameAndKind(in: state).kind
     }
 
-    func nameAndKind(in state: State) async throws(TresorError) -> (name: Name, kind: Name) {
+    func nameAndKind(in state: LogState) async throws(TresorError) -> (name: Name, kind: Name) {
         let record = state.name
         let keys = try await keys(of: record.epoch, in: state)
         return try record.sealed.open(

@@ -33,7 +33,8 @@ struct CardCommand: SurfaceCommand {
         guard person == nil || !publish else { throw CommandFailure.usage("--publish takes no PERSON") }
         if let file { try refuseReplacing(file) }
         let needsStore = person != nil || publish
-        let workplace = needsStore ? try await Workplace.open(options, creating: publish) : try Workplace.local(options)
+        let workplace =
+            needsStore ? try await CommandContext.open(options, creating: publish) : try CommandContext.local(options)
         if let file { try workplace.refuseOwnFile(file.path) }
         let chain = try await chain(workplace)
         if publish {
@@ -42,9 +43,9 @@ struct CardCommand: SurfaceCommand {
             } catch {
                 guard error == .unverified else { throw CommandFailure(error) }
                 throw CommandFailure(
-                    error, "somebody else has a card under \(Shown.name(chain.handle.bytes)) in this store")
+                    error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")
             }
-            workplace.output.say("the card of \(Shown.name(chain.handle.bytes)) is in the store")
+            workplace.output.say("the card of \(DisplayText.name(chain.handle.bytes)) is in the store")
         }
         try print(chain, workplace)
     }
@@ -62,12 +63,12 @@ struct CardCommand: SurfaceCommand {
         }
     }
 
-    private func chain(_ workplace: Workplace) async throws -> CardChain {
+    private func chain(_ workplace: CommandContext) async throws -> CardChain {
         guard let person else { return try workplace.identityFile().chain }
         return try await workplace.person(person).chain
     }
 
-    private func print(_ chain: CardChain, _ workplace: Workplace) throws {
+    private func print(_ chain: CardChain, _ workplace: CommandContext) throws {
         let grouped = try chain.number().grouped
         if let file {
             let bytes = number ? Array((grouped + "\n").utf8) : chain.armoured

@@ -39,14 +39,14 @@ struct CheckCommand: InputsCommand {
 
     func perform() async throws {
         let head = try head.map { text throws(CommandFailure) in try Self.head(text) }
-        var modes = FindingReport(workplace: try Workplace.local(options))
+        var modes = FindingReport(workplace: try CommandContext.local(options))
         if !repair {
             try addModes(to: &modes)
             try addMemory(to: &modes)
         }
-        let workplace: Workplace
+        let workplace: CommandContext
         do {
-            workplace = try await Workplace.open(options)
+            workplace = try await CommandContext.open(options)
         } catch {
             let failure = CommandFailure(error)
             guard !repair else { throw failure }
@@ -72,7 +72,7 @@ struct CheckCommand: InputsCommand {
         let places = report.workplace.invocation.places
         for exposure in try DirectoryHome(data: places.data, state: places.state).exposures() {
             let chmod = "chmod \(String(exposure.mode, radix: 8)) \(Shell.path(exposure.path))"
-            let name = Shown.quoted(exposure.path)
+            let name = DisplayText.quoted(exposure.path)
             switch exposure.flaw {
             case .open: try report.add("bad", name, "is open to others: \(chmod)", .failed(.permissions))
             case .readable: try report.add("warn", name, "others can read it: \(chmod)", nil)
@@ -89,20 +89,20 @@ struct CheckCommand: InputsCommand {
         try report.add("warn", "memory", text, nil)
     }
 
-    private func id(_ text: String, _ session: Session?, _ workplace: Workplace) async throws -> TresorID {
+    private func id(_ text: String, _ session: Session?, _ workplace: CommandContext) async throws -> TresorID {
         if let id = try workplace.tresor(id: text) { return id }
         let opened = if let session { session } else { try await workplace.unlock(to: "find a tresor") }
         return try await workplace.tresor(text, for: opened, isReadable: false).tresor
     }
 
-    private func repair(_ ids: [TresorID], _ session: Session?, _ workplace: Workplace) async throws {
+    private func repair(_ ids: [TresorID], _ session: Session?, _ workplace: CommandContext) async throws {
         guard ids.count <= 1, head == nil, inputs.isEmpty, let session else {
             throw CommandFailure.usage("--repair takes at most one -t T, and nothing else")
         }
         try await repairCard(session, workplace)
         guard let id = ids.first else { return }
         let count: Int
-        let state: State
+        let state: LogState
         do throws(TresorError) {
             count = try await workplace.client.restoreEntries(of: id)
             state = try await workplace.client.state(of: id)
@@ -122,15 +122,15 @@ struct CheckCommand: InputsCommand {
     }
 
     /// A card that the store has lost is put again; one that is newer or another stays, and is said.
-    private func repairCard(_ session: Session, _ workplace: Workplace) async throws {
+    private func repairCard(_ session: Session, _ workplace: CommandContext) async throws {
         let chain = session.identity.chain
         guard try await workplace.client.store.card(of: chain.user) != chain.bytes else { return }
         try await workplace.client.publishCard()
-        workplace.output.say("restored the card of \(Shown.name(chain.handle.bytes))")
+        workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
     }
 
     /// A tresor whose log could not be verified when the identity was renewed learns of the new card now.
-    private func repairCard(in state: State, _ session: Session, _ workplace: Workplace) async throws {
+    private func repairCard(in state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
         guard let known = state.chain(of: session.identity.user), known != session.identity.chain,
             session.identity.chain.extends(known)
         else { return }
@@ -141,7 +141,7 @@ struct CheckCommand: InputsCommand {
         if !renewal.isRotated { workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)") }
     }
 
-    private func repairKeys(of state: State, _ session: Session, _ workplace: Workplace) async throws {
+    private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
         do throws(TresorError) {
             try await session.restoreWraps(of: state.tresor)
         } catch {
@@ -158,7 +158,7 @@ struct CheckCommand: InputsCommand {
     private static func head(_ text: String) throws(CommandFailure) -> Head {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let sequence = UInt64(parts[0]), String(sequence).utf8.elementsEqual(parts[0].utf8),
-            parts[1].utf8.count == 52, let bytes = Base32.prefixBytes(parts[1]), let hash = Digest(bytes),
+            parts[1].utf8.count == 52, let bytes = Base32.prefixBytes(parts[1]), let hash = Hash256(bytes),
             Base32.matches(parts[1], bytes)
         else { throw .usage("--head takes SEQ:HASH, as tresor log --head prints it") }
         return Head(sequence: sequence, hash: hash)
@@ -166,7 +166,7 @@ struct CheckCommand: InputsCommand {
 
     /// Whether a head that somebody else has seen lies on the log verified here.
     private func check(
-        _ head: Head, _ ids: [TresorID], _ workplace: Workplace, _ report: inout FindingReport
+        _ head: Head, _ ids: [TresorID], _ workplace: CommandContext, _ report: inout FindingReport
     ) async throws {
         let known = try workplace.client.knownTresors()
         let sequence = head.sequence
@@ -190,9 +190,9 @@ struct CheckCommand: InputsCommand {
     }
 
     private func check(
-        file path: String, _ session: Session?, _ workplace: Workplace, _ report: inout FindingReport
+        file path: String, _ session: Session?, _ workplace: CommandContext, _ report: inout FindingReport
     ) async throws {
-        let subject = Shown.quoted(path)
+        let subject = DisplayText.quoted(path)
         do {
             try workplace.refuseStore(path)
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
@@ -215,7 +215,7 @@ struct CheckCommand: InputsCommand {
     }
 
     private func check(
-        _ header: FileHeader, _ subject: String, _ session: Session?, _ workplace: Workplace,
+        _ header: FileHeader, _ subject: String, _ session: Session?, _ workplace: CommandContext,
         _ report: inout FindingReport, _ open: (Session) async throws(TresorError) -> FileProof
     ) async throws {
         guard let session else {
@@ -227,7 +227,7 @@ struct CheckCommand: InputsCommand {
                 isOn ? nil : .forked)
         }
         let proof = try await open(session)
-        var text = "opens; from \(Shown.name(proof.author.handle.bytes))"
+        var text = "opens; from \(DisplayText.name(proof.author.handle.bytes))"
         if let standing = FileOpener.words(proof.author.standing) { text += " (\(standing))" }
         text += FileOpener.resealing(of: proof)
         try report.add(proof.author.standing == .current ? "ok" : "warn", subject, text, nil)

@@ -21,22 +21,22 @@ struct CreateCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let tresorName = try Workplace.name(name, of: "a tresor's name")
-        let tresorKind = try kind.map { text throws(CommandFailure) in try Workplace.name(text, of: "a kind") }
-        let workplace = try await Workplace.open(options)
+        let tresorName = try CommandContext.name(name, of: "a tresor's name")
+        let tresorKind = try kind.map { text throws(CommandFailure) in try CommandContext.name(text, of: "a kind") }
+        let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "make a tresor")
         try workplace.proveMarks(session)
-        let state: State
+        let state: LogState
         do throws(TresorError) {
             state = try await session.create(tresorName, kind: tresorKind ?? .empty)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
             throw CommandFailure.usage(
-                "a tresor of yours is called \(Shown.name(name)) already", hints: ["tresor list"])
+                "a tresor of yours is called \(DisplayText.name(name)) already", hints: ["tresor list"])
         }
         guard options.json else {
             try workplace.output.line(state.tresor.description)
-            workplace.output.say("\(Shown.name(name)) is made")
+            workplace.output.say("\(DisplayText.name(name)) is made")
             return
         }
         var object: JSONObject = [

@@ -62,7 +62,7 @@ struct DecryptCommand: InputsCommand {
         }
         let plan = try OutputPlan(
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         try workplace.refuseOwnFiles(plan)
         try plan.refuseInputs()
         let opener = FileOpener(
@@ -87,7 +87,7 @@ struct DecryptCommand: InputsCommand {
     }
 
     /// The person `--from` means by my own comparison; `nil` for somebody whom the tresor's log has to name.
-    private func verifiedAuthor(_ text: String, _ workplace: Workplace) async throws -> UserID? {
+    private func verifiedAuthor(_ text: String, _ workplace: CommandContext) async throws -> UserID? {
         do {
             let person = try await workplace.person(text)
             return person.trust.isVerified ? person.chain.user : nil
@@ -101,12 +101,12 @@ struct DecryptCommand: InputsCommand {
         guard let from else { return }
         let state = try await opener.state(of: opened.tresor)
         guard try opener.workplace.member(from, of: state) == opened.author.user else {
-            throw CommandFailure(.altered, "\(input.shownName) is not from \(Shown.name(from))", file: input.path)
+            throw CommandFailure(.altered, "\(input.shownName) is not from \(DisplayText.name(from))", file: input.path)
         }
     }
 
     /// A tresor whose log is in order, unless it is judged by what this home has verified.
-    private func tresor(_ text: String, _ workplace: Workplace, _ session: Session) async throws -> TresorID {
+    private func tresor(_ text: String, _ workplace: CommandContext, _ session: Session) async throws -> TresorID {
         try await workplace.tresor(text, for: session, isReadable: !acceptForked).tresor
     }
 
@@ -119,7 +119,7 @@ struct DecryptCommand: InputsCommand {
         let name = (try? Name(text: bare))?.bytes ?? Array(bare.utf8)
         guard name == record || name == stem else {
             throw CommandFailure(
-                .altered, "\(input.shownName) holds the record \(Shown.quoted(record))",
+                .altered, "\(input.shownName) holds the record \(DisplayText.quoted(record))",
                 hints: ["tresor … --any-record"], file: input.path)
         }
     }

@@ -13,7 +13,7 @@ struct DecryptRun {
     private static let batchCount = 128
     private static let batchByteCount = 4 << 20
 
-    private var workplace: Workplace { opener.workplace }
+    private var workplace: CommandContext { opener.workplace }
 
     /// An INPUT that is in memory.
     private struct Item {

@@ -44,7 +44,7 @@ struct DeviceCommand: SurfaceCommand {
     }
 
     private func list() async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         _ = try await workplace.unlock(to: "list devices")
         let this = try workplace.client.deviceID()
         var table = Table("ID", "NAME", "SINCE", "UNTIL")
@@ -55,23 +55,26 @@ struct DeviceCommand: SurfaceCommand {
             }
             let mark = device.id == this ? "*" : ""
             table.add(
-                "\(device.id.description.prefix(10))\(mark)", Shown.name(device.name.bytes),
+                "\(device.id.description.prefix(10))\(mark)", DisplayText.name(device.name.bytes),
                 Timestamp(seconds: device.since).date, Timestamp(seconds: device.until).date)
         }
         if !options.json { try workplace.output.table(table) }
     }
 
     private func revoke(_ ids: [String]) async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let devices = try workplace.identityFile().devices
         let known = Set(devices.map(\.id)).union(try workplace.client.endingDevices())
         var chosen: [DeviceID] = []
         for id in ids {
             let found = known.filter { Base32.matches(id, $0.bytes) }
             guard let first = found.first else {
-                throw CommandFailure(.notFound, "there is no device \(Shown.name(id))", hints: ["tresor device list"])
+                throw CommandFailure(
+                    .notFound, "there is no device \(DisplayText.name(id))", hints: ["tresor device list"])
             }
-            guard found.count == 1 else { throw CommandFailure.usage("\(Shown.name(id)) can mean several devices") }
+            guard found.count == 1 else {
+                throw CommandFailure.usage("\(DisplayText.name(id)) can mean several devices")
+            }
             if !chosen.contains(first) { chosen.append(first) }
         }
         let session = try await workplace.unlock(to: "end devices", acceptingDevice: false)
@@ -79,7 +82,7 @@ struct DeviceCommand: SurfaceCommand {
             "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
         workplace.output.explain("if you fear both: tresor rotate --identity")
         let names = chosen.map { id in
-            let name = devices.first { $0.id == id }.map { " \(Shown.quoted($0.name.bytes))" } ?? ""
+            let name = devices.first { $0.id == id }.map { " \(DisplayText.quoted($0.name.bytes))" } ?? ""
             return "\(id.description.prefix(10))\(name)"
         }
         try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)

@@ -45,11 +45,11 @@ struct EncryptCommand: InputsCommand {
             inputs: inputs, output: place.output, directory: place.directory, json: options.json
         ) { "\($0).tresor" }
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         try workplace.refuseOwnFiles(plan)
         try plan.refuseInputs()
         try refuseTerminal(plan)
-        let session = try await workplace.unlock(to: "sign what is sealed in \(Shown.name(tresor.tresor))")
+        let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
         let summary = try await workplace.tresor(tresor.tresor, for: session)
         try await prepare(summary, session, workplace)
         try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace)
@@ -66,7 +66,7 @@ struct EncryptCommand: InputsCommand {
             "a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
     }
 
-    private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: Workplace) async throws {
+    private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
         guard let state = summary.state else { return }
         let title = workplace.title(of: summary)
         let owner = workplace.handle(of: workplace.owner(of: state), in: state)

@@ -7,7 +7,7 @@ struct EncryptRun {
     let command: EncryptCommand
     let tresor: TresorID
     let session: Session
-    let workplace: Workplace
+    let workplace: CommandContext
 
     /// More small INPUTs than this, or bytes in them, are not held at once.
     private static let batchCount = 256

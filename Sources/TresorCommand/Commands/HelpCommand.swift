@@ -29,6 +29,7 @@ struct HelpCommand: SurfaceCommand {
         let known =
             RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + HelpTopic.allCases.map(\.rawValue)
         let hints = Suggestion.near(subject, among: known).map { "did you mean: tresor help \($0)" }
-        throw .usage("there is no help on \(Shown.quoted(subject))", hints: hints.isEmpty ? ["tresor help"] : hints)
+        throw .usage(
+            "there is no help on \(DisplayText.quoted(subject))", hints: hints.isEmpty ? ["tresor help"] : hints)
     }
 }

@@ -8,10 +8,10 @@ struct IdentityRotation {
     let cost: Argon2id.Cost?
     let dryRun: Bool
     let yes: Bool
-    let workplace: Workplace
+    let workplace: CommandContext
 
     func perform() async throws {
-        let handle = Shown.name(try workplace.identityFile().chain.handle.bytes)
+        let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
         let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
         let session = unlocked.session
         if try await session.renewalIsUnfinished() {
@@ -34,7 +34,7 @@ struct IdentityRotation {
         guard !dryRun else {
             return try report(session.identity.chain, generation: session.identity.generation + 1)
         }
-        try workplace.confirm("make new keys for \(Shown.name(session.identity.handle.bytes))?", yes: yes)
+        try workplace.confirm("make new keys for \(DisplayText.name(session.identity.handle.bytes))?", yes: yes)
         let cost = try cost ?? workplace.identityFile().passwordCost ?? .standard
         try await finish(try await renew(session, unlocked.password, cost))
     }
@@ -49,7 +49,7 @@ struct IdentityRotation {
     private func unlock(prompt: String) async throws -> Unlocked {
         do {
             return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
-                let password = try Workplace.prepared(typed)
+                let password = try CommandContext.prepared(typed)
                 return Unlocked(session: try workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
@@ -95,7 +95,7 @@ struct IdentityRotation {
         let goesOn = try await session.renewalIsUnfinished()
         let chain = session.identity.chain
         workplace.output.say(
-            "\(Shown.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
+            "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
         for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
         let errors = renewals.compactMap(\.error)
         if let worst = Severity.worst(errors) {
@@ -111,7 +111,7 @@ struct IdentityRotation {
     private func say(_ renewal: Session.Renewal, _ session: Session, goesOn: Bool) async {
         let name = session.knownName(of: renewal.tresor)
         let id = String(renewal.tresor.description.prefix(10))
-        let title = name.map { Shown.name($0.bytes) } ?? id
+        let title = name.map { DisplayText.name($0.bytes) } ?? id
         if let error = renewal.error {
             let next = goesOn ? "run this again" : "its log keeps the keys of before"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")

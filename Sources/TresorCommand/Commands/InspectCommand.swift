@@ -19,7 +19,7 @@ struct InspectCommand: InputsCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try Workplace.local(options)
+        let workplace = try CommandContext.local(options)
         var outcomes = Outcomes()
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
@@ -34,7 +34,7 @@ struct InspectCommand: InputsCommand {
         try outcomes.finish()
     }
 
-    private func inspect(_ input: InputFile, _ workplace: Workplace) throws {
+    private func inspect(_ input: InputFile, _ workplace: CommandContext) throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
         guard CardFile.isSealedFile(start) else {
@@ -48,7 +48,7 @@ struct InspectCommand: InputsCommand {
         try show(file.header, count: input.byteCount ?? file.bytes.count, input, workplace)
     }
 
-    private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ workplace: Workplace) throws {
+    private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ workplace: CommandContext) throws {
         let hash = Base32.text(header.head.hash.bytes)
         guard options.json else {
             return try lines(
@@ -69,12 +69,12 @@ struct InspectCommand: InputsCommand {
         try workplace.output.object(object)
     }
 
-    private func show(_ chain: CardChain, _ input: InputFile, _ workplace: Workplace) throws {
+    private func show(_ chain: CardChain, _ input: InputFile, _ workplace: CommandContext) throws {
         let number = try chain.number().grouped
         guard options.json else {
             return try lines(
                 [
-                    ("card", "\(input.shownName) of \(Shown.name(chain.handle.bytes))"),
+                    ("card", "\(input.shownName) of \(DisplayText.name(chain.handle.bytes))"),
                     ("user", chain.user.description),
                     ("number", number), ("generation", String(chain.newest.generation)),
                     ("made", Timestamp(seconds: chain.newest.time).dateAndMinute),
@@ -91,7 +91,7 @@ struct InspectCommand: InputsCommand {
         try workplace.output.object(object)
     }
 
-    private func lines(_ rows: [(String, String)], _ workplace: Workplace) throws {
+    private func lines(_ rows: [(String, String)], _ workplace: CommandContext) throws {
         let width = rows.map(\.0.count).max() ?? 0
         for (label, value) in rows {
             let gap = String(repeating: " ", count: width - label.count + 2)

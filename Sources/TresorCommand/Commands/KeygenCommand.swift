@@ -32,16 +32,16 @@ struct KeygenCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let handle = try Workplace.name(name, of: "a handle")
+        let handle = try CommandContext.name(name, of: "a handle")
         try kit.check(batch: options.batch)
-        let local = try Workplace.local(options)
+        let local = try CommandContext.local(options)
         let places = local.invocation.places
         let isBegun = !force && Self.isBegun(handle, local.client)
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
             throw isThere(in: places)
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
-        let workplace = try await Workplace.open(options, creating: true)
+        let workplace = try await CommandContext.open(options, creating: true)
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
         // A store that is named for this run only would be looked for in the home by the next.
         if let path = places.givenStore { try places.noteStore(path) }
@@ -49,11 +49,11 @@ struct KeygenCommand: SurfaceCommand {
         try report(session, workplace)
     }
 
-    private func make(_ handle: Name, _ workplace: Workplace) async throws -> Session {
+    private func make(_ handle: Name, _ workplace: CommandContext) async throws -> Session {
         try await checkFree(handle, in: workplace)
         let typed = try workplace.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
-        let password = try Workplace.prepared(typed)
+        let password = try CommandContext.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
         let moved = try moveAside(places, workplace.output)
@@ -72,19 +72,19 @@ struct KeygenCommand: SurfaceCommand {
             return session
         } catch {
             moved.putBack()
-            workplace.output.say("nothing was made; everything is back in \(Shown.quoted(places.data))")
+            workplace.output.say("nothing was made; everything is back in \(DisplayText.quoted(places.data))")
             throw error
         }
     }
 
     /// Empties the home for a new identity. Where everything goes is said before it goes.
-    private func moveAside(_ places: Places, _ output: Output) throws -> MovedHome? {
-        guard let moved = MovedHome(in: places) else { return nil }
+    private func moveAside(_ places: Paths, _ output: Output) throws -> IdentityBackup? {
+        guard let moved = IdentityBackup(in: places) else { return nil }
         let what =
             moved.hasIdentity
             ? "the identity that was here, with all it verified and saw, moves to"
             : "what an earlier identity left here moves to"
-        output.say("\(what) \(Shown.quoted(moved.path))")
+        output.say("\(what) \(DisplayText.quoted(moved.path))")
         guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
         else {
             throw isThere(in: places)
@@ -93,13 +93,14 @@ struct KeygenCommand: SurfaceCommand {
     }
 
     /// The card of the identity that is there keeps its handle in the store, so that another one needs another handle.
-    private func isThere(in places: Places) -> CommandFailure {
+    private func isThere(in places: Paths) -> CommandFailure {
         let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
         let isSame = handle != nil && handle == (try? Name(typed: name))
-        let again = isSame ? "\(Again.replacing(name, with: "NAME")) --force" : "tresor … --force"
+        let again = isSame ? "\(HintCompletion.replacing(name, with: "NAME")) --force" : "tresor … --force"
         return .usage(
-            "there is an identity in \(Shown.quoted(places.data))", hints: [again, "tresor … {--home} --home DIR"])
+            "there is an identity in \(DisplayText.quoted(places.data))",
+            hints: [again, "tresor … {--home} --home DIR"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.
@@ -110,13 +111,13 @@ struct KeygenCommand: SurfaceCommand {
         return (try? client.isIntroducing()) ?? false
     }
 
-    private func goOn(_ workplace: Workplace) async throws -> Session {
+    private func goOn(_ workplace: CommandContext) async throws -> Session {
         workplace.output.say("going on with an identity that was begun")
         do {
             return try await workplace.invocation.passwords.again(
-                prompt: "password for \(Shown.name(name)) (to go on making the identity): ", from: new
+                prompt: "password for \(DisplayText.name(name)) (to go on making the identity): ", from: new
             ) { typed in
-                let password = try Workplace.prepared(typed)
+                let password = try CommandContext.prepared(typed)
                 return try workplace.client.unlock(password: password)
             }
         } catch let error as TresorError {
@@ -125,13 +126,13 @@ struct KeygenCommand: SurfaceCommand {
     }
 
     /// A handle proves nothing, but a second card under it would only confuse.
-    private func checkFree(_ handle: Name, in workplace: Workplace) async throws {
+    private func checkFree(_ handle: Name, in workplace: CommandContext) async throws {
         guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
         throw CommandFailure(
-            .usage, "there is a card of \(Shown.name(name)) in this store already; choose another handle")
+            .usage, "there is a card of \(DisplayText.name(name)) in this store already; choose another handle")
     }
 
-    private func publish(_ session: Session, _ workplace: Workplace) async throws {
+    private func publish(_ session: Session, _ workplace: CommandContext) async throws {
         do {
             try await kit.give(to: session, workplace)
             try await workplace.client.publishCard()
@@ -139,18 +140,18 @@ struct KeygenCommand: SurfaceCommand {
             throw CommandFailure(
                 error == .unverified ? .usage : error,
                 error == .unverified
-                    ? "the identity is made, but somebody else has published a card of \(Shown.name(name)) meanwhile"
+                    ? "the identity is made, but somebody else has published a card of \(DisplayText.name(name)) meanwhile"
                     : "the identity is made, but the store did not take its card: \(CommandFailure(error).message)",
                 hints: [error == .unverified ? "tresor keygen NAME --force" : "tresor card --publish"])
         }
     }
 
-    private func report(_ session: Session, _ workplace: Workplace) throws {
+    private func report(_ session: Session, _ workplace: CommandContext) throws {
         let number = try session.identity.chain.number().grouped
         let place = workplace.invocation.places.data
         guard options.json else {
             try workplace.output.line(number)
-            workplace.output.say("the identity of \(Shown.name(name)) lies in \(Shown.quoted(place))")
+            workplace.output.say("the identity of \(DisplayText.name(name)) lies in \(DisplayText.quoted(place))")
             return
         }
         try workplace.output.object([

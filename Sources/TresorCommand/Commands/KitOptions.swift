@@ -46,7 +46,7 @@ struct KitOptions: ParsableArguments, Sendable {
         guard access(directory, W_OK | X_OK) == 0 else {
             throw CommandFailure(
                 errno == ENOENT || errno == ENOTDIR ? .notFound : .failed(.readOnly),
-                "a kit cannot be written into \(Shown.quoted(directory))", file: kit)
+                "a kit cannot be written into \(DisplayText.quoted(directory))", file: kit)
         }
     }
 
@@ -55,7 +55,7 @@ struct KitOptions: ParsableArguments, Sendable {
         .usage, "there is no terminal to show the kit on", hints: hints)
 
     /// Makes a kit, keeps or shows its words, and only then lets it count.
-    func give(to session: Session, _ workplace: Workplace) async throws {
+    func give(to session: Session, _ workplace: CommandContext) async throws {
         guard !noKit else {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
             return
@@ -65,14 +65,14 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Makes a kit and keeps or shows its words. A kit that an interrupted run has written to the file is taken up again.
-    func make(_ workplace: Workplace) throws -> RecoveryKit {
+    func make(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit, FileIdentity(path: kit) != nil {
             if let begun = Self.begun(kit, workplace.client) {
-                workplace.output.say("going on with the recovery kit in \(Shown.quoted(kit))")
+                workplace.output.say("going on with the recovery kit in \(DisplayText.quoted(kit))")
                 return begun
             }
             throw CommandFailure(
-                .usage, "\(Shown.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
+                .usage, "\(DisplayText.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
         }
         let recoveryKit = try RecoveryKit()
         try workplace.client.prepare(recoveryKit)
@@ -88,7 +88,7 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Writes the words to the file, or shows them once.
-    private func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: Workplace) throws {
+    private func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: CommandContext) throws {
         let words = try recoveryKit.words()
         guard let kit else {
             let terminal = try workplace.invocation.person(or: Self.noTerminal)
@@ -102,6 +102,6 @@ struct KitOptions: ParsableArguments, Sendable {
         try file.write(end.span)
         try file.commit()
         workplace.output.say(
-            "the recovery kit is in \(Shown.quoted(kit)); print it and keep it apart from this machine")
+            "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
     }
 }

@@ -30,7 +30,7 @@ struct ListCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "list tresors")
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
         var rows: [Row] = []
@@ -55,7 +55,7 @@ struct ListCommand: SurfaceCommand {
         try finish(rows)
     }
 
-    private func print(_ rows: [Row], _ workplace: Workplace) throws {
+    private func print(_ rows: [Row], _ workplace: CommandContext) throws {
         var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
         for row in rows { table.add(row.name, row.owner, row.role, row.people, row.key, row.state) }
         try workplace.output.table(table)
@@ -68,7 +68,7 @@ struct ListCommand: SurfaceCommand {
         }
     }
 
-    private func setHidden(_ text: String, _ session: Session, _ workplace: Workplace) async throws {
+    private func setHidden(_ text: String, _ session: Session, _ workplace: CommandContext) async throws {
         guard hide == nil || unhide == nil, !all else {
             throw CommandFailure.usage("list takes one of --hide, --unhide and --all")
         }
@@ -105,7 +105,7 @@ struct ListCommand: SurfaceCommand {
         var error: TresorError?
         var object: JSONObject
 
-        init(_ summary: TresorSummary, me: UserID, _ workplace: Workplace) {
+        init(_ summary: TresorSummary, me: UserID, _ workplace: CommandContext) {
             name = workplace.title(of: summary)
             isApart = summary.isApart
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
@@ -122,7 +122,7 @@ struct ListCommand: SurfaceCommand {
             object["state"] = .string(state.replacing(" ", with: "_"))
         }
 
-        private mutating func describe(_ known: State, _ me: UserID, _ workplace: Workplace) {
+        private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
             owner = workplace.handle(of: known.founder, in: known)
             people = String(known.members.count)
             key = String(known.epoch)

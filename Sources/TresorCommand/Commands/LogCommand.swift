@@ -21,7 +21,7 @@ struct LogCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let id = try await tresor.id(in: workplace, to: "read a log")
         let (state, records) = try await records(of: id, workplace)
         guard !head else { return try printHead(state, workplace) }
@@ -45,7 +45,7 @@ struct LogCommand: SurfaceCommand {
         }
     }
 
-    private func records(of id: TresorID, _ workplace: Workplace) async throws -> (State, [LogRecord]) {
+    private func records(of id: TresorID, _ workplace: CommandContext) async throws -> (LogState, [LogRecord]) {
         do throws(TresorError) {
             return try await workplace.client.records(of: id)
         } catch {
@@ -61,7 +61,7 @@ struct LogCommand: SurfaceCommand {
         }
     }
 
-    private func printHead(_ state: State, _ workplace: Workplace) throws {
+    private func printHead(_ state: LogState, _ workplace: CommandContext) throws {
         let hash = Base32.text(state.head.hash.bytes)
         guard options.json else { return try workplace.output.line("\(state.head.sequence):\(hash)") }
         try workplace.output.object([
@@ -70,11 +70,11 @@ struct LogCommand: SurfaceCommand {
         ])
     }
 
-    private func handle(_ user: UserID, _ state: State, _ workplace: Workplace) -> String {
+    private func handle(_ user: UserID, _ state: LogState, _ workplace: CommandContext) -> String {
         workplace.handle(of: user, in: state)
     }
 
-    private func words(_ record: LogRecord, _ state: State, _ workplace: Workplace) -> String {
+    private func words(_ record: LogRecord, _ state: LogState, _ workplace: CommandContext) -> String {
         func names(_ users: [UserID]) -> String {
             users.map { handle($0, state, workplace) }.joined(separator: ", ")
         }
@@ -98,7 +98,7 @@ struct LogCommand: SurfaceCommand {
         }
     }
 
-    private func object(_ record: LogRecord, _ change: String, in state: State) -> JSONObject {
+    private func object(_ record: LogRecord, _ change: String, in state: LogState) -> JSONObject {
         var object: JSONObject = [
             "type": "entry", "tresor": .string(state.tresor.description), "sequence": .unsigned(record.sequence),
             "hash": .string(Base32.text(record.hash.bytes)), "time": .time(record.time),

@@ -24,7 +24,7 @@ struct MembersCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let (id, session) = try await tresor.opened(in: workplace, to: "read a list of people")
         let state = try await workplace.state(of: id)
         let kind = await kind(in: state, session)
@@ -49,20 +49,20 @@ struct MembersCommand: SurfaceCommand {
             if let kind { object["kind"] = .text(kind.bytes) }
             try workplace.output.object(object)
         } else {
-            if let kind { workplace.output.say("its kind is \(Shown.quoted(kind.bytes))") }
+            if let kind { workplace.output.say("its kind is \(DisplayText.quoted(kind.bytes))") }
             try workplace.output.table(table)
         }
         try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
     }
 
     /// What the tresor is for, to a member whose identity is open; `nil` where nobody said, or it does not open.
-    private func kind(in state: State, _ session: Session?) async -> Name? {
+    private func kind(in state: LogState, _ session: Session?) async -> Name? {
         guard let session, let kind = try? await session.kind(in: state), !kind.isEmpty else { return nil }
         return kind
     }
 
     /// Somebody whose handle is known as another person's is named after the list.
-    private func reportChanged(_ users: [UserID], in state: State, _ workplace: Workplace) throws {
+    private func reportChanged(_ users: [UserID], in state: LogState, _ workplace: CommandContext) throws {
         for user in users {
             guard let chain = state.chain(of: user),
                 case .changed(let pinned) = try workplace.client.trust(of: user, in: state)
@@ -71,19 +71,19 @@ struct MembersCommand: SurfaceCommand {
             }
             throw CommandFailure(
                 .unverified,
-                "the \(Shown.name(chain.handle.bytes)) in this tresor, \(Workplace.short(user)), is not the one you verified, \(Workplace.short(pinned.user))"
+                "the \(DisplayText.name(chain.handle.bytes)) in this tresor, \(CommandContext.short(user)), is not the one you verified, \(CommandContext.short(pinned.user))"
             )
         }
     }
 
-    private func order(_ left: UserID, _ right: UserID, _ state: State, _ sequence: UInt64) -> Bool {
+    private func order(_ left: UserID, _ right: UserID, _ state: LogState, _ sequence: UInt64) -> Bool {
         let first = state.admission(of: left, at: sequence)?.sequence ?? 0
         let second = state.admission(of: right, at: sequence)?.sequence ?? 0
         return (first, left) < (second, right)
     }
 
     private func object(
-        _ user: UserID, _ role: Role, _ admission: Admission, _ verified: String, in state: State
+        _ user: UserID, _ role: Role, _ admission: Admission, _ verified: String, in state: LogState
     ) -> JSON {
         var object: JSONObject = [
             "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),
@@ -98,7 +98,7 @@ struct MembersCommand: SurfaceCommand {
     }
 
     private func verified(
-        _ user: UserID, _ admission: Admission, in state: State, _ workplace: Workplace
+        _ user: UserID, _ admission: Admission, in state: LogState, _ workplace: CommandContext
     ) throws -> String {
         guard state.chain(of: user) != nil else { return "no" }
         let me = try workplace.client.ownChain()?.user
@@ -115,7 +115,7 @@ struct MembersCommand: SurfaceCommand {
         }
     }
 
-    private func sequence(of tresor: TresorID, in state: State, _ workplace: Workplace) async throws -> UInt64 {
+    private func sequence(of tresor: TresorID, in state: LogState, _ workplace: CommandContext) async throws -> UInt64 {
         guard let at else { return state.head.sequence }
         if let sequence = UInt64(at) {
             guard sequence <= state.head.sequence else {
@@ -143,12 +143,12 @@ struct TresorOption: ParsableArguments, Sendable {
     var tresor: String
 
     /// The id; the identity is opened unless T is a whole one.
-    func id(in workplace: Workplace, to reason: String) async throws -> TresorID {
+    func id(in workplace: CommandContext, to reason: String) async throws -> TresorID {
         try await opened(in: workplace, to: reason).id
     }
 
     /// The id, and the session if the identity was opened for it.
-    func opened(in workplace: Workplace, to reason: String) async throws -> (id: TresorID, session: Session?) {
+    func opened(in workplace: CommandContext, to reason: String) async throws -> (id: TresorID, session: Session?) {
         if let id = try workplace.tresor(id: tresor) { return (id, nil) }
         let session = try await workplace.unlock(to: reason)
         return (try await workplace.tresor(tresor, for: session).tresor, session)
@@ -165,17 +165,17 @@ struct TresorsOption: ParsableArguments, Sendable {
     var tresors: [String]
 
     /// The names as the question for a password shows them.
-    var shown: String { tresors.map { Shown.name($0) }.joined(separator: ", ") }
+    var shown: String { tresors.map { DisplayText.name($0) }.joined(separator: ", ") }
 
     /// The tresors, in the order of the options.
     ///
     /// - Throws: 64 when two options mean the same one.
-    func summaries(in workplace: Workplace, for session: Session) async throws -> [TresorSummary] {
+    func summaries(in workplace: CommandContext, for session: Session) async throws -> [TresorSummary] {
         var found: [TresorSummary] = []
         for text in tresors {
             let summary = try await workplace.tresor(text, for: session)
             guard !found.contains(where: { $0.tresor == summary.tresor }) else {
-                throw CommandFailure.usage("\(Shown.name(text)) is named twice")
+                throw CommandFailure.usage("\(DisplayText.name(text)) is named twice")
             }
             found.append(summary)
         }

@@ -26,21 +26,21 @@ struct PasswdCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = revokeDevices ? try await Workplace.open(options) : try Workplace.local(options)
+        let workplace = revokeDevices ? try await CommandContext.open(options) : try CommandContext.local(options)
         let given = try argon2id?.cost()
         let session = try await workplace.unlock(to: "change the password", acceptingDevice: false)
         let file = try workplace.identityFile()
         let handle = file.chain.handle
         let typed = try workplace.invocation.passwords.new(
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
-        let password = try Workplace.prepared(typed)
+        let password = try CommandContext.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
         if revokeDevices {
             try await Interrupts.atomically { try await session.changePasswordEndingDevices(to: password, cost: cost) }
         } else {
             try Interrupts.atomically { try session.changePassword(to: password, cost: cost) }
         }
-        workplace.output.say("the password of \(Shown.name(handle.bytes)) is changed")
+        workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("remembered devices open nothing any more") }
         workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
         guard options.json else { return }

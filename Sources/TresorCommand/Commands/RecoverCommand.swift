@@ -34,11 +34,11 @@ struct RecoverCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         if newKit { try await makeKit(workplace) } else { try await recover(workplace) }
     }
 
-    private func makeKit(_ workplace: Workplace) async throws {
+    private func makeKit(_ workplace: CommandContext) async throws {
         guard argon2id == nil else { throw CommandFailure.usage("--argon2id goes with a new password") }
         var place = KitOptions()
         place.kit = kit
@@ -54,11 +54,11 @@ struct RecoverCommand: SurfaceCommand {
         try report(session, "kit", workplace)
     }
 
-    private func recover(_ workplace: Workplace) async throws {
+    private func recover(_ workplace: CommandContext) async throws {
         let cost = try argon2id?.cost() ?? .standard
         let recoveryKit = try recoveryKit(workplace)
         let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
-        let password = try Workplace.prepared(
+        let password = try CommandContext.prepared(
             try workplace.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
         let people = (try? workplace.client.pinnedPeople()) ?? []
@@ -85,12 +85,12 @@ struct RecoverCommand: SurfaceCommand {
             workplace.output.say("remembered devices are forgotten")
         }
         let chain = session.identity.chain
-        workplace.output.say("\(Shown.name(chain.handle.bytes)) is back, generation \(chain.newest.generation)")
+        workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is back, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
         try report(session, "password", workplace)
     }
 
-    private func report(_ session: Session, _ changed: String, _ workplace: Workplace) throws {
+    private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {
         guard options.json else { return }
         let chain = session.identity.chain
         try workplace.output.object([
@@ -101,7 +101,7 @@ struct RecoverCommand: SurfaceCommand {
     }
 
     /// From the file, or typed: then there are three tries, as for a password.
-    private func recoveryKit(_ workplace: Workplace) throws -> RecoveryKit {
+    private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
             let file = try SecretFile(path: kit)
             return try Self.kit(

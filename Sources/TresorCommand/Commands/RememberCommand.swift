@@ -34,7 +34,7 @@ struct RememberCommand: SurfaceCommand {
     func perform() async throws {
         guard (1...3650).contains(days) else { throw CommandFailure.usage("--days takes 1 to 3650") }
         let deviceName = try deviceName()
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         try checkDisk(workplace)
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
         let until = workplace.now + days * Timestamp.secondsPerDay
@@ -43,14 +43,14 @@ struct RememberCommand: SurfaceCommand {
         }
         let last = Timestamp(seconds: device.until)
         workplace.output.say(
-            "this device, \(Shown.quoted(device.name.bytes)) (\(device.id.description.prefix(10))), opens the identity until \(last.date)"
+            "this device, \(DisplayText.quoted(device.name.bytes)) (\(device.id.description.prefix(10))), opens the identity until \(last.date)"
         )
         guard options.json else { return }
         try workplace.output.object(DeviceCommand.object(device, isThis: true))
     }
 
     private func deviceName() throws -> Name {
-        if let name { return try Workplace.name(name, of: "a device's name") }
+        if let name { return try CommandContext.name(name, of: "a device's name") }
         var host = utsname()
         guard uname(&host) == 0 else { return .empty }
         let bytes = withUnsafeBytes(of: host.nodename) { Array($0.prefix { $0 != 0 }) }
@@ -58,7 +58,7 @@ struct RememberCommand: SurfaceCommand {
     }
 
     /// Both halves on one disk are stolen together.
-    private func checkDisk(_ workplace: Workplace) throws {
+    private func checkDisk(_ workplace: CommandContext) throws {
         let places = workplace.invocation.places
         let store = try places.store()
         let directory = [places.data, places.state].first { directory in
@@ -71,7 +71,7 @@ struct RememberCommand: SurfaceCommand {
                     hints: ["tresor remember --accept-same-disk", "tresor … {--store} --store FILE"])
             }
             workplace.output.say(
-                "both halves lie in \(Shown.quoted(directory)): whoever takes this disk opens the identity")
+                "both halves lie in \(DisplayText.quoted(directory)): whoever takes this disk opens the identity")
         } else if FileIdentity.isOnSameDevice(store, places.data) {
             workplace.output.hint(
                 "the store is on the same file system as the home; a thief of this disk has both halves")
@@ -90,7 +90,7 @@ struct ForgetCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let local = try Workplace.local(options)
+        let local = try CommandContext.local(options)
         let isRemembered = (try? local.client.isRemembered()) ?? true
         try Interrupts.atomically { try local.client.destroyDeviceHalf() }
         if try isRemembered || local.client.hasLeftovers() { try await settle() }
@@ -101,7 +101,7 @@ struct ForgetCommand: SurfaceCommand {
     /// Lets the store's half follow.
     private func settle() async throws {
         do {
-            let workplace = try await Workplace.open(options)
+            let workplace = try await CommandContext.open(options)
             try await Interrupts.atomically { try await workplace.client.settleWaysIn() }
         } catch {
             let failure = CommandFailure(error)

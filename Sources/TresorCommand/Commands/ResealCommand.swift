@@ -29,7 +29,7 @@ struct ResealCommand: InputsCommand {
 
     func perform() async throws {
         guard !inputs.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "seal files again")
         let opener = FileOpener(workplace: workplace, acceptUnverified: false, isResealing: true)
         let progress = workplace.invocation.progress("resealing")
@@ -94,7 +94,7 @@ struct ResealCommand: InputsCommand {
             }
         }
         let note = FailureNote()
-        let progress = opener.workplace.invocation.progress("resealing \(Shown.quoted(path))")
+        let progress = opener.workplace.invocation.progress("resealing \(DisplayText.quoted(path))")
         defer { progress.finish() }
         let output = OutputFile(path: path, access: .asBefore(input.mode))
         var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
@@ -143,7 +143,7 @@ struct ResealCommand: InputsCommand {
         do {
             return try await naming(header, input, opener, body)
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
-            let name = session.knownName(of: header.tresor).map { Shown.name($0.bytes) }
+            let name = session.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
             try await opener.workplace.acceptClock(in: header.tresor, title, session)
             return try await naming(header, input, opener, body)
@@ -163,11 +163,11 @@ struct ResealCommand: InputsCommand {
     }
 
     private func report(
-        _ path: String, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: Workplace
+        _ path: String, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: CommandContext
     ) throws {
         guard options.json else {
             if isChanged {
-                workplace.output.say("\(Shown.quoted(path)) \(dryRun ? "would use" : "now uses") key \(key)")
+                workplace.output.say("\(DisplayText.quoted(path)) \(dryRun ? "would use" : "now uses") key \(key)")
             }
             return
         }

@@ -6,13 +6,13 @@ import Tresor
 struct RevokeRun {
     let command: RevokeCommand
     let session: Session
-    let workplace: Workplace
+    let workplace: CommandContext
 
     /// What is to be done in one tresor, as it was before anybody was asked.
     private struct Step {
         let summary: TresorSummary
         let title: String
-        let state: State
+        let state: LogState
         let act: Act
         let effect: Effect
         /// Whether this person has left already.
@@ -56,7 +56,7 @@ struct RevokeRun {
         return Step(summary: summary, title: title, state: state, act: act, effect: effect)
     }
 
-    private func effect(of act: Act, in state: State, _ title: String, _ text: String) async throws -> Effect {
+    private func effect(of act: Act, in state: LogState, _ title: String, _ text: String) async throws -> Effect {
         do throws(TresorError) {
             return try await session.effect(of: act, in: state)
         } catch {
@@ -77,7 +77,7 @@ struct RevokeRun {
         }
     }
 
-    private func change(_ step: Step) async throws -> (effect: Effect, state: State) {
+    private func change(_ step: Step) async throws -> (effect: Effect, state: LogState) {
         guard !step.effect.isNothing, !command.dryRun else { return (step.effect, step.state) }
         return try await Interrupts.atomically {
             try await session.perform(step.act, on: step.summary.tresor, expecting: step.effect)
@@ -120,7 +120,7 @@ struct RevokeRun {
         return open.count == 1 ? remaining(open[0]) : "change \(open.count) tresors?"
     }
 
-    private func say(_ effect: Effect, _ step: Step, _ state: State) {
+    private func say(_ effect: Effect, _ step: Step, _ state: LogState) {
         guard !effect.isNothing, !command.dryRun else { return }
         if command.me {
             workplace.output.say("you have left \(step.title); its next writer changes the key")
@@ -132,7 +132,7 @@ struct RevokeRun {
         }
     }
 
-    private func report(_ effect: Effect, _ state: State) throws {
+    private func report(_ effect: Effect, _ state: LogState) throws {
         guard command.options.json else { return }
         let key = command.dryRun ? state.epoch : effect.epoch ?? state.epoch
         try workplace.output.object([

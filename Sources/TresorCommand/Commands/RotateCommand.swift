@@ -42,18 +42,18 @@ struct RotateCommand: SurfaceCommand {
 
     func perform() async throws {
         guard identity != (tresor != nil) else { throw CommandFailure.usage("rotate takes -t T or --identity") }
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         if let tresor { return try await rotate(tresor, workplace) }
         try await IdentityRotation(
             kit: kit, cost: try argon2id?.cost(), dryRun: dryRun, yes: yes, workplace: workplace
         ).perform()
     }
 
-    private func rotate(_ name: String, _ workplace: Workplace) async throws {
+    private func rotate(_ name: String, _ workplace: CommandContext) async throws {
         guard kit.kit == nil, !kit.noKit, argon2id == nil else {
             throw CommandFailure.usage("--kit, --no-kit and --argon2id go with --identity")
         }
-        let session = try await workplace.unlock(to: "sign a change to \(Shown.name(name))")
+        let session = try await workplace.unlock(to: "sign a change to \(DisplayText.name(name))")
         let summary = try await workplace.tresor(name, for: session)
         let title = workplace.title(of: summary)
         let state = try await workplace.settled(summary, session, dryRun: dryRun)
@@ -82,7 +82,7 @@ struct RotateCommand: SurfaceCommand {
         try report(done.state, key: key, workplace)
     }
 
-    private func report(_ state: State, key: UInt64, _ workplace: Workplace) throws {
+    private func report(_ state: LogState, key: UInt64, _ workplace: CommandContext) throws {
         guard options.json else { return }
         try workplace.output.object([
             "type": "change", "change": "rotate", "tresor": .string(state.tresor.description),

@@ -42,7 +42,7 @@ struct SelftestCommand: SurfaceCommand {
 
     private func report() async throws -> Selftest.Report {
         if let external, access(external, R_OK | X_OK) != 0 {
-            throw CommandFailure(.notFound, "there is no directory \(Shown.quoted(external))", file: external)
+            throw CommandFailure(.notFound, "there is no directory \(DisplayText.quoted(external))", file: external)
         }
         let runner = Selftest(vectors: vectors, external: external, isNightly: nightly, source: Self.files)
         let isJSON = options.json

@@ -54,7 +54,7 @@ struct ShareCommand: SurfaceCommand {
 
     func perform() async throws {
         try checkArguments()
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         if let until, until.end.seconds < workplace.now { throw CommandFailure.usage("--until has passed already") }
         let people = try await candidates(workplace)
         let session = try await workplace.unlock(to: "sign a change to \(tresor.shown)")
@@ -71,15 +71,15 @@ struct ShareCommand: SurfaceCommand {
     }
 
     /// Everybody who was named. Each card is read once: what is compared is what is wrapped to.
-    private func candidates(_ workplace: Workplace) async throws -> [Candidate] {
+    private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {
             let person = try await workplace.person(name, card: card)
             guard person.trust != .me else {
-                throw CommandFailure.usage("\(Shown.name(name)) is you, and you are a member already")
+                throw CommandFailure.usage("\(DisplayText.name(name)) is you, and you are a member already")
             }
             guard !found.contains(where: { $0.chain.user == person.chain.user }) else {
-                throw CommandFailure.usage("\(Shown.name(name)) is named twice")
+                throw CommandFailure.usage("\(DisplayText.name(name)) is named twice")
             }
             found.append(person)
         }

@@ -8,13 +8,13 @@ struct ShareRun {
     /// The people in the order of the command line.
     let people: [Candidate]
     let session: Session
-    let workplace: Workplace
+    let workplace: CommandContext
 
     /// What is to be done in one tresor, as it was before anybody was asked.
     private struct Step {
         let summary: TresorSummary
         let title: String
-        let state: State
+        let state: LogState
         let terms: Terms
         /// `nil` when everybody has what they would get.
         let act: Act?
@@ -79,7 +79,7 @@ struct ShareRun {
     private func refusal(_ name: String) -> CommandFailure {
         let verify = "tresor verify \(Shell.word(name)) --number \"DIGITS\""
         return CommandFailure(
-            .unverified, "\(Shown.name(name)) is not verified, and nobody can be asked",
+            .unverified, "\(DisplayText.name(name)) is not verified, and nobody can be asked",
             hints: people.count == 1 ? ["tresor … --number \"DIGITS\"", verify] : [verify])
     }
 
@@ -106,7 +106,7 @@ struct ShareRun {
     }
 
     /// A member cannot be given another reach into the past.
-    private func checkHistory(in state: State, _ text: String) throws {
+    private func checkHistory(in state: LogState, _ text: String) throws {
         for (name, person) in zip(command.people, people) {
             guard let member = state.members[person.chain.user],
                 (member.history != .all) != command.fromNow
@@ -114,20 +114,20 @@ struct ShareRun {
             let reach =
                 command.fromNow ? "reads the whole history already" : "is in from a later key on, without the history"
             throw CommandFailure(
-                .usage, "\(Shown.name(name)) \(reach)",
+                .usage, "\(DisplayText.name(name)) \(reach)",
                 hints: ["tresor revoke -t \(Shell.word(text)) \(Shell.word(name))", "tresor … "])
         }
     }
 
     /// What a person gets. A member keeps the role and the date that the command line does not name.
-    private func wanted(for chain: CardChain, in state: State) -> Terms {
+    private func wanted(for chain: CardChain, in state: LogState) -> Terms {
         let member = state.members[chain.user]
         return Terms(
             role: command.role?.role ?? member?.role ?? .reader,
             notAfter: command.until?.end.seconds ?? member?.notAfter)
     }
 
-    private func effect(of act: Act, in state: State, _ text: String) async throws -> Effect {
+    private func effect(of act: Act, in state: LogState, _ text: String) async throws -> Effect {
         do throws(TresorError) {
             return try await session.effect(of: act, in: state)
         } catch {
@@ -140,7 +140,7 @@ struct ShareRun {
                     })
             }
             throw CommandFailure.usage(
-                "\(Shown.name(command.people[0])) cannot have that role: the creator of a tresor stays its owner, and an owner reads everything"
+                "\(DisplayText.name(command.people[0])) cannot have that role: the creator of a tresor stays its owner, and an owner reads everything"
             )
         }
     }
@@ -150,7 +150,7 @@ struct ShareRun {
     /// - Returns: whose number was not compared, because nothing is changed or because it was accepted so.
     private func provePeople() throws -> [Candidate] {
         for (name, person) in zip(command.people, people) {
-            let proof = Workplace.Proof(
+            let proof = CommandContext.Proof(
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
                 refusal: refusal(name))
             if try workplace.proves(person, by: proof), !command.dryRun { try workplace.pin(person.chain) }
@@ -169,7 +169,7 @@ struct ShareRun {
         }
     }
 
-    private func change(_ step: Step) async throws -> (effect: Effect, state: State) {
+    private func change(_ step: Step) async throws -> (effect: Effect, state: LogState) {
         var effect = step.effect
         var state = step.state
         if let act = step.act, !command.dryRun {
@@ -183,7 +183,7 @@ struct ShareRun {
         return (effect, state)
     }
 
-    private func report(_ effect: Effect, _ step: Step, _ state: State, _ unproved: [Candidate]) throws {
+    private func report(_ effect: Effect, _ step: Step, _ state: LogState, _ unproved: [Candidate]) throws {
         let (title, terms, output) = (step.title, step.terms, workplace.output)
         let key = effect.epoch ?? state.epoch
         let would = command.dryRun ? "would be able to" : "can"
@@ -219,7 +219,7 @@ struct ShareRun {
     }
 
     private func names(_ users: [UserID]) -> [String] {
-        people.map(\.chain).filter { users.contains($0.user) }.map { Shown.name($0.handle.bytes) }
+        people.map(\.chain).filter { users.contains($0.user) }.map { DisplayText.name($0.handle.bytes) }
     }
 
     private func ids(_ users: [UserID]) -> JSON { .array(users.map { .string($0.description) }) }

@@ -51,16 +51,16 @@ struct VerifyCommand: SurfaceCommand {
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a number", hints: ["tresor … --number \"DIGITS\""])
         }
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
-        let proof = Workplace.Proof(
+        let proof = CommandContext.Proof(
             number: number, card: card, asks: true,
             refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
-            workplace.output.say("\(Shown.name(chain.handle.bytes)) is verified")
+            workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
         }
         var object: JSONObject = [
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
@@ -77,7 +77,7 @@ struct VerifyCommand: SurfaceCommand {
         if options.json { try workplace.output.object(object) }
     }
 
-    private func found(_ name: String, _ workplace: Workplace) async throws -> Candidate {
+    private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {
         let impostors = try await impostors(name, workplace)
         if replace {
             let people = try await workplace.client.people(named: name)
@@ -92,13 +92,13 @@ struct VerifyCommand: SurfaceCommand {
         return try await workplace.person(name, card: card)
     }
 
-    private func impostors(_ name: String, _ workplace: Workplace) async throws -> [Person] {
+    private func impostors(_ name: String, _ workplace: CommandContext) async throws -> [Person] {
         guard let handle = try? Name(typed: name) else { return [] }
         return try await workplace.client.impostors(of: handle)
     }
 
     /// Whose card or number was given, if it is that of somebody else under a known handle.
-    private func meant(among impostors: [Person], _ workplace: Workplace) throws -> Person? {
+    private func meant(among impostors: [Person], _ workplace: CommandContext) throws -> Person? {
         guard !impostors.isEmpty else { return nil }
         if let card {
             guard card != "-" else { return nil }
@@ -114,7 +114,7 @@ struct VerifyCommand: SurfaceCommand {
         guard person == nil, number == nil, card == nil, !replace, !yes else {
             throw CommandFailure.usage("--mine T stands alone")
         }
-        let workplace = try await Workplace.open(options)
+        let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "confirm a tresor of yours")
         let summary = try await workplace.tresor(text, for: session)
         guard let state = summary.state else { throw CommandFailure(summary.error ?? .notFound) }
@@ -132,7 +132,7 @@ struct VerifyCommand: SurfaceCommand {
         try workplace.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
     }
 
-    private func ask(_ state: State, _ title: String, _ workplace: Workplace) throws {
+    private func ask(_ state: LogState, _ title: String, _ workplace: CommandContext) throws {
         let terminal = try workplace.invocation.person(or: .usage("this needs somebody at a terminal"))
         let rows = state.members.keys.sorted().map { user in
             let admission = state.admission(of: user, at: state.head.sequence)
@@ -147,15 +147,15 @@ struct VerifyCommand: SurfaceCommand {
         }
     }
 
-    private func confirmReplacing(_ pinned: CardChain, by chain: CardChain, _ workplace: Workplace) throws {
+    private func confirmReplacing(_ pinned: CardChain, by chain: CardChain, _ workplace: CommandContext) throws {
         guard replace else { return }
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         workplace.output.explain("  before  \(try pinned.number().grouped)\n  now     \(try chain.number().grouped)")
         try workplace.confirm("\(name) was somebody else until now. replace them?", yes: yes)
     }
 
     /// Tresors go on naming the old id; whoever replaced a person must know which.
-    private func tresorsNaming(_ old: UserID, _ workplace: Workplace) async throws -> [TresorID] {
+    private func tresorsNaming(_ old: UserID, _ workplace: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
         for tresor in try workplace.client.knownTresors() {
             let state = try? await workplace.client.state(of: tresor)

@@ -63,7 +63,7 @@ final class InputFile: Sendable {
     }
 
     /// What a person calls it.
-    var shownName: String { path.map { Shown.quoted($0) } ?? "standard input" }
+    var shownName: String { path.map { DisplayText.quoted($0) } ?? "standard input" }
 
     /// The last component of the path; `nil` for standard input.
     var lastComponent: String? { path.map { Self.lastComponent(of: $0) } }
@@ -150,7 +150,7 @@ final class InputFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0, !status.isKind(S_IFDIR) else {
             close(descriptor)
-            throw CommandFailure(.usage, "\(Shown.quoted(path)) is a directory", file: path)
+            throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is a directory", file: path)
         }
         return descriptor
     }
@@ -182,7 +182,7 @@ enum FileSystem {
     }
 
     static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
-        let name = Shown.quoted(path)
+        let name = DisplayText.quoted(path)
         switch code {
         case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
         case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)

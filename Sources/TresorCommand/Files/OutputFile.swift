@@ -48,14 +48,15 @@ final class OutputFile {
             return
         }
         throw CommandFailure(
-            .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor … {-C} -o FILE"], file: path)
+            .usage, "\(DisplayText.quoted(path)) is both input and output", hints: ["tresor … {-C} -o FILE"], file: path
+        )
     }
 
     /// Refuses what may not lie at the target: a link, a device, a pipe, a directory; a file, unless it may be replaced.
     func check() throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
-        let name = Shown.quoted(path)
+        let name = DisplayText.quoted(path)
         guard status.isKind(S_IFREG) else {
             let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
             throw CommandFailure(
@@ -113,7 +114,7 @@ final class OutputFile {
     private func cannotWrite(_ code: CInt) -> CommandFailure { Self.cannotWrite(path, code) }
 
     static func cannotWrite(_ path: String, _ code: CInt) -> CommandFailure {
-        let name = Shown.quoted(path)
+        let name = DisplayText.quoted(path)
         if code == ENOENT || code == ENOTDIR {
             return CommandFailure(.notFound, "there is no directory for \(name)", file: path)
         }

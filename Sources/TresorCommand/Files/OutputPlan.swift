@@ -67,7 +67,7 @@ struct OutputPlan: Sendable, Equatable {
             var status = stat()
             guard stat(directory, &status) == 0, status.isKind(S_IFDIR) else {
                 throw CommandFailure(
-                    .notFound, "there is no directory \(Shown.quoted(directory))",
+                    .notFound, "there is no directory \(DisplayText.quoted(directory))",
                     hints: ["mkdir -p \(Shell.path(directory))"], file: directory)
             }
         }
@@ -87,7 +87,8 @@ struct OutputPlan: Sendable, Equatable {
                 continue
             }
             throw CommandFailure(
-                .usage, "\(Shown.quoted(path)) is both input and output", hints: ["tresor … {-C} -C DIR"], file: path)
+                .usage, "\(DisplayText.quoted(path)) is both input and output", hints: ["tresor … {-C} -C DIR"],
+                file: path)
         }
     }
 
@@ -105,11 +106,11 @@ struct OutputPlan: Sendable, Equatable {
             let name = rename(InputFile.lastComponent(of: input))
             let isName = !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
             guard isName else {
-                throw CommandFailure(.usage, "\(Shown.quoted(input)) gives no name for its output", file: input)
+                throw CommandFailure(.usage, "\(DisplayText.quoted(input)) gives no name for its output", file: input)
             }
-            let path = Places.join(directory ?? AtomicFile.split(input).directory, name)
+            let path = Paths.join(directory ?? AtomicFile.split(input).directory, name)
             guard taken.insert(Array(path.utf8)).inserted else {
-                throw CommandFailure(.usage, "two INPUTs would be written to \(Shown.quoted(path))", file: path)
+                throw CommandFailure(.usage, "two INPUTs would be written to \(DisplayText.quoted(path))", file: path)
             }
             steps.append(Step(input: input, target: .file(path)))
         }

@@ -33,7 +33,7 @@ final class SecretFile {
 
     /// The content, straight into secret memory.
     func read(limit: Int) throws(CommandFailure) -> SecretBytes {
-        try SecretInput.readAll(descriptor, limit: limit, what: Shown.quoted(path))
+        try SecretInput.readAll(descriptor, limit: limit, what: DisplayText.quoted(path))
     }
 
     /// The content of a file that is protected but not secret.
@@ -56,7 +56,7 @@ final class SecretFile {
     }
 
     private static func check(_ descriptor: Int32, _ path: String) throws(CommandFailure) {
-        let name = Shown.quoted(path)
+        let name = DisplayText.quoted(path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileSystem.cannotOpen(path, errno) }
         guard !status.isKind(S_IFDIR) else {

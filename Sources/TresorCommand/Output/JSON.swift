@@ -38,7 +38,7 @@ enum JSON: Sendable, Equatable {
         }
     }
 
-    /// Escapes what JSON demands, and whatever ``Shown`` holds unsafe, so that the line is as harmless in a terminal.
+    /// Escapes what JSON demands, and whatever ``DisplayText`` holds unsafe, so that the line is as harmless in a terminal.
     fileprivate static func write(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {
@@ -48,9 +48,9 @@ enum JSON: Sendable, Equatable {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar == "\u{fffd}" || Shown.isUnsafe(scalar):
+            case _ where scalar == "\u{fffd}" || DisplayText.isUnsafe(scalar):
                 for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                    text += "\\u" + Shown.hexadecimal(UInt32(unit), digits: 4)
+                    text += "\\u" + DisplayText.hexadecimal(UInt32(unit), digits: 4)
                 }
             default: text.unicodeScalars.append(scalar)
             }

@@ -69,7 +69,7 @@ struct Output: Sendable {
     ///
     /// - Parameter isForced: whether `-o -` was given.
     func refuseForTerminal(_ bytes: Span<UInt8>, isForced: Bool, hints: [String]) throws(CommandFailure) {
-        guard Channel.output.isTerminal, !isForced, !Shown.isTextForTerminal(bytes) else {
+        guard Channel.output.isTerminal, !isForced, !DisplayText.isTextForTerminal(bytes) else {
             return
         }
         throw .usage("the output is not plain text and standard output is a terminal", hints: hints)

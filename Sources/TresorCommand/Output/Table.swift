@@ -9,7 +9,7 @@ struct Table: Sendable {
         self.headings = headings
     }
 
-    /// Cells that hold text from others have been through ``Shown``.
+    /// Cells that hold text from others have been through ``DisplayText``.
     mutating func add(_ cells: String...) {
         rows.append(cells)
     }

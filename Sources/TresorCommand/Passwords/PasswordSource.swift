@@ -79,7 +79,7 @@ struct PasswordSource: Sendable {
         _ name: String, at terminal: Terminal, made: ((Terminal) throws(CommandFailure) -> SecretBytes)?
     ) throws(CommandFailure) -> SecretBytes {
         let empty = made == nil ? "" : " (empty makes one)"
-        let first = try terminal.secret("password for \(Shown.name(name)), new\(empty): ")
+        let first = try terminal.secret("password for \(DisplayText.name(name)), new\(empty): ")
         if first.count == 0, let made { return try made(terminal) }
         let password = try SecretInput.password(first, what: "the password")
         try Self.checkStrength(password)
@@ -91,7 +91,7 @@ struct PasswordSource: Sendable {
 
     /// It is the prepared password that is counted: a letter and its mark are typed as two code points and may become one.
     static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
-        let prepared = try Workplace.prepared(password)
+        let prepared = try CommandContext.prepared(password)
         guard prepared.count >= Password.shortestNew else {
             throw .usage("a password has at least \(Password.shortestNew) characters")
         }
@@ -161,6 +161,6 @@ struct PasswordSource: Sendable {
         guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd") }
         let secret = try SecretFile(path: file)
         return try SecretInput.password(
-            try secret.read(limit: SecretInput.passwordContentLimit), what: Shown.quoted(file))
+            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file))
     }
 }

@@ -5,7 +5,7 @@ import Tresor
 
 /// What a command tells a person, or a script, when it fails.
 ///
-/// The message is lower case without a full stop and holds no byte of any input; names from others go through ``Shown``
+/// The message is lower case without a full stop and holds no byte of any input; names from others go through ``DisplayText``
 /// before they come here. A hint is a command one can paste.
 struct CommandFailure: Error, Sendable {
     let error: TresorError
@@ -28,7 +28,7 @@ struct CommandFailure: Error, Sendable {
     /// A failure of the library for which the command has no better words.
     init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
         let words = Self.words(for: error)
-        self.init(error, file.map { "\(Shown.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
+        self.init(error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
     }
 
     static func usage(_ message: String, hints: [String] = []) -> CommandFailure {
@@ -49,7 +49,7 @@ struct CommandFailure: Error, Sendable {
     /// Where the store in use lies, for whoever has to look after it.
     private static let storePlace = Mutex("")
 
-    static func storeIs(at path: String) { storePlace.withLock { $0 = " at \(Shown.quoted(path))" } }
+    static func storeIs(at path: String) { storePlace.withLock { $0 = " at \(DisplayText.quoted(path))" } }
 
     private static func words(for error: TresorError) -> String {
         switch error {

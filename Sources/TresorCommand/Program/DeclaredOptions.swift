@@ -32,8 +32,8 @@ enum DeclaredOptions {
         // Suggestions never begin with a dash.
         let near = Suggestion.near(String(name.dropFirst(2)), among: known.sorted().map { String($0.dropFirst(2)) })
         return CommandFailure(
-            .usage, "there is no option \(Shown.quoted(name))",
-            hints: near.map { "did you mean: \(Again.replacing(name, with: "--\($0)"))" }
+            .usage, "there is no option \(DisplayText.quoted(name))",
+            hints: near.map { "did you mean: \(HintCompletion.replacing(name, with: "--\($0)"))" }
                 + ["tresor help \(command.page.name)"], usage: command.page.usage)
     }
 

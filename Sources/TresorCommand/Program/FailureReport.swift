@@ -11,18 +11,18 @@ struct FailureReport: Sendable {
     }
 
     func text(_ failure: CommandFailure) -> String {
-        var text = "tresor: error: \(Shown.escaped(failure.message))\n"
+        var text = "tresor: error: \(DisplayText.escaped(failure.message))\n"
         // A line that goes on from the one before is indented, and begins no usage of its own.
         if let usage = failure.usage {
             text += usage.split(separator: "\n").map { ($0.hasPrefix(" ") ? "       " : "usage: ") + "\($0)\n" }
                 .joined()
         }
-        for hint in hints(of: failure) { text += "tresor: hint: \(Shown.escaped(hint))\n" }
+        for hint in hints(of: failure) { text += "tresor: hint: \(DisplayText.escaped(hint))\n" }
         return text
     }
 
     private func hints(of failure: CommandFailure) -> [String] {
-        failure.hints.prefix(3).map { Again.complete($0) }
+        failure.hints.prefix(3).map { HintCompletion.complete($0) }
     }
 
     func object(_ failure: CommandFailure) -> JSONObject {

@@ -7,7 +7,7 @@ struct Invocation: Sendable {
     let options: GlobalOptions
     let environment: Environment
     let output: Output
-    let places: Places
+    let places: Paths
     let standardInput: StandardInput
     let passwords: PasswordSource
 
@@ -21,7 +21,7 @@ struct Invocation: Sendable {
         self.environment = environment
         self.standardInput = standardInput
         output = Output(options: options, environment: environment)
-        places = try Places(options: options, environment: environment)
+        places = try Paths(options: options, environment: environment)
         passwords = PasswordSource(
             options: options, environment: environment, standardInput: standardInput,
             terminal: { isBatch ? nil : Terminal() })

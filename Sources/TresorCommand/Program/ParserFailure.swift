@@ -8,7 +8,7 @@ extension CommandFailure {
     init(parser error: any Error, command: any SurfaceCommand.Type) {
         let (message, suggestion) = Self.words(command.message(for: error))
         let typed = message.split(separator: "'").dropFirst().first.map(String.init) ?? ""
-        var hints = suggestion.map { ["did you mean: \(Again.replacing(typed, with: $0))"] } ?? []
+        var hints = suggestion.map { ["did you mean: \(HintCompletion.replacing(typed, with: $0))"] } ?? []
         hints.append("tresor help \(command.page.name)")
         self.init(.usage, message, hints: hints, usage: command.page.usage)
     }

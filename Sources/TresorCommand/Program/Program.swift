@@ -20,7 +20,7 @@ enum Program {
             json = arguments.wantsJSON
             Interrupts.reportsJSON(json)
             try KitGuard().check(words)
-            Again.remember(arguments.words)
+            HintCompletion.remember(arguments.words)
             try Environment.refusePassword()
             try await run(arguments)
             return 0
@@ -79,7 +79,8 @@ enum Program {
         let unknown = arguments.rest.first { $0.hasPrefix("-") && GlobalOptions.length(of: $0) == nil }
         guard unknown == nil || arguments.wantsHelp else {
             throw CommandFailure.usage(
-                "there is no option \(Shown.quoted(unknown ?? "")) before a command", hints: ["tresor help options"])
+                "there is no option \(DisplayText.quoted(unknown ?? "")) before a command",
+                hints: ["tresor help options"])
         }
         try Channel.output.write(Surface.text())
     }

@@ -57,7 +57,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
         """
 
     private static let filesText = """
-        Places
+        Paths
           $XDG_DATA_HOME/tresor      identity, pins, heads, evidence, default store (else ~/.local/share/tresor)
           $XDG_STATE_HOME/tresor     half key of a remembered device (else ~/.local/state/tresor)
           --home DIR                 puts both under DIR, the second in DIR/state

@@ -34,9 +34,9 @@ enum Surface {
     static func unknown(_ word: String) -> CommandFailure {
         if laterStage.contains(word) {
             return CommandFailure(
-                .unsupported, "\(Shown.quoted(word)) is a word of a later stage", hints: ["tresor help"])
+                .unsupported, "\(DisplayText.quoted(word)) is a word of a later stage", hints: ["tresor help"])
         }
         let hints = Suggestion.near(word, among: commandNames).map { "did you mean: tresor \($0)" }
-        return .usage("there is no command \(Shown.quoted(word))", hints: hints.isEmpty ? ["tresor help"] : hints)
+        return .usage("there is no command \(DisplayText.quoted(word))", hints: hints.isEmpty ? ["tresor help"] : hints)
     }
 }

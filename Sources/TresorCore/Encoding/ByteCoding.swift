@@ -18,7 +18,7 @@ package struct ByteEncoder {
     }
 
     /// 32 bytes.
-    package mutating func digest(_ value: Digest) { value.append(to: &bytes) }
+    package mutating func digest(_ value: Hash256) { value.append(to: &bytes) }
 
     /// `opaque<0..2^16-1>`. Callers keep their own, lower limits.
     package mutating func vector16(_ value: some Collection<UInt8>) {
@@ -78,8 +78,8 @@ package struct ByteDecoder {
     }
 
     /// 32 bytes.
-    package mutating func digest() throws(TresorError) -> Digest {
-        guard let digest = Digest(try raw(Digest.byteCount)) else { throw .altered }
+    package mutating func digest() throws(TresorError) -> Hash256 {
+        guard let digest = Hash256(try raw(Hash256.byteCount)) else { throw .altered }
         return digest
     }
 

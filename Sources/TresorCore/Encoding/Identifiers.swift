@@ -3,10 +3,10 @@
 /// Who somebody is: `H("tresor/v1/user-id", generation-0 card)`. It proves itself (SPEC §7.2).
 public struct UserID: Hashable, Comparable, Sendable {
     /// The 32 bytes.
-    public let digest: Digest
+    public let digest: Hash256
 
     /// Takes the 32 bytes as an identifier.
-    public init(_ digest: Digest) { self.digest = digest }
+    public init(_ digest: Hash256) { self.digest = digest }
 
     /// Byte order.
     public static func < (left: UserID, right: UserID) -> Bool { left.digest < right.digest }
@@ -15,10 +15,10 @@ public struct UserID: Hashable, Comparable, Sendable {
 /// Which tresor: `H("tresor/v1/tresor-id", root)`. It proves itself (SPEC §9.1).
 public struct TresorID: Hashable, Comparable, Sendable {
     /// The 32 bytes.
-    public let digest: Digest
+    public let digest: Hash256
 
     /// Takes the 32 bytes as an identifier.
-    public init(_ digest: Digest) { self.digest = digest }
+    public init(_ digest: Hash256) { self.digest = digest }
 
     /// Byte order.
     public static func < (left: TresorID, right: TresorID) -> Bool { left.digest < right.digest }

@@ -2,7 +2,7 @@
 
 /// Who signed a content, where they stood in the log, and when (SPEC §10.4).
 package struct Authorship: Hashable, Sendable {
-    package static let byteCount = FileHeader.byteCount + Digest.byteCount + 4 + 8 + Ed25519.signatureByteCount
+    package static let byteCount = FileHeader.byteCount + Hash256.byteCount + 4 + 8 + Ed25519.signatureByteCount
 
     package let header: FileHeader
     package let author: UserID

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How an author stands today (SPEC §10.6).
-public enum Standing: Hashable, Sendable {
+public enum AuthorStatus: Hashable, Sendable {
     /// Owner or writer, with the same generation.
     case current
     /// No longer so.
@@ -41,9 +41,9 @@ public struct FileAuthor: Hashable, Sendable {
     /// Where they stood in the log.
     public let head: Head
     /// How they stand today.
-    public fileprivate(set) var standing: Standing
+    public fileprivate(set) var standing: AuthorStatus
 
-    fileprivate init(_ authorship: Authorship, in state: State) {
+    fileprivate init(_ authorship: Authorship, in state: LogState) {
         user = authorship.author
         handle = state.chain(of: authorship.author)?.handle ?? .empty
         generation = authorship.generation
@@ -61,13 +61,13 @@ public struct FileAuthor: Hashable, Sendable {
     }
 }
 
-extension Standing {
+extension AuthorStatus {
     /// The same for a home that has compared a person's keys (SPEC §10.6, the last row but one).
     ///
     /// - Parameters:
     ///   - chain: what the home has compared of the person; `nil` for nothing.
     ///   - generation: with which they signed.
-    package func compared(with chain: CardChain?, generation: UInt32) -> Standing {
+    package func compared(with chain: CardChain?, generation: UInt32) -> AuthorStatus {
         guard self == .current, let chain, generation < chain.newest.generation,
             let next = chain.card(generation: generation + 1)
         else { return self }
@@ -98,7 +98,7 @@ public struct FileProof: Hashable, Sendable {
     /// Whose content it is: the first author.
     public var author: FileAuthor { origin ?? sealer }
 
-    init(_ fields: FileFields, contentByteCount: Int, in state: State) {
+    init(_ fields: FileFields, contentByteCount: Int, in state: LogState) {
         self.contentByteCount = contentByteCount
         type = fields.type
         record = fields.record
@@ -133,11 +133,11 @@ public struct FileProof: Hashable, Sendable {
     public subscript<Value>(dynamicMember path: KeyPath<FileProof, Value>) -> Value { proof[keyPath: path] }
 }
 
-extension State {
+extension LogState {
     /// How an author stands in this state (SPEC §10.6).
     ///
     /// - Parameter head: the sequence number of the head at which they signed. A later return does not make current what was signed before they went.
-    package func standing(of user: UserID, generation: UInt32, since head: UInt64) -> Standing {
+    package func standing(of user: UserID, generation: UInt32, since head: UInt64) -> AuthorStatus {
         let changes = changes[user] ?? []
         guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
         if let ended = last.endOfWriting { return .former(ended) }
@@ -155,9 +155,9 @@ extension State {
     }
 }
 
-extension State.ChangeRecord {
+extension LogState.ChangeRecord {
     /// Why and when somebody can write no longer; `nil` where they can from then on.
-    fileprivate var endOfWriting: Standing.Former? {
+    fileprivate var endOfWriting: AuthorStatus.Former? {
         switch change {
         case .removed: .init(cause: .removed, time: time)
         case .left: .init(cause: .left, time: time)

@@ -16,7 +16,7 @@ extension SealedFile {
     /// Holds a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
     package static func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, type: Name, record: Name,
-        origin: Authorship? = nil, keys: EpochKeys, state: State, author: Identity, time: UInt64
+        origin: Authorship? = nil, keys: EpochKeys, state: LogState, author: Identity, time: UInt64
     ) async throws(TresorError) -> SealedStream {
         let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
         let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
@@ -34,7 +34,7 @@ extension SealedFile {
         let header = fields.authorship.header
         let start = header.bytes + sealing.prefix
         try await sink.write(start.span)
-        var conveyor = Conveyor()
+        var conveyor = ChunkPipeline()
         var parts = ContentHash.Parts()
         let front = fields.bytes
         let rest = conveyor.take()
@@ -55,7 +55,7 @@ extension SealedFile {
     /// - Returns: how many bytes of the payload were sealed.
     private static func sealWhole(
         _ content: inout some ContentSource, to sink: inout some ByteSink, _ front: [UInt8],
-        _ sealing: inout TC1.Sealing, _ conveyor: Conveyor, _ parts: inout ContentHash.Parts, _ rest: Piece
+        _ sealing: inout TC1.Sealing, _ conveyor: ChunkPipeline, _ parts: inout ContentHash.Parts, _ rest: ChunkBuffer
     ) async throws(TresorError) -> Int {
         var count = 0
         try await conveyor.run { piece throws(TresorError) in
@@ -65,14 +65,14 @@ extension SealedFile {
             let start = piece.plainCount
             try await piece.fillPlain { output throws(TresorError) in try await content.read(into: &output) }
             piece.content = start..<piece.plainCount
-            guard piece.plainCount == Piece.byteCount else {
+            guard piece.plainCount == ChunkBuffer.byteCount else {
                 rest.append(piece.plainBytes)
                 rest.content = piece.content
                 rest.contentOffset = piece.contentOffset
                 return false
             }
-            piece.run = try sealing.next(Piece.byteCount, endsMessage: false)
-            count += Piece.byteCount
+            piece.run = try sealing.next(ChunkBuffer.byteCount, endsMessage: false)
+            count += ChunkBuffer.byteCount
             return true
         } work: { piece throws(TresorError) in
             try piece.hash()
@@ -86,13 +86,13 @@ extension SealedFile {
 
     /// Seals the last `count` bytes of the payload: what is left of fields and content, padding, tail.
     private static func sealRest(
-        _ count: Int, _ rest: Piece, _ tail: [UInt8], to sink: inout some ByteSink, _ sealing: inout TC1.Sealing,
-        _ conveyor: Conveyor
+        _ count: Int, _ rest: ChunkBuffer, _ tail: [UInt8], to sink: inout some ByteSink, _ sealing: inout TC1.Sealing,
+        _ conveyor: ChunkPipeline
     ) async throws(TresorError) {
         var done = 0
         try await conveyor.run { piece throws(TresorError) in
             guard done < count else { return false }
-            let end = min(done + Piece.byteCount, count)
+            let end = min(done + ChunkBuffer.byteCount, count)
             if done < rest.plainCount { piece.append(rest.plainBytes) }
             let zeros = min(end, count - tail.count) - (done + piece.plainCount)
             piece.appendZeros(zeros)
@@ -111,7 +111,7 @@ extension SealedFile {
 
 extension ContentHash.Parts {
     /// Takes the content of the next piece, which has been hashed.
-    package mutating func append(_ piece: Piece) throws(TresorError) {
+    package mutating func append(_ piece: ChunkBuffer) throws(TresorError) {
         guard let stretch = piece.stretch.take() else { throw .usage }
         try append(stretch, piece.contentBytes)
     }

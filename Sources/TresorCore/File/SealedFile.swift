@@ -38,7 +38,7 @@ public struct SealedFile: Hashable, Sendable {
 
     /// Seals and signs a content. The caller has checked that the author may write at `state`.
     package static func seal(
-        _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: State,
+        _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: LogState,
         author: Identity, time: UInt64
     ) throws(TresorError) -> SealedFile {
         let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
@@ -65,7 +65,7 @@ public struct SealedFile: Hashable, Sendable {
     /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
     ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
     ///   (epoch not current).
-    package func open(with keys: EpochKeys, in state: State) throws(TresorError) -> OpenedFile {
+    package func open(with keys: EpochKeys, in state: LogState) throws(TresorError) -> OpenedFile {
         let context = header.bytes
         let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
         let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
@@ -78,7 +78,8 @@ public struct SealedFile: Hashable, Sendable {
 
 extension FileFields {
     /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
-    package func prove(contentByteCount: Int, contentHash: [UInt8], in state: State) throws(TresorError) -> FileProof {
+    package func prove(contentByteCount: Int, contentHash: [UInt8], in state: LogState) throws(TresorError) -> FileProof
+    {
         try authorship.check(message(contentHash: contentHash), in: state)
         if let origin {
             let header = authorship.header
@@ -94,9 +95,9 @@ extension FileFields {
 
 extension Authorship {
     /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
-    fileprivate func check(_ message: [UInt8], in state: State) throws(TresorError) {
+    fileprivate func check(_ message: [UInt8], in state: LogState) throws(TresorError) {
         guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
-        try Ed25519.verify(signature, of: Label.fileSignature.message(message), by: card.signingKey)
+        try Ed25519.verify(signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
         guard state.contains(header.head) else {
             throw state.everWrote(author) ? .forked : .noAccess
         }

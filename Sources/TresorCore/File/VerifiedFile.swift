@@ -86,7 +86,7 @@ extension VerifiedFile {
     ///   - state: the newest verified state of the tresor that the header names.
     ///   - sink: keeps the content to itself until this has returned, and forgets it when this throws.
     package static func verify<Source: SealedSource>(
-        _ file: StoredFile<Source>, with keys: EpochKeys, in state: State, to sink: inout some ByteSink
+        _ file: StoredFile<Source>, with keys: EpochKeys, in state: LogState, to sink: inout some ByteSink
     ) async throws(TresorError) -> VerifiedFile {
         let source = file.source
         let context = file.header.bytes
@@ -114,13 +114,13 @@ extension VerifiedFile {
         _ source: some SealedSource, _ opening: TC1.Opening, _ content: Range<Int>, _ parts: inout ContentHash.Parts,
         to sink: inout some ByteSink
     ) async throws(TresorError) {
-        let pieceCount = (opening.chunkCount + Piece.chunkCount - 1) / Piece.chunkCount
+        let pieceCount = (opening.chunkCount + ChunkBuffer.chunkCount - 1) / ChunkBuffer.chunkCount
         let paddingEnd = opening.byteCount - FileTail.byteCount
-        try await Conveyor().run { piece throws(TresorError) in
+        try await ChunkPipeline().run { piece throws(TresorError) in
             piece.number < pieceCount
         } work: { piece throws(TresorError) in
-            let first = piece.number * Piece.chunkCount
-            try piece.open(first..<min(first + Piece.chunkCount, opening.chunkCount), of: opening, from: source)
+            let first = piece.number * ChunkBuffer.chunkCount
+            try piece.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
             let start = first * TC1.chunkByteCount
             let range = start..<(start + piece.plainCount)
             let plain = content.clamped(to: range)

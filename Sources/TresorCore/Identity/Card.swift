@@ -11,11 +11,11 @@ public struct Card: Hashable, Sendable {
     /// 0 for the first card.
     public let generation: UInt32
     /// The user id as the card states it; zero in generation 0.
-    let statedUser: Digest
+    let statedUser: Hash256
     /// The hash of the card before; zero in generation 0.
-    package let previous: Digest
+    package let previous: Hash256
     /// The Ed25519 public key.
-    public let signingKey: Digest
+    public let signingKey: Hash256
     /// The X-Wing public key; both halves checked.
     public let kemKey: XWing.PublicKey
     /// When its owner says it was made, in seconds since 1970.
@@ -23,7 +23,7 @@ public struct Card: Hashable, Sendable {
     /// The whole card as it travels.
     public let bytes: [UInt8]
     /// `H("tresor/v1/card-hash", card)`.
-    public let hash: Digest
+    public let hash: Hash256
     /// Made by the generation before; empty in generation 0.
     package let succession: [UInt8]
     /// What both signatures cover.
@@ -52,7 +52,7 @@ public struct Card: Hashable, Sendable {
         let selfSignature = try decoder.raw(Ed25519.signatureByteCount)
         let succession = generation == 0 ? [] : try decoder.raw(Ed25519.signatureByteCount)
         self.body = fields.bytes
-        try Ed25519.verify(selfSignature, of: Label.cardSignature.message(body), by: signingKey)
+        try Ed25519.verify(selfSignature, of: DomainLabel.cardSignature.message(body), by: signingKey)
         self.kemKey = try XWing.PublicKey(kemBytes)
         self.handle = handle
         self.generation = generation
@@ -82,15 +82,15 @@ public struct Card: Hashable, Sendable {
             into: &encoder, handle: handle, generation: generation, user: chain?.user.digest ?? .zero,
             previous: chain?.newest.hash ?? .zero, signingKey: signing.publicKey, kemKey: kemKey.bytes, time: time)
         let body = encoder.bytes
-        encoder.raw(try signing.sign(Label.cardSignature.message(body)))
-        if chain != nil { encoder.raw(try succession(Label.cardSuccession.message(body))) }
+        encoder.raw(try signing.sign(DomainLabel.cardSignature.message(body)))
+        if chain != nil { encoder.raw(try succession(DomainLabel.cardSuccession.message(body))) }
         var decoder = ByteDecoder(encoder.bytes)
         return try Card(from: &decoder)
     }
 
     private static func encode(
-        into encoder: inout ByteEncoder, handle: Name, generation: UInt32, user: Digest, previous: Digest,
-        signingKey: Digest, kemKey: [UInt8], time: UInt64
+        into encoder: inout ByteEncoder, handle: Name, generation: UInt32, user: Hash256, previous: Hash256,
+        signingKey: Hash256, kemKey: [UInt8], time: UInt64
     ) {
         encoder.vector16(handle.bytes)
         encoder.integer(generation)
@@ -109,7 +109,7 @@ public struct Card: Hashable, Sendable {
             generation == predecessor.generation + 1 && previous == predecessor.hash
             && statedUser == user.digest && handle == predecessor.handle
         guard isNext else { throw .altered }
-        try Ed25519.verify(succession, of: Label.cardSuccession.message(body), by: predecessor.signingKey)
+        try Ed25519.verify(succession, of: DomainLabel.cardSuccession.message(body), by: predecessor.signingKey)
     }
 
     /// Whether they are the same bytes.
@@ -119,7 +119,7 @@ public struct Card: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-extension Label {
+extension DomainLabel {
     /// What is signed: `LP(label) ‖ bytes`.
     package func message(_ bytes: [UInt8]) -> [UInt8] {
         return prefixed + bytes

@@ -74,8 +74,8 @@ public struct CardChain: Hashable, Sendable {
 
     /// The 30 digits that two people compare:
     /// `H("tresor/v1/number", user id ‖ newest card hash)` modulo 10^30 (SPEC §7.4).
-    public func number() throws(TresorError) -> Number {
-        Number(try BLAKE2b.hash(.number, user.digest.bytes, newest.hash.bytes))
+    public func number() throws(TresorError) -> SafetyNumber {
+        SafetyNumber(try BLAKE2b.hash(.number, user.digest.bytes, newest.hash.bytes))
     }
 
     /// The card of a generation, or `nil`.

@@ -54,12 +54,12 @@ public final class Identity: Sendable {
     }
 
     /// The signature of the newest generation over `LP(label) ‖ bytes`.
-    package func sign(_ label: Label, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+    package func sign(_ label: DomainLabel, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
         try signing.sign(label.message(bytes))
     }
 
     /// The signature of one generation; an earlier one signs the entry that replaces it.
-    package func sign(_ label: Label, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
+    package func sign(_ label: DomainLabel, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
         guard generation < self.generation else {
             guard generation == self.generation else { throw .noAccess }
             return try sign(label, bytes)
@@ -91,7 +91,7 @@ public final class Identity: Sendable {
     }
 
     /// Seals what the home keeps for this identity alone, under the home key of the newest generation.
-    package func sealForHome(_ plain: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+    package func sealForHome(_ plain: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
         return try TC1.seal(plain.span, with: try Self.homeKey(generations[0]), label: label, context: context.span)
     }
@@ -100,7 +100,7 @@ public final class Identity: Sendable {
     /// next written.
     ///
     /// - Throws: ``TresorError/altered`` when no generation of this identity sealed it.
-    package func openFromHome(_ sealed: [UInt8], _ label: Label) throws(TresorError) -> [UInt8] {
+    package func openFromHome(_ sealed: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
         for generation in generations {
             let key = try Self.homeKey(generation)

@@ -14,7 +14,7 @@ public struct IdentityFile: Sendable {
     public let slots: [Slot]
     /// The sealed seeds of earlier generations, newest first.
     package let previous: [[UInt8]]
-    private let tag: Digest
+    private let tag: Hash256
 
     /// Reads an identity file. Nothing is proved about the slots before one is opened.
     ///
@@ -67,7 +67,7 @@ public struct IdentityFile: Sendable {
         return encoder.bytes
     }
 
-    private static func tag(_ key: borrowing SecretKey<TagUse>, over bytes: [UInt8]) throws(TresorError) -> Digest {
+    private static func tag(_ key: borrowing SecretKey<TagUse>, over bytes: [UInt8]) throws(TresorError) -> Hash256 {
         try key.deriveDigest(.identityTag, context: bytes.span)
     }
 

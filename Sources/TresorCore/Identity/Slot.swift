@@ -20,7 +20,7 @@ public struct Slot: Hashable, Sendable {
         /// A password through Argon2id with a 16-byte salt (SPEC §8.1).
         case password(cost: Argon2id.Cost, salt: [UInt8])
         /// The recovery kit; the locator says under what the store keeps the sealed copy (SPEC §8.2).
-        case kit(locator: Digest)
+        case kit(locator: Hash256)
         /// A remembered device, open until a time in seconds since 1970 (SPEC §8.3).
         case device(name: Name, until: UInt64)
 

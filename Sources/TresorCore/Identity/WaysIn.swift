@@ -74,7 +74,7 @@ extension IdentityFile {
     }
 
     /// Where the store keeps the copy that the kit opens; `nil` without a kit.
-    public var kitLocator: Digest? {
+    public var kitLocator: Hash256? {
         for case .kit(let locator) in slots.map(\.kind) { return locator }
         return nil
     }
@@ -100,7 +100,7 @@ extension RecoveryKit {
     }
 
     /// Under what the store keeps the sealed copy.
-    package borrowing func locator() throws(TresorError) -> Digest {
+    package borrowing func locator() throws(TresorError) -> Hash256 {
         let empty: [UInt8] = []
         return try key.deriveDigest(.kitLocator, context: empty.span)
     }
@@ -141,23 +141,23 @@ extension IdentityFile {
     /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered`` when the halves do not
     ///   belong together.
     package func open(
-        device: DeviceHalf, storeHalf: borrowing SecretBytes, now: UInt64
+        device: DeviceShare, serverShare: borrowing SecretBytes, now: UInt64
     ) throws(TresorError) -> Identity {
         guard let slot = slots.first(where: { $0.id == device.id }),
             case .device(_, let until) = slot.kind,
             device.user == chain.user, now <= until
         else { throw .noAccess }
-        return try open(slot, with: try device.slotKey(storeHalf: storeHalf))
+        return try open(slot, with: try device.slotKey(serverShare: serverShare))
     }
 
     /// The same file with one more remembered device.
     package func adding(
-        _ device: DeviceHalf, storeHalf: borrowing SecretBytes, name: Name, since: UInt64,
+        _ device: DeviceShare, serverShare: borrowing SecretBytes, name: Name, since: UInt64,
         until: UInt64,
         identity: Identity
     ) throws(TresorError) -> IdentityFile {
         let slot = try identity.seal(
-            under: try device.slotKey(storeHalf: storeHalf), id: device.id,
+            under: try device.slotKey(serverShare: serverShare), id: device.id,
             kind: .device(name: name, until: until),
             since: since)
         return try IdentityFile(of: identity, previous: previous, slots: slots + [slot])

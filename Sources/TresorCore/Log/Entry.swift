@@ -9,7 +9,7 @@ package struct Entry: Hashable, Sendable {
     /// 0 for the genesis.
     package let sequence: UInt64
     /// The hash of the entry before; zero for the genesis.
-    package let previous: Digest
+    package let previous: Hash256
     package let author: UserID
     package let generation: UInt32
     /// When the author says it was written, in seconds since 1970.
@@ -33,7 +33,7 @@ package struct Entry: Hashable, Sendable {
     package var bytes: [UInt8] { signed + signature }
 
     /// `H("tresor/v1/entry-hash", entry)`.
-    package func hash() throws(TresorError) -> Digest { try BLAKE2b.hash(.entryHash, signed, signature) }
+    package func hash() throws(TresorError) -> Hash256 { try BLAKE2b.hash(.entryHash, signed, signature) }
 
     /// Reads the fields of an entry; its body may still be none.
     ///
@@ -62,7 +62,7 @@ package struct Entry: Hashable, Sendable {
     /// - Parameter generation: which of the author's generations signs; `nil` for the newest.
     /// - Throws: ``TresorError/usage`` when it would be larger than 1 MiB.
     package init(
-        tresor: TresorID, sequence: UInt64, previous: Digest, author: Identity, generation: UInt32? = nil,
+        tresor: TresorID, sequence: UInt64, previous: Hash256, author: Identity, generation: UInt32? = nil,
         time: UInt64, body: EntryBody
     ) throws(TresorError) {
         var encoder = ByteEncoder()

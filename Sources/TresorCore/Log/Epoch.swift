@@ -10,13 +10,13 @@ public struct Epoch: Hashable, Sendable {
     /// From 1 upwards without gaps.
     public let number: UInt64
     /// `H("tresor/v1/commit-tk", tresor id ‖ TK)`.
-    let contentCommitment: Digest
+    let contentCommitment: Hash256
     /// `H("tresor/v1/commit-hk", tresor id ‖ HK)`.
-    let historyCommitment: Digest
+    let historyCommitment: Hash256
     /// Links sealed under HK, perhaps none of them; of no bytes in epoch 1 alone.
     package let backLink: [UInt8]
 
-    package init(number: UInt64, contentCommitment: Digest, historyCommitment: Digest, backLink: [UInt8]) {
+    package init(number: UInt64, contentCommitment: Hash256, historyCommitment: Hash256, backLink: [UInt8]) {
         self.number = number
         self.contentCommitment = contentCommitment
         self.historyCommitment = historyCommitment

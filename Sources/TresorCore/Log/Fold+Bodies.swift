@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The rules that belong to one body each (SPEC §9.3).
-extension Judge {
+extension EntryValidator {
     /// R17 to R48.
-    package func check(_ body: EntryBody, in state: State) throws(Violation) {
+    package func check(_ body: EntryBody, in state: LogState) throws(Violation) {
         switch body {
         case .genesis: try refuse(.r6)
         case .grant(let grant): try check(grant, in: state)
@@ -22,7 +22,7 @@ extension Judge {
     }
 
     /// R17 to R23, R48.
-    private func check(_ grant: Grant, in state: State) throws(Violation) {
+    private func check(_ grant: Grant, in state: LogState) throws(Violation) {
         try require(.r17, Self.isRising(grant.people.map(\.user)))
         for chain in grant.people { try require(.r18, state.members[chain.user] == nil) }
         for chain in grant.people {
@@ -32,7 +32,7 @@ extension Judge {
         try require(
             .r21,
             (grant.role == .owner && grant.notAfter == nil) || !grant.people.contains { $0.user == state.founder })
-        try require(.r22, state.members.count + grant.people.count <= State.maximumMemberCount)
+        try require(.r22, state.members.count + grant.people.count <= LogState.maximumMemberCount)
         if let fromNow = grant.fromNow {
             try checkNext(fromNow.epoch, in: state)
             try checkFresh(fromNow.epoch, in: state)
@@ -40,18 +40,18 @@ extension Judge {
     }
 
     /// R23.
-    private func checkNext(_ epoch: Epoch, in state: State) throws(Violation) {
+    private func checkNext(_ epoch: Epoch, in state: LogState) throws(Violation) {
         try require(.r23, epoch.number == state.epoch + 1 && !epoch.backLink.isEmpty)
     }
 
     /// R48: an epoch whose keys the log has had changes nothing.
-    private func checkFresh(_ epoch: Epoch, in state: State) throws(Violation) {
+    private func checkFresh(_ epoch: Epoch, in state: LogState) throws(Violation) {
         let isFresh = state.commitments.isDisjoint(with: [epoch.contentCommitment, epoch.historyCommitment])
         try require(.r48, isFresh)
     }
 
     /// R17, R23 to R25, R33, R48.
-    private func checkRemoval(of users: [UserID], _ epoch: Epoch, in state: State) throws(Violation) {
+    private func checkRemoval(of users: [UserID], _ epoch: Epoch, in state: LogState) throws(Violation) {
         try require(.r17, Self.isRising(users))
         try checkNext(epoch, in: state)
         for user in users { try require(.r24, state.members[user] != nil) }
@@ -62,7 +62,7 @@ extension Judge {
 
     /// R28 to R32.
     private func checkRole(
-        of user: UserID, _ role: Role, _ notAfter: UInt64?, in state: State
+        of user: UserID, _ role: Role, _ notAfter: UInt64?, in state: LogState
     ) throws(Violation) {
         guard let member = state.members[user] else { return try refuse(.r28) }
         try require(.r29, user != state.founder)
@@ -78,8 +78,8 @@ extension Judge {
 }
 
 /// What each body does to the state once no rule is broken (SPEC §9.4).
-extension Judge {
-    package func apply(_ body: EntryBody, to state: inout State?) {
+extension EntryValidator {
+    package func apply(_ body: EntryBody, to state: inout LogState?) {
         let author = state?.members[entry.author]
         if author?.role == .owner, author?.notAfter == nil { state?.ownerTime = entry.time }
         if entry.author == state?.founder { state?.founderGeneration = entry.generation }
@@ -102,14 +102,14 @@ extension Judge {
         case .rename(let sealedName): name(sealedName, in: &state)
         }
         if let epoch = body.nextEpoch {
-            state?.epochs.append(State.EpochRecord(epoch: epoch, sequence: entry.sequence))
+            state?.epochs.append(LogState.EpochRecord(epoch: epoch, sequence: entry.sequence))
             state?.commitments.formUnion([epoch.contentCommitment, epoch.historyCommitment])
         }
         if case .grant(let grant) = body, let fromNow = grant.fromNow { name(fromNow.sealedName, in: &state) }
         markRotateFirst(body, &state)
     }
 
-    private func admit(_ grant: Grant, to state: inout State?) {
+    private func admit(_ grant: Grant, to state: inout LogState?) {
         let history = grant.fromNow.map { History.from(epoch: $0.epoch.number) } ?? .all
         for chain in grant.people {
             state?.members[chain.user] = Member(
@@ -120,24 +120,24 @@ extension Judge {
         }
     }
 
-    private func dismiss(_ user: UserID, _ change: MembershipChange, from state: inout State?) {
+    private func dismiss(_ user: UserID, _ change: MembershipChange, from state: inout LogState?) {
         state?.members[user] = nil
         state?.changes[user, default: []].append(record(change))
     }
 
-    private func know(_ chain: CardChain, in state: inout State?) {
+    private func know(_ chain: CardChain, in state: inout LogState?) {
         state?.chains[chain.user] = chain
         state?.generations[chain.user, default: []].append(
-            State.GenerationRecord(sequence: entry.sequence, time: entry.time, generation: chain.newest.generation))
+            LogState.GenerationRecord(sequence: entry.sequence, time: entry.time, generation: chain.newest.generation))
     }
 
-    private func name(_ sealedName: SealedName, in state: inout State?) {
+    private func name(_ sealedName: SealedName, in state: inout LogState?) {
         guard let epoch = state?.epoch else { return }
-        state?.name = State.NameRecord(sealed: sealedName, epoch: epoch, sequence: entry.sequence)
+        state?.name = LogState.NameRecord(sealed: sealedName, epoch: epoch, sequence: entry.sequence)
     }
 
     /// Set by `leave` and by the `renew` of a member, cleared by an entry that carries an epoch.
-    private func markRotateFirst(_ body: EntryBody, _ state: inout State?) {
+    private func markRotateFirst(_ body: EntryBody, _ state: inout LogState?) {
         let before = state?.rotateFirst ?? false
         let after: Bool
         switch body {
@@ -147,6 +147,6 @@ extension Judge {
         }
         guard before != after else { return }
         state?.rotateFirst = after
-        state?.rotateFirstRecords.append(State.RotateFirstRecord(sequence: entry.sequence, isSet: after))
+        state?.rotateFirstRecords.append(LogState.RotateFirstRecord(sequence: entry.sequence, isSet: after))
     }
 }

@@ -5,13 +5,13 @@ extension Fold {
     /// An entry as far as it can be told without the state.
     private struct Prepared: Sendable {
         package let entry: Result<Entry, TresorError>
-        package let hash: Digest
+        package let hash: Hash256
         var verdict: Verdict?
     }
 
     /// Whether a signature holds under a key. Used only where the state names that very key.
     struct Verdict: Sendable {
-        package let key: Digest
+        package let key: Hash256
         package let holds: Bool
     }
 
@@ -59,7 +59,7 @@ extension Fold {
     }
 
     /// The keys by which the entries ought to be signed if every one of them is valid. Nothing is believed because of it.
-    private func foreseeKeys(of page: [Prepared]) -> [Digest?] {
+    private func foreseeKeys(of page: [Prepared]) -> [Hash256?] {
         var chains: [UserID: CardChain] = [:]
         return page.map { prepared in
             guard case .success(let entry) = prepared.entry else { return nil }
@@ -80,7 +80,7 @@ extension Fold {
 }
 
 extension Entry {
-    func isSigned(by key: Digest) -> Bool {
-        (try? Ed25519.verify(signature, of: Label.entrySignature.message(signed), by: key)) != nil
+    func isSigned(by key: Hash256) -> Bool {
+        (try? Ed25519.verify(signature, of: DomainLabel.entrySignature.message(signed), by: key)) != nil
     }
 }

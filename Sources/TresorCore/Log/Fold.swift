@@ -6,7 +6,7 @@ public struct Fold: Sendable {
     /// Whose log it is.
     public let tresor: TresorID
     /// The state after the last entry; `nil` before the genesis.
-    public private(set) var state: State?
+    public private(set) var state: LogState?
     /// The rule that the refused entry broke.
     package internal(set) var brokenRule: Rule?
 
@@ -14,7 +14,7 @@ public struct Fold: Sendable {
     public init(tresor: TresorID) { self.tresor = tresor }
 
     /// Goes on from a state that was folded before.
-    public init(state: State) {
+    public init(state: LogState) {
         tresor = state.tresor
         self.state = state
     }
@@ -24,7 +24,7 @@ public struct Fold: Sendable {
     /// Folds a whole log.
     ///
     /// - Throws: the error of the first rule that is broken; ``TresorError/altered`` for no entries.
-    public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> State {
+    public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> LogState {
         var fold = Fold(tresor: tresor)
         for start in stride(from: 0, to: entries.count, by: pageCount) {
             try fold.apply(Array(entries[start..<min(start + pageCount, entries.count)]))
@@ -49,9 +49,10 @@ public struct Fold: Sendable {
     }
 
     /// Takes one entry of which some things are known beforehand.
-    mutating func apply(_ entry: Entry, hash: Digest? = nil, verdict: Verdict? = nil) throws(TresorError) {
+    mutating func apply(_ entry: Entry, hash: Hash256? = nil, verdict: Verdict? = nil) throws(TresorError) {
         do throws(Violation) {
-            let judge = try Judge(entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
+            let judge = try EntryValidator(
+                entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
             // Nothing may hold the state before when it is changed, or it is copied.
             if let body = try judge.acceptedBody(in: state) {
                 if state == nil {
@@ -73,14 +74,14 @@ struct Violation: Error {
 }
 
 /// Judges one entry against the state before it.
-struct Judge {
+struct EntryValidator {
     package let entry: Entry
-    package let hash: Digest
+    package let hash: Hash256
     private let verdict: Fold.Verdict?
 
     /// R3 to R6: the entry's place in the chain.
     package init(
-        entry: Entry, tresor: TresorID, head: Head?, hash: Digest? = nil, verdict: Fold.Verdict? = nil
+        entry: Entry, tresor: TresorID, head: Head?, hash: Hash256? = nil, verdict: Fold.Verdict? = nil
     ) throws(Violation) {
         self.entry = entry
         self.verdict = verdict
@@ -104,7 +105,7 @@ struct Judge {
     /// The body, once the author and what it says are judged by the state before; of a genesis the body alone.
     ///
     /// - Returns: `nil` only where the tests leave a rule out.
-    func acceptedBody(in state: State?) throws(Violation) -> EntryBody? {
+    func acceptedBody(in state: LogState?) throws(Violation) -> EntryBody? {
         guard let state else { return try body() }
         let author = try author(in: state)
         guard let body = try body() else { return nil }
@@ -125,7 +126,7 @@ struct Judge {
     }
 
     /// R7 to R10, R12.
-    package func genesis(_ body: EntryBody) throws(Violation) -> State {
+    package func genesis(_ body: EntryBody) throws(Violation) -> LogState {
         guard case .genesis(let root, let founder, let approvers, let sealedName, let epoch) = body else {
             throw Violation(rule: .r6)
         }
@@ -139,15 +140,15 @@ struct Judge {
         try require(.r12, isSigned(by: founder.newest))
         let member = Member(
             role: .owner, history: .all, notAfter: nil, since: 0, sinceTime: entry.time, admittedBy: entry.author)
-        return State(
+        return LogState(
             tresor: entry.tresor, root: root, head: Head(sequence: 0, hash: hash), headTime: entry.time,
-            members: [entry.author: member], epochs: [State.EpochRecord(epoch: epoch, sequence: 0)],
-            chains: [entry.author: founder], name: State.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
+            members: [entry.author: member], epochs: [LogState.EpochRecord(epoch: epoch, sequence: 0)],
+            chains: [entry.author: founder], name: LogState.NameRecord(sealed: sealedName, epoch: 1, sequence: 0),
             commitments: [epoch.contentCommitment, epoch.historyCommitment], hashes: [hash],
             changes: [entry.author: [record(.admitted(.owner))]],
             generations: [
                 entry.author: [
-                    State.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
+                    LogState.GenerationRecord(sequence: 0, time: entry.time, generation: founder.newest.generation)
                 ]
             ], lastTimes: [entry.author: entry.time], ownerTime: entry.time, founderGeneration: entry.generation)
     }
@@ -155,7 +156,7 @@ struct Judge {
     /// R11 to R14, R16.
     ///
     /// - Returns: `nil` only where the tests leave the rule out.
-    package func author(in state: State) throws(Violation) -> Member? {
+    package func author(in state: LogState) throws(Violation) -> Member? {
         guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
             try refuse(.r11)
             return state.members[entry.author]
@@ -172,7 +173,7 @@ struct Judge {
     }
 
     /// R15, R17 to R48.
-    package func check(_ body: EntryBody, by author: Member?, in state: State) throws(Violation) {
+    package func check(_ body: EntryBody, by author: Member?, in state: LogState) throws(Violation) {
         if let author { try require(.r15, permits(author, body, rotateFirst: state.rotateFirst)) }
         try check(body, in: state)
     }
@@ -193,8 +194,8 @@ struct Judge {
         }
     }
 
-    package func record(_ change: MembershipChange, notAfter: UInt64? = nil) -> State.ChangeRecord {
-        State.ChangeRecord(
+    package func record(_ change: MembershipChange, notAfter: UInt64? = nil) -> LogState.ChangeRecord {
+        LogState.ChangeRecord(
             sequence: entry.sequence, time: entry.time, author: entry.author, change: change, notAfter: notAfter)
     }
 }

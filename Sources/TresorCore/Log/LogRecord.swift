@@ -27,7 +27,7 @@ public struct LogRecord: Hashable, Sendable {
     /// 0 for the first.
     public let sequence: UInt64
     /// The entry's hash.
-    public let hash: Digest
+    public let hash: Hash256
     /// Who wrote it.
     public let author: UserID
     /// When the author says it was written, in seconds since 1970.

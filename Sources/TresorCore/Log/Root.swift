@@ -5,15 +5,15 @@ public struct Root: Hashable, Sendable {
     /// Whose identity everything in the tresor is proved from.
     public let founder: UserID
     /// The hash of the founder's newest card when the tresor was made.
-    public let cardHash: Digest
-    package let random: Digest
+    public let cardHash: Hash256
+    package let random: Hash256
 
     package static func make(founder: CardChain) throws(TresorError) -> Root {
-        guard let random = Digest(try randomBytes(Digest.byteCount)) else { throw .failed(.other) }
+        guard let random = Hash256(try randomBytes(Hash256.byteCount)) else { throw .failed(.other) }
         return Root(founder: founder.user, cardHash: founder.newest.hash, random: random)
     }
 
-    package init(founder: UserID, cardHash: Digest, random: Digest) {
+    package init(founder: UserID, cardHash: Hash256, random: Hash256) {
         self.founder = founder
         self.cardHash = cardHash
         self.random = random

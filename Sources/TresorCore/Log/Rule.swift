@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbered rules of a valid log (SPEC §9.3). ``Judge`` says in which order they are checked. Numbers are never reused.
+/// The numbered rules of a valid log (SPEC §9.3). ``EntryValidator`` says in which order they are checked. Numbers are never reused.
 package enum Rule: Int, CaseIterable, Sendable {
     /// Every part of the body is of a kind this release knows.
     case r1 = 1

@@ -104,7 +104,7 @@ package struct Wrap: Hashable, Sendable {
     }
 
     private static func info(tresor: TresorID, epoch: UInt64, user: UserID, card: Card) -> [UInt8] {
-        return Label.epochWrap.message(
+        return DomainLabel.epochWrap.message(
             tresor.digest.bytes + bigEndianBytes(epoch) + user.digest.bytes + card.hash.bytes)
     }
 }

@@ -52,9 +52,9 @@ public enum HomeObject: Hashable, Sendable {
     /// This person's own wraps of the newest epochs (SPEC §8.5): for a store that loses them.
     case wraps
     /// This device's half of a slot (SPEC §8.3); apart from the rest.
-    case deviceHalf
+    case deviceShare
     /// What an interrupted change of the ways in left to be taken away (SPEC §8.4).
     case leftovers
     /// What proves that a store showed two histories; named by its hash, never replaced.
-    case evidence(Digest)
+    case evidence(Hash256)
 }

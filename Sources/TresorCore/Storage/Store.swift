@@ -75,13 +75,13 @@ public protocol Store: Sendable {
     func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError)
 
     /// Puts a sealed identity copy under a locator (32 bytes) that only the kit yields; what lies there is replaced.
-    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError)
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError)
 
     /// The sealed identity copy under a locator, or `nil`.
-    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]?
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]?
 
     /// Deletes a sealed identity copy and overwrites its bytes.
-    func deleteKitCopy(locator: Digest) async throws(TresorError)
+    func deleteKitCopy(locator: Hash256) async throws(TresorError)
 }
 
 extension Store {

@@ -60,7 +60,7 @@ import Clibsodium
     }
 
     /// Adds `LP(label)`.
-    package mutating func updatePrefixed(_ label: Label) throws(TresorError) {
+    package mutating func updatePrefixed(_ label: DomainLabel) throws(TresorError) {
         try update(label.prefixed.span)
     }
 
@@ -97,23 +97,23 @@ import Clibsodium
     }
 
     /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, `x` being the parts one after another.
-    public static func hash(_ label: Label, _ parts: [UInt8]...) throws(TresorError) -> Digest {
+    public static func hash(_ label: DomainLabel, _ parts: [UInt8]...) throws(TresorError) -> Hash256 {
         var hash = try BLAKE2b(outputCount: 32)
         try hash.updatePrefixed(label)
         for part in parts { try hash.update(part.span) }
-        guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
+        guard let digest = Hash256(try hash.finalize()) else { throw .failed(.library) }
         return digest
     }
 
     /// The labelled hash with a secret at the end of its input.
     package static func hash(
-        _ label: Label, _ prefix: [UInt8], secret: Span<UInt8>
-    ) throws(TresorError) -> Digest {
+        _ label: DomainLabel, _ prefix: [UInt8], secret: Span<UInt8>
+    ) throws(TresorError) -> Hash256 {
         var hash = try BLAKE2b(outputCount: 32)
         try hash.updatePrefixed(label)
         try hash.update(prefix.span)
         try hash.update(secret)
-        guard let digest = Digest(try hash.finalize()) else { throw .failed(.library) }
+        guard let digest = Hash256(try hash.finalize()) else { throw .failed(.library) }
         return digest
     }
 }

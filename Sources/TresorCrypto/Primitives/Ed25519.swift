@@ -15,7 +15,7 @@ public enum Ed25519 {
     ///
     /// - Throws: ``TresorError/altered`` if it is not, or has another size.
     public static func verify(
-        _ signature: [UInt8], of message: [UInt8], by publicKey: Digest
+        _ signature: [UInt8], of message: [UInt8], by publicKey: Hash256
     ) throws(TresorError) {
         try Sodium.start()
         let isSigned =
@@ -29,7 +29,7 @@ public enum Ed25519 {
 public struct SigningKey: ~Copyable, Sendable {
     private let expanded: SecretBytes
     /// The 32-byte public key.
-    public let publicKey: Digest
+    public let publicKey: Hash256
 
     /// Expands a seed.
     ///
@@ -45,7 +45,7 @@ public struct SigningKey: ~Copyable, Sendable {
             }
             guard status == 0 else { throw .failed(.library) }
         }
-        guard let publicKey = Digest(publicBytes) else { throw .failed(.library) }
+        guard let publicKey = Hash256(publicBytes) else { throw .failed(.library) }
         self.expanded = expanded
         self.publicKey = publicKey
     }

@@ -42,7 +42,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     ///   - context: what the new key is bound to.
     /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
     public borrowing func derive<Other: KeyUse>(
-        _ label: Label, context: Span<UInt8>, as use: Other.Type = Other.self
+        _ label: DomainLabel, context: Span<UInt8>, as use: Other.Type = Other.self
     ) throws(TresorError) -> SecretKey<Other> {
         let derived = try SecretBytes(count: 32)
         var hash = try BLAKE2b(outputCount: 32, key: bytes.span)
@@ -59,7 +59,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     }
 
     /// A public commitment to the key: `H(label, prefix ‖ K)`.
-    package borrowing func commitment(_ label: Label, prefix: [UInt8]) throws(TresorError) -> Digest {
+    package borrowing func commitment(_ label: DomainLabel, prefix: [UInt8]) throws(TresorError) -> Hash256 {
         try BLAKE2b.hash(label, prefix, secret: span)
     }
 
@@ -69,10 +69,10 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     }
 
     /// The derivation of ``derive(_:context:as:)`` where the result is public: a tag or a locator.
-    package borrowing func deriveDigest(_ label: Label, context: Span<UInt8>) throws(TresorError) -> Digest {
+    package borrowing func deriveDigest(_ label: DomainLabel, context: Span<UInt8>) throws(TresorError) -> Hash256 {
         let derived: SecretKey<PublicUse> = try derive(label, context: context)
         let span = derived.span
-        guard let digest = Digest(span.publicBytes) else { throw .failed(.library) }
+        guard let digest = Hash256(span.publicBytes) else { throw .failed(.library) }
         return digest
     }
 }

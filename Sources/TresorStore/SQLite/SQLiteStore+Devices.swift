@@ -39,7 +39,7 @@ extension SQLiteStore {
     }
 
     /// Puts a sealed identity copy; what lies under the locator is replaced. Its bytes are overwritten.
-    public func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+    public func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(
                 sql: "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) "
@@ -49,14 +49,14 @@ extension SQLiteStore {
     }
 
     /// The sealed identity copy under a locator, or `nil`.
-    public func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
+    public func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
         }
     }
 
     /// Deletes a sealed identity copy. Its bytes are overwritten.
-    public func deleteKitCopy(locator: Digest) async throws(TresorError) {
+    public func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])
         }

@@ -179,7 +179,7 @@ public final class SQLiteStore: Store {
     }
 }
 
-extension Digest {
+extension Hash256 {
     var data: Data { Data(bytes) }
 }
 
@@ -195,8 +195,8 @@ extension DatabaseValue {
         return Array(data)
     }
 
-    func digest() throws -> Digest {
-        guard let digest = Digest(try blob()) else { throw TresorError.store(.damaged) }
+    func digest() throws -> Hash256 {
+        guard let digest = Hash256(try blob()) else { throw TresorError.store(.damaged) }
         return digest
     }
 }

@@ -179,7 +179,7 @@ extension ActStage {
         return with(log)
     }
 
-    /// A `Heads` object of the home.
+    /// A `PinnedHeads` object of the home.
     func heads(at sequence: Int, hash: Bytes? = nil) -> Values {
         [
             "heads": join(

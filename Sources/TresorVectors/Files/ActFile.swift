@@ -177,7 +177,7 @@ struct ActStage {
 
     var now: UInt64 { log.time }
     var memberCount: Int {
-        must(try Fold.state(of: log.entries, tresor: TresorID(required(Digest(log.tresor))))).members.count
+        must(try Fold.state(of: log.entries, tresor: TresorID(required(Hash256(log.tresor))))).members.count
     }
 
     func with(_ log: Log) -> ActStage {

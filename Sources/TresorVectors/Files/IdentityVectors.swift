@@ -18,7 +18,7 @@ extension VectorFile {
         return file
     }
 
-    static func number(_ hash: Bytes) -> String { Number(must(try required(Digest(hash)))).digits }
+    static func number(_ hash: Bytes) -> String { SafetyNumber(must(try required(Hash256(hash)))).digits }
 
     private func middle(_ person: Person) -> Values {
         let newest = person.newest

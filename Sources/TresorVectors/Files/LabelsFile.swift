@@ -16,11 +16,13 @@ extension VectorFile {
         return file
     }
 
-    private func labels(_ use: Label.Use) -> [String] { Label.registry.filter { $0.use == use }.map(\.label.text) }
+    private func labels(_ use: DomainLabel.Use) -> [String] {
+        DomainLabel.registry.filter { $0.use == use }.map(\.label.text)
+    }
 
     private func addRegistry() {
         group("label")
-        for (label, use) in Label.registry {
+        for (label, use) in DomainLabel.registry {
             let base = valid(
                 label.text, in: ["label": ascii(label.text), "use": ascii(use.rawValue)],
                 out: ["label": ascii(label.text)])
@@ -82,7 +84,7 @@ extension VectorFile {
         // Two displacements may cancel each other.
         func cancels(_ x: Bytes) -> Bool {
             let both = made(x, key: true, nonce: true)
-            let key = must(try required(Digest(both.key)))
+            let key = must(try required(Hash256(both.key)))
             return (try? Ed25519.verify(both.signature, of: prefixed(ascii(label)) + x, by: key)) != nil
         }
         var number = 0

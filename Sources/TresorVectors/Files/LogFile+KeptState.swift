@@ -126,7 +126,7 @@ extension VectorFile {
 
     /// By the shipped code.
     private static func kept(_ log: Log, _ person: Person) -> Bytes {
-        let state = must(try Fold.state(of: log.entries, tresor: TresorID(try required(Digest(log.tresor)))))
+        let state = must(try Fold.state(of: log.entries, tresor: TresorID(try required(Hash256(log.tresor)))))
         let identity = must(
             try Conformance.identity(chain: person.chain, seed: person.newest.seed, previous: person.previous))
         return must(try Conformance.keptState(state, of: identity))

@@ -56,7 +56,7 @@ extension VectorFile {
 
     /// The state after an entry, as SPEC §9.4 names it.
     static func state(_ log: Log, _ entry: Bytes) -> Values {
-        let digest = must(try required(Digest(log.tresor)))
+        let digest = must(try required(Hash256(log.tresor)))
         let state = must(try Fold.state(of: log.entries + [entry], tresor: TresorID(digest)))
         let members = state.members.sorted { $0.key < $1.key }.map { user, member in
             let history: UInt64 =
@@ -92,7 +92,7 @@ extension VectorFile {
     func refuse(
         _ comment: String, _ flag: String, _ rule: Int, base: Int, _ log: Log, _ entry: Bytes, tresor: Bytes? = nil
     ) {
-        let id = TresorID(must(try required(Digest(tresor ?? log.tresor))))
+        let id = TresorID(must(try required(Hash256(tresor ?? log.tresor))))
         var fold = Fold(tresor: id)
         var error: TresorError?
         do throws(TresorError) {

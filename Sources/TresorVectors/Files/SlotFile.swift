@@ -19,7 +19,7 @@ extension VectorFile {
         let kit: Bytes
         let oldKit: Bytes
         let device: Bytes
-        let storeHalf: Bytes
+        let serverShare: Bytes
         let deviceID: Bytes
         var writer: IdentityFileWriter
 
@@ -30,20 +30,20 @@ extension VectorFile {
             kit = draw("K", 32)
             oldKit = draw("old K", 32)
             device = draw("D", 32)
-            storeHalf = draw("T", 32)
+            serverShare = draw("T", 32)
             deviceID = draw("device id", 16)
             writer = IdentityFileWriter(person, draw)
             writer.slots = [
                 writer.kitSlot(kit),
                 writer.deviceSlot(
-                    device, storeHalf: storeHalf, name: "laptop", until: Self.until, id: deviceID, tag: "device"),
+                    device, serverShare: serverShare, name: "laptop", until: Self.until, id: deviceID, tag: "device"),
             ]
         }
 
         var half: Bytes { join(preamble("tresorD1"), writer.person.user, deviceID, device) }
         var kitInput: Values { ["file": writer.bytes, "words": ascii(IdentityFileWriter.words(kit))] }
         var deviceInput: Values {
-            ["file": writer.bytes, "device half": half, "store half": storeHalf, "now": u64(1_790_000_000)]
+            ["file": writer.bytes, "device half": half, "store half": serverShare, "now": u64(1_790_000_000)]
         }
         var output: Values { ["user": writer.person.user, "generation": u32(writer.person.generation)] }
         var middle: Values {
@@ -51,7 +51,7 @@ extension VectorFile {
             return [
                 "K": kit, "kit-slot": derive(kit, "tresor/v1/kit-slot"),
                 "locator": derive(kit, "tresor/v1/kit-locator"),
-                "slot-device": derive(device, "tresor/v1/slot-device", storeHalf), "S": seed,
+                "slot-device": derive(device, "tresor/v1/slot-device", serverShare), "S": seed,
                 "identity-file": derive(seed, "tresor/v1/identity-file"),
                 "tag": IdentityFileWriter.tag(seed, writer.untagged),
             ]
@@ -105,7 +105,8 @@ extension VectorFile {
         refuse("the device slot is dropped", "SwappedSlot", file: dropped.untagged + tag)
         var longer = writer
         longer.slots[1] = writer.deviceSlot(
-            fixture.device, storeHalf: fixture.storeHalf, name: "laptop", until: 253_402_300_799, id: fixture.deviceID,
+            fixture.device, serverShare: fixture.serverShare, name: "laptop", until: 253_402_300_799,
+            id: fixture.deviceID,
             tag: "longer")
         refuse("a device slot that expires later", "SwappedSlot", file: longer.untagged + tag)
         var reordered = writer
@@ -156,11 +157,13 @@ extension VectorFile {
         refuse("one second later", "ExpiredDevice", "no_access", ["now": u64(SlotFixture.until + 1)])
         refuse("long after", "ExpiredDevice", "no_access", ["now": u64(253_402_300_799)])
         refuse(
-            "a bit of the store's half", "WrongDeviceHalf", "altered", ["store half": fixture.storeHalf.flipped(at: 0)])
+            "a bit of the store's half", "WrongDeviceHalf", "altered",
+            ["store half": fixture.serverShare.flipped(at: 0)])
         refuse(
             "a bit of the device's half", "WrongDeviceHalf", "altered", ["device half": fixture.half.flipped(at: 89)])
         refuse(
-            "31 bytes from the store", "WrongDeviceHalf", "altered", ["store half": Bytes(fixture.storeHalf.dropLast())]
+            "31 bytes from the store", "WrongDeviceHalf", "altered",
+            ["store half": Bytes(fixture.serverShare.dropLast())]
         )
         var revoked = fixture.writer
         revoked.slots = [fixture.writer.slots[0]]
@@ -241,7 +244,8 @@ extension VectorFile {
             "a control character in a device's name", "ControlInName",
             file: with([
                 writer.deviceSlot(
-                    fixture.device, storeHalf: fixture.storeHalf, name: "a\u{7}", until: 1, id: writer.id("x"), tag: "x"
+                    fixture.device, serverShare: fixture.serverShare, name: "a\u{7}", until: 1, id: writer.id("x"),
+                    tag: "x"
                 )
             ]))
         for (memory, passes, flag) in [

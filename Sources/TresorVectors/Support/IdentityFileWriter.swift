@@ -48,10 +48,10 @@ struct IdentityFileWriter {
         return slot(fields, key: Self.kitKey(kit), tag: tag)
     }
 
-    func deviceSlot(_ device: Bytes, storeHalf: Bytes, name: String, until: UInt64, id: Bytes, tag: String) -> Bytes {
+    func deviceSlot(_ device: Bytes, serverShare: Bytes, name: String, until: UInt64, id: Bytes, tag: String) -> Bytes {
         let fields = Self.fields(
             kind: 3, id: id, since: 1_767_225_602, join(u16(name.utf8.count), ascii(name), u64(until)))
-        return slot(fields, key: derive(device, "tresor/v1/slot-device", storeHalf), tag: tag)
+        return slot(fields, key: derive(device, "tresor/v1/slot-device", serverShare), tag: tag)
     }
 
     var untagged: Bytes {

@@ -173,7 +173,7 @@ final class Scenario {
 
     private func view(_ name: String, _ person: Person, _ exception: Exception) -> [(String, JSONText)] {
         guard !shown.isEmpty || verified[name] != nil else { return [("error", .string("not_found"))] }
-        var fold = Fold(tresor: TresorID(must(try required(Digest(tresor)))))
+        var fold = Fold(tresor: TresorID(must(try required(Hash256(tresor)))))
         do throws(TresorError) {
             for entry in shown { try fold.apply(entry) }
         } catch {
@@ -187,7 +187,7 @@ final class Scenario {
         }
         guard let state = fold.state else { return [("error", .string("not_found"))] }
         verified[name] = (state.head.sequence, state.head.hash.bytes)
-        let member = state.members[UserID(must(try required(Digest(person.user))))]
+        let member = state.members[UserID(must(try required(Hash256(person.user))))]
         let hasWrap = wraps.contains([person.user, u64(state.epoch)])
         let keys = member == nil || !hasWrap ? "no_access" : exception.keys ?? "ok"
         let founder = state.founder.digest.bytes == person.user ? "me" : "verified"

@@ -17,8 +17,8 @@ import Testing
 
     /// Nothing in it is true, and nothing has to be for it to be shown; it is shown as what somebody says.
     @Test func A102_inventedHeadersArePrintedAsClaims() throws {
-        let tresor = TresorID(try #require(Digest([UInt8](repeating: 0xa7, count: 32))))
-        let head = Head(sequence: 4_294_967_295, hash: try #require(Digest([UInt8](repeating: 0x5c, count: 32))))
+        let tresor = TresorID(try #require(Hash256([UInt8](repeating: 0xa7, count: 32))))
+        let head = Head(sequence: 4_294_967_295, hash: try #require(Hash256([UInt8](repeating: 0x5c, count: 32))))
         let header = FileHeader(tresor: tresor, epoch: 77_000_000_077, head: head)
         try stage.write(header.bytes + [UInt8](repeating: 9, count: TC1.sealedByteCount(512)), to: "lie.tresor")
         let claims = [tresor.description, "77000000077", "4294967295", Base32.text(head.hash.bytes)]

@@ -5,6 +5,7 @@
     import Testing
 
     @testable import Tresor
+    @testable import TresorCore
     @testable import TresorCrypto
 
     /// How often the program asks the library for an Argon2id, counted where it calls it: what an attacker writes into an identity file must not cost

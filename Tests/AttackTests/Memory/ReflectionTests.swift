@@ -38,8 +38,8 @@ import TresorStore
         let state = try await anna.client.state(of: tresor)
         let keys = try await anna.keys(of: 1, in: state)
         _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let half = try #require(anna.home[.deviceHalf])
-        let device = try DeviceHalf(SecretBytes(copying: half.span))
+        let half = try #require(anna.home[.deviceShare])
+        let device = try DeviceShare(SecretBytes(copying: half.span))
         let kit = try await anna.makeKit()
         let words = try kit.words()
         let secret = try keys.secret()
@@ -50,7 +50,7 @@ import TresorStore
             + Self.needles(of: phrase, count: 16)
         let values: [Any] = [
             anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFile(),
-            TresorError.altered, try StateKeeper(anna.identity),
+            TresorError.altered, try SnapshotStore(anna.identity),
         ]
         for value in values {
             let shown = Self.shown(value)

@@ -6,6 +6,7 @@
     import TresorStore
 
     @testable import Tresor
+    @testable import TresorCore
     @testable import TresorCrypto
 
     /// What somebody's program works with, as the test may know it.
@@ -62,13 +63,13 @@
             }
             let store = try await SQLiteStore.open(at: stage.store, creating: false)
             let directory = DirectoryHome(data: home, state: "\(home)/state")
-            if let encoded = try directory.read(.deviceHalf) {
+            if let encoded = try directory.read(.deviceShare) {
                 let kept = try SecretBytes(copying: encoded.span)
-                let half = try DeviceHalf(kept)
+                let half = try DeviceShare(kept)
                 keys["the device's half \(half.id)"] = Array(encoded.suffix(32))
                 if let other = try await store.half(user: half.user, device: half.id) {
                     let stored = try SecretBytes(copying: other.span)
-                    let key = try half.slotKey(storeHalf: stored)
+                    let key = try half.slotKey(serverShare: stored)
                     keys["the device's key \(half.id)"] = key.span.publicBytes
                 }
             }

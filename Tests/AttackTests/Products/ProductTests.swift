@@ -18,7 +18,7 @@ import Testing
     }
 
     /// What disables a check or counts what happens, in the copy that `scripts/attacks` builds.
-    static let switches = ["Experiment", "Defence", "isLeftOut", "leftOut"]
+    static let switches = ["Experiment", "isApplied"]
 
     /// How often each of them stands among the symbols of a product.
     static func switches(in product: String) throws -> [Int] {

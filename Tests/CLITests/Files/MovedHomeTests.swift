@@ -11,21 +11,21 @@ import TresorStore
 @Suite("Moved homes")
 struct MovedHomeTests {
     private let scratch: Scratch
-    private let places: Places
+    private let places: Paths
 
     init() throws {
         scratch = try Scratch()
         var environment = Environment()
         environment.home = scratch.url.path
-        places = try Places(options: try GlobalOptions.parse([]), environment: environment)
+        places = try Paths(options: try GlobalOptions.parse([]), environment: environment)
     }
 
     /// Every object that a home can hold.
     private static func objects() throws -> [HomeObject] {
-        let digest = try #require(Digest([UInt8](repeating: 7, count: 32)))
+        let digest = try #require(Hash256([UInt8](repeating: 7, count: 32)))
         let tresor = TresorID(digest)
         return [
-            .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceHalf, .log(tresor), .log(tresor, part: 1),
+            .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceShare, .log(tresor), .log(tresor, part: 1),
             .state(tresor), .evidence(digest),
         ]
     }
@@ -36,8 +36,8 @@ struct MovedHomeTests {
         return home
     }
 
-    private func moved() throws -> MovedHome {
-        let moved = try #require(MovedHome(in: places))
+    private func moved() throws -> IdentityBackup {
+        let moved = try #require(IdentityBackup(in: places))
         #expect(try moved.move(includingIdentity: true))
         return moved
     }
@@ -50,19 +50,19 @@ struct MovedHomeTests {
         moved.stays()
         for object in try Self.objects() { #expect(try home.read(object) == nil, "\(object)") }
         #expect(try scratch.text("store.db") == "kept")
-        let old = DirectoryHome(data: moved.path, state: Places.join(moved.path, "state"))
+        let old = DirectoryHome(data: moved.path, state: Paths.join(moved.path, "state"))
         for object in try Self.objects() { #expect(try old.read(object) == [1, 2, 3], "\(object)") }
-        #expect(MovedHome(in: places) == nil)
+        #expect(IdentityBackup(in: places) == nil)
     }
 
     @Test("A221: what an identity left behind is moved without it; an identity that appeared is not")
     func A221_whatIsLeftOfAnIdentityIsMovedToo() throws {
         let home = try fill()
-        let early = try #require(MovedHome(in: places))
+        let early = try #require(IdentityBackup(in: places))
         #expect(try !early.move(includingIdentity: false))
         for object in try Self.objects() { #expect(try home.read(object) != nil, "\(object)") }
         try home.delete(.identity)
-        let moved = try #require(MovedHome(in: places))
+        let moved = try #require(IdentityBackup(in: places))
         #expect(!moved.hasIdentity)
         #expect(try moved.move(includingIdentity: false))
         moved.stays()
@@ -76,10 +76,10 @@ struct MovedHomeTests {
         for name in ["data", "state"] {
             try FileManager.default.createDirectory(atPath: scratch.path(name), withIntermediateDirectories: true)
         }
-        let places = try Places(options: try GlobalOptions.parse([]), environment: environment)
+        let places = try Paths(options: try GlobalOptions.parse([]), environment: environment)
         let home = DirectoryHome(data: places.data, state: places.state)
         for object in try Self.objects() { try home.replace(object, with: [1, 2, 3]) }
-        let moved = try #require(MovedHome(in: places))
+        let moved = try #require(IdentityBackup(in: places))
         #expect(try moved.move(includingIdentity: true))
         let name = moved.path.split(separator: "/").last.map(String.init) ?? ""
         #expect(FileManager.default.fileExists(atPath: "\(places.state)/\(name)/device-half"))
@@ -118,7 +118,7 @@ struct MovedHomeTests {
 
     @Test("Nothing is moved where there is nothing, and what was moved is no place for an output")
     func names() throws {
-        #expect(MovedHome(in: places) == nil)
+        #expect(IdentityBackup(in: places) == nil)
         #expect(places.isOwn(scratch.path("identity.1763800000")))
         #expect(places.isOwn(scratch.path("identity.1763800000/pins")))
         #expect(!places.isOwn(scratch.path("identity.txt")) && !places.isOwn(scratch.path("identity.")))

@@ -9,8 +9,8 @@ import Tresor
 
 @Suite("Places")
 struct PlacesTests {
-    private func places(_ options: [String] = [], _ environment: Environment) throws -> Places {
-        try Places(options: try GlobalOptions.parse(options), environment: environment)
+    private func places(_ options: [String] = [], _ environment: Environment) throws -> Paths {
+        try Paths(options: try GlobalOptions.parse(options), environment: environment)
     }
 
     @Test("The option comes before the variable, the variable before XDG, XDG before the user's directory")
@@ -64,7 +64,7 @@ struct PlacesTests {
         environment.dataHome = "/\u{301}d"
         environment.stateHome = "/s"
         #expect(try places([], environment).data == "/\u{301}d/tresor")
-        #expect(Places.absolute("/\u{301}d") == "/\u{301}d")
+        #expect(Paths.absolute("/\u{301}d") == "/\u{301}d")
         environment.home = scratch.url.path
         try FileManager.default.createDirectory(atPath: scratch.path("state"), withIntermediateDirectories: false)
         #expect(try places([], environment).isOwn(scratch.path("state") + "/\u{301}x"))

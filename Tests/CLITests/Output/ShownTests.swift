@@ -11,8 +11,8 @@ struct ShownTests {
         "A usual name is shown as it is",
         arguments: ["anna", "dr-house", "plan.json", "a@b.org", "Zoë", "名前", "क्षि", "x_1+2"])
     func usual(_ name: String) {
-        #expect(Shown.name(name) == name)
-        #expect(Shown.name(Array(name.utf8)) == name)
+        #expect(DisplayText.name(name) == name)
+        #expect(DisplayText.name(Array(name.utf8)) == name)
     }
 
     @Test(
@@ -38,17 +38,17 @@ struct ShownTests {
             ("tresor: error: x", #""tresor: error: x""#),
         ])
     func unusual(_ name: String, _ shown: String) {
-        #expect(Array(Shown.name(name).utf8) == Array(shown.utf8))
+        #expect(Array(DisplayText.name(name).utf8) == Array(shown.utf8))
     }
 
     @Test("Bytes that are not UTF-8 are shown one by one")
     func invalid() {
-        #expect(Shown.name([0x61, 0xff, 0x22, 0x0a]) == #""a\xff\"\x0a""#)
+        #expect(DisplayText.name([0x61, 0xff, 0x22, 0x0a]) == #""a\xff\"\x0a""#)
     }
 
     @Test("A sentence keeps its quotes and loses its escapes")
     func sentence() {
-        #expect(Shown.escaped("there is \"a\u{1b}\"") == #"there is "a\u{1b}""#)
+        #expect(DisplayText.escaped("there is \"a\u{1b}\"") == #"there is "a\u{1b}""#)
     }
 
     @Test(
@@ -63,14 +63,14 @@ struct ShownTests {
         ])
     func terminal(_ text: String, _ isFit: Bool) {
         let bytes = Array(text.utf8)
-        let found = Shown.isTextForTerminal(bytes.span)
+        let found = DisplayText.isTextForTerminal(bytes.span)
         #expect(found == isFit)
     }
 
     @Test("Bytes that are no text do not go to a terminal")
     func binary() {
         let bytes: [UInt8] = [0x61, 0xc3, 0x28]
-        let found = Shown.isTextForTerminal(bytes.span)
+        let found = DisplayText.isTextForTerminal(bytes.span)
         #expect(!found)
     }
 

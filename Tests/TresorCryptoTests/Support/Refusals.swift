@@ -17,7 +17,7 @@ func thrown(_ body: () throws(TresorError) -> Void) -> TresorError? {
 
 /// The error with which both ways of opening refuse; `nil` when both open. Two ways that differ count as a failure of the machine.
 func openingError(
-    _ sealed: [UInt8], with key: borrowing SecretKey<TestUse>, label: Label = .fileSeal, context: [UInt8] = []
+    _ sealed: [UInt8], with key: borrowing SecretKey<TestUse>, label: DomainLabel = .fileSeal, context: [UInt8] = []
 ) -> TresorError? {
     let plain = thrown { () throws(TresorError) in
         _ = try TC1.open(sealed.span, with: key, label: label, context: context.span)
@@ -43,7 +43,7 @@ func pattern(_ count: Int) -> [UInt8] {
 }
 
 func sealed(
-    _ plaintext: [UInt8], with key: borrowing SecretKey<TestUse>, label: Label = .fileSeal, context: [UInt8] = []
+    _ plaintext: [UInt8], with key: borrowing SecretKey<TestUse>, label: DomainLabel = .fileSeal, context: [UInt8] = []
 ) throws(TresorError) -> [UInt8] {
     try TC1.seal(plaintext.span, with: key, label: label, context: context.span)
 }

@@ -107,7 +107,7 @@ import TresorStore
         encoder.raw(card.kemKey.bytes)
         encoder.integer(UInt64(1))
         let body = encoder.bytes
-        let mallory = try CardChain(body + key.sign(Label.cardSignature.message(body)))
+        let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
         try anna.client.pin(mallory)
         try await anna.perform(.share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)

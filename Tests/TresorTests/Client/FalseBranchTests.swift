@@ -53,7 +53,7 @@ import TresorStore
         }
     }
 
-    private func entry(_ body: EntryBody, at state: State) throws -> Entry {
+    private func entry(_ body: EntryBody, at state: LogState) throws -> Entry {
         try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: accomplice.identity,
             time: world.clock.now, body: body)

@@ -38,7 +38,7 @@ import TresorStore
     }
 
     private func parts() throws -> [[[UInt8]]] {
-        try (0..<4).compactMap { home.read(.log(tresor, part: $0)) }.map { try CachedLog($0).entries }
+        try (0..<4).compactMap { home.read(.log(tresor, part: $0)) }.map { try LogCopy($0).entries }
     }
 
     private func later() -> Session { Session(client: world.client(home), identity: anna.identity) }
@@ -59,7 +59,7 @@ import TresorStore
         try await grow(to: 1101)
         #expect(try await later().client.state(of: tresor).head.sequence == 1100)
         #expect(home.read(.log(tresor, part: 0)) == [7] && home.read(.log(tresor, part: 1)) == [7])
-        #expect(try CachedLog(#require(home.read(.log(tresor, part: 2)))).entries.count == 77)
+        #expect(try LogCopy(#require(home.read(.log(tresor, part: 2)))).entries.count == 77)
         // Whoever folds the kept log finds it broken, and makes it whole.
         #expect(try await world.client(home).state(of: tresor).head.sequence == 1100)
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
@@ -77,7 +77,7 @@ import TresorStore
         ]
         for part in [UInt64(0), 1, 2] {
             for poison in poisons {
-                try home.replace(.log(tresor, part: part), with: CachedLog(entries: poison).bytes)
+                try home.replace(.log(tresor, part: part), with: LogCopy(entries: poison).bytes)
                 #expect(try await world.client(home).state(of: tresor).head == head)
                 #expect(try Array(parts().prefix(2)) == Array(good.prefix(2)))
             }

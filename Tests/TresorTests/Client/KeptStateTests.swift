@@ -13,8 +13,8 @@ import TresorStore
     let house: Session
     let home: MemoryHome
     let tresor: TresorID
-    let state: State
-    let keeper: StateKeeper
+    let state: LogState
+    let keeper: SnapshotStore
 
     init() async throws {
         anna = try await world.quick("anna")
@@ -25,13 +25,13 @@ import TresorStore
         try await anna.perform(.rename(Name(typed: "care")), on: tresor)
         state = try await anna.client.state(of: tresor)
         home = try #require(anna.client.home as? MemoryHome)
-        keeper = try StateKeeper(anna.identity)
+        keeper = try SnapshotStore(anna.identity)
     }
 
     /// The state with another name in it: no log gives it, so whoever has it took it from the home.
-    private func marked(_ state: State) throws -> State {
+    private func marked(_ state: LogState) throws -> LogState {
         var state = state
-        state.name = State.NameRecord(sealed: try Chronicle.anyName(), epoch: state.name.epoch, sequence: 2)
+        state.name = LogState.NameRecord(sealed: try Chronicle.anyName(), epoch: state.name.epoch, sequence: 2)
         return state
     }
 
@@ -60,7 +60,7 @@ import TresorStore
         try await house.perform(.rotate, on: tresor)
         #expect(try await later().client.state(of: tresor).head.sequence == 3)
         let entries = try await log(tresor, in: world.store)
-        #expect(home.read(.log(tresor)) == CachedLog(entries: entries).bytes)
+        #expect(home.read(.log(tresor)) == LogCopy(entries: entries).bytes)
     }
 
     @Test func A74_everyChangedByteOfAKeptStateIsNoticed() throws {
@@ -77,8 +77,8 @@ import TresorStore
         let good = try keeper.bytes(of: marked(state))
         let second = try await anna.create(Name(typed: "other")).tresor
         let other = try await anna.client.state(of: second)
-        let thief = try StateKeeper(identity("anna"))
-        let renewed = try StateKeeper(try anna.identity.renewed(time: 5).identity)
+        let thief = try SnapshotStore(identity("anna"))
+        let renewed = try SnapshotStore(try anna.identity.renewed(time: 5).identity)
         var branch = try marked(state)
         branch.hashes[2] = try anyDigest()
         branch.head = Head(sequence: 2, hash: branch.hashes[2])
@@ -117,7 +117,7 @@ import TresorStore
     @Test func A74_withAnOlderHeadTheStateBehindItIsNotUsed() async throws {
         let entries = try await log(tresor, in: world.store)
         let first = try Fold.state(of: Array(entries.prefix(2)), tresor: tresor)
-        var heads = Heads()
+        var heads = PinnedHeads()
         try heads.raise(to: first, me: nil)
         try home.replace(.heads, with: heads.bytes)
         #expect(try known(later()) == keeper.bytes(of: first))
@@ -134,7 +134,7 @@ import TresorStore
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
         #expect(try later(next).client.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
         _ = try await later(next).client.state(of: tresor)
-        #expect(try StateKeeper(next).state(of: tresor, in: home)?.head == state.head)
+        #expect(try SnapshotStore(next).state(of: tresor, in: home)?.head == state.head)
     }
 
     @Test func A74_aDeepCheckFindsAStateThatNoLogGives() async throws {

@@ -146,7 +146,7 @@ import TresorStore
             }
             return Array(log.prefix(2)) + shown[next % shown.count]
         }
-        let named = try await anna.client.check([tresor]).compactMap { finding -> Digest? in
+        let named = try await anna.client.check([tresor]).compactMap { finding -> Hash256? in
             if case .forked(_, _, let evidence) = finding.remark { evidence } else { nil }
         }
         let home = try #require(anna.client.home as? MemoryHome)
@@ -383,12 +383,12 @@ import TresorStore
         let state = try await house.client.state(of: tresor)
         let home = try #require(house.client.home as? MemoryHome)
         let good = try #require(home.read(.log(tresor)))
-        let entries = try CachedLog(good).entries
-        let longer = CachedLog(entries: entries + (try await branch(from: 3, entries: 1))).bytes
+        let entries = try LogCopy(good).entries
+        let longer = LogCopy(entries: entries + (try await branch(from: 3, entries: 1))).bytes
         let poisons = [
-            [], [1], Array(good.dropLast(1)), flipped(good, good.count * 4), CachedLog(entries: []).bytes,
-            CachedLog(entries: Array(entries.dropLast())).bytes, CachedLog(entries: entries.reversed()).bytes, longer,
-            CachedLog(entries: Array(entries.prefix(2)) + (try await branch(from: 2, entries: 1))).bytes,
+            [], [1], Array(good.dropLast(1)), flipped(good, good.count * 4), LogCopy(entries: []).bytes,
+            LogCopy(entries: Array(entries.dropLast())).bytes, LogCopy(entries: entries.reversed()).bytes, longer,
+            LogCopy(entries: Array(entries.prefix(2)) + (try await branch(from: 2, entries: 1))).bytes,
         ]
         for poison in poisons {
             try home.replace(.log(tresor), with: poison)

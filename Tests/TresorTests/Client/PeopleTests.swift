@@ -181,12 +181,12 @@ import TresorStore
 
     @Test func A50_numbersAreComparedWhole() throws {
         let number = try house.identity.chain.number()
-        #expect(try Number(typed: number.grouped) == number)
+        #expect(try SafetyNumber(typed: number.grouped) == number)
         let digits = Array(number.digits.utf8)
         for index in digits.indices {
             var other = digits
             other[index] = other[index] == 0x39 ? 0x30 : other[index] + 1
-            #expect(try Number(typed: String(decoding: other, as: UTF8.self)) != number)
+            #expect(try SafetyNumber(typed: String(decoding: other, as: UTF8.self)) != number)
         }
         let arabic = String(
             String.UnicodeScalarView(number.digits.unicodeScalars.map { Unicode.Scalar($0.value + 0x630) ?? $0 }))
@@ -194,7 +194,7 @@ import TresorStore
             String(number.digits.dropLast()), number.digits + "0", arabic, "", number.digits + "\n",
             "-" + number.digits,
         ] {
-            #expect(throws: TresorError.usage) { try Number(typed: text) }
+            #expect(throws: TresorError.usage) { try SafetyNumber(typed: text) }
         }
         #expect(try mallory.chain.number() != number)
     }

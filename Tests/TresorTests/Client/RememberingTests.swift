@@ -80,7 +80,7 @@ import TresorStore
     }
 
     /// The state that some entries come to, with the entries as somebody would hold who has just read them.
-    private func read(_ entries: [[UInt8]]) throws -> (state: State, fresh: FreshEntries) {
+    private func read(_ entries: [[UInt8]]) throws -> (state: LogState, fresh: FreshEntries) {
         var fresh = FreshEntries(first: 0)
         fresh.add(entries)
         return (try Fold.state(of: entries, tresor: tresor), fresh)
@@ -144,7 +144,7 @@ import TresorStore
         let entry = try Entry(
             tresor: tresor, sequence: 2, previous: state.head.hash, author: anna.identity, time: 5,
             body: .rename(Chronicle.anyName()))
-        var heads = Heads()
+        var heads = PinnedHeads()
         try heads.raise(to: whole, me: nil)
         let (home, bytes, branch) = (house.client.home, heads.bytes, entries.prefix(2) + [entry.bytes])
         evil.show { _ in
@@ -175,14 +175,14 @@ import TresorStore
 
     @Test func A74_whatWasFoldedIsBoundToItsHead() async throws {
         let state = try await anna.client.state(of: tresor)
-        let folded = LogCache()
+        let folded = FoldCache()
         folded.keep(state)
         #expect(folded.state(of: tresor, at: state.head) != nil)
         let other = Head(sequence: state.head.sequence, hash: try anyDigest())
         #expect(folded.state(of: tresor, at: other) == nil)
         #expect(folded.state(of: tresor, at: Head(sequence: 0, hash: state.head.hash)) == nil)
         #expect(folded.state(of: TresorID(try anyDigest()), at: state.head) == nil)
-        for _ in 0..<LogCache.maximumCount {
+        for _ in 0..<FoldCache.maximumCount {
             folded.keep(try Chronicle(founder: anna.identity).state)
         }
         #expect(folded.state(of: tresor, at: state.head) == nil)

@@ -287,7 +287,7 @@ import TresorStore
         world.clock.now = end + 100
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .noAccess)
         let writer = house.identity
-        func file(at state: State, time: UInt64) throws -> SealedFile {
+        func file(at state: LogState, time: UInt64) throws -> SealedFile {
             try SealedFile.seal(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer, time: time)
         }

@@ -60,10 +60,10 @@ import Testing
     }
 
     @Test func aSecretIsNeverHeld() throws {
-        if try home.readSecret(.deviceHalf) != nil { Issue.record("there is no secret yet") }
+        if try home.readSecret(.deviceShare) != nil { Issue.record("there is no secret yet") }
         let secret = try SecretBytes(copying: [1].span)
-        try disk.replace(.deviceHalf, withSecret: secret)
-        guard let read = try home.readSecret(.deviceHalf) else { throw TresorError.notFound }
+        try disk.replace(.deviceShare, withSecret: secret)
+        guard let read = try home.readSecret(.deviceShare) else { throw TresorError.notFound }
         #expect(read.span.publicBytes == [1])
     }
 }

@@ -33,7 +33,7 @@ import TresorStore
     /// Appends what no honest program would.
     @discardableResult private func append(
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, wraps: [StoredWrap] = []
-    ) async throws -> State {
+    ) async throws -> LogState {
         try await world.append(body, by: author, generation: generation, to: tresor, in: evil, wraps: wraps)
     }
 
@@ -60,7 +60,7 @@ import TresorStore
         return renewed
     }
 
-    private func state() async throws -> State { try await anna.client.state(of: tresor) }
+    private func state() async throws -> LogState { try await anna.client.state(of: tresor) }
 
     @Test func A200_aWriterTakesAwayNothingOlder() async throws {
         _ = try await lockOut()

@@ -26,7 +26,7 @@ extension CommandStage {
 
     func entries(of tresor: TresorID) async throws -> [[UInt8]] { try await log(tresor, in: evil.truth) }
 
-    func state(of tresor: TresorID) async throws -> State {
+    func state(of tresor: TresorID) async throws -> LogState {
         try Fold.state(of: await entries(of: tresor), tresor: tresor)
     }
 

@@ -15,7 +15,7 @@ extension CommandSuite {
         enum Pinned: CaseIterable { case none, first, second, third, replaced }
 
         /// The compared generation against the one that a log knows.
-        enum Standing { case unknown, behind, equal, ahead, replaced }
+        enum AuthorStatus { case unknown, behind, equal, ahead, replaced }
 
         /// A tresor whose log knows its subject up to a generation, with a file of the first and of the newest one.
         struct Shelf {
@@ -96,7 +96,7 @@ extension CommandSuite {
             }
         }
 
-        private func standing(_ pinned: Pinned, on shelf: Shelf) -> Standing {
+        private func standing(_ pinned: Pinned, on shelf: Shelf) -> AuthorStatus {
             let generation: Int
             switch pinned {
             case .none: return .unknown
@@ -167,7 +167,7 @@ extension CommandSuite {
         }
 
         /// The last word of the row of `members`.
-        private func verified(_ standing: Standing, of subject: Subject) -> String {
+        private func verified(_ standing: AuthorStatus, of subject: Subject) -> String {
             switch standing {
             case .unknown: subject == .house ? "anna" : "no"
             case .behind, .replaced: "no"

@@ -6,6 +6,7 @@
     import Testing
 
     @testable import Tresor
+    @testable import TresorCore
 
     /// No decoder takes more memory than three times its input and 1 MiB. Each test is a process that is not given more.
     @Suite(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit")) struct DecoderMemoryTests {

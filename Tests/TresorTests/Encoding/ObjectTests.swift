@@ -47,9 +47,9 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         kept[tresor, 2] = wrap
         var marks = Marks()
         marks[tresor] = [.hidden, .confirmed]
-        var note = Leftovers()
-        note.kits = [Leftovers.Kit(user: anna.identity.user, locator: .zero)]
-        note.devices = [Leftovers.Device(user: anna.identity.user, id: try .random())]
+        var note = CleanupJournal()
+        note.kits = [CleanupJournal.Kit(user: anna.identity.user, locator: .zero)]
+        note.devices = [CleanupJournal.Device(user: anna.identity.user, id: try .random())]
         note.slots = [try .random()]
         note.generations = [1, 2]
         var specimens = [
@@ -68,19 +68,19 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             },
             Specimen(name: "marks", bytes: marks.bytes, magicCount: 1, lengths: []) { try Marks($0).bytes },
             Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
-                try Leftovers($0).bytes
+                try CleanupJournal($0).bytes
             },
             Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(19, 4)]) {
                 try Pins($0).bytes
             },
             Specimen(name: "heads", bytes: try #require(home[.heads]), magicCount: 1, lengths: []) {
-                try Heads($0).bytes
+                try PinnedHeads($0).bytes
             },
             Specimen(name: "cached log", bytes: try #require(home[.log(tresor)]), magicCount: 1, lengths: [(10, 4)]) {
-                try CachedLog($0).bytes
+                try LogCopy($0).bytes
             },
-            Specimen(name: "device half", bytes: try #require(home[.deviceHalf]), magicCount: 1, lengths: []) {
-                let encoded = try DeviceHalf(SecretBytes(copying: $0.span)).encoded()
+            Specimen(name: "device half", bytes: try #require(home[.deviceShare]), magicCount: 1, lengths: []) {
+                let encoded = try DeviceShare(SecretBytes(copying: $0.span)).encoded()
                 return encoded.span.publicBytes
             },
         ]

@@ -10,7 +10,7 @@ import TresorStore
 @Suite struct PlaceMatrixTests {
     @Test func A13_aSignatureFitsOneLabelOnly() throws {
         let anna = try identity("anna")
-        let labels = Label.registry.filter { $0.use == .sign }.map(\.label)
+        let labels = DomainLabel.registry.filter { $0.use == .sign }.map(\.label)
         #expect(labels.count == 4)
         let message: [UInt8] = [1, 2, 3]
         for one in labels {

@@ -76,13 +76,13 @@ import TresorStore
 
     @Test func A1_everyBitOfADevicesSealedSeed() throws {
         let user = anna.identity.user
-        let device = try DeviceHalf(user: user)
-        let storeHalf = try SecretBytes(randomCount: 32)
+        let device = try DeviceShare(user: user)
+        let serverShare = try SecretBytes(randomCount: 32)
         let kind = Slot.Kind.device(name: try Name(typed: "ward"), until: 9)
         let slot = try anna.identity.seal(
-            under: device.slotKey(storeHalf: storeHalf), id: device.id, kind: kind, since: 5)
+            under: device.slotKey(serverShare: serverShare), id: device.id, kind: kind, since: 5)
         expectEveryBit(of: slot.sealed, .altered) {
-            _ = try file(slot, sealing: $0).open(device: device, storeHalf: storeHalf, now: 1)
+            _ = try file(slot, sealing: $0).open(device: device, serverShare: serverShare, now: 1)
         }
     }
 }

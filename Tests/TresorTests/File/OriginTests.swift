@@ -26,7 +26,7 @@ import TresorStore
     }
 
     /// What `writer` wrote at one state, sealed by `anna` at another.
-    private func file(writtenAt first: State, sealedAt second: State) async throws -> SealedFile {
+    private func file(writtenAt first: LogState, sealedAt second: LogState) async throws -> SealedFile {
         let content: [UInt8] = [1, 2, 3]
         let header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
         let unsigned = Authorship(header: header, author: writer.identity.user, generation: 0, time: 5)

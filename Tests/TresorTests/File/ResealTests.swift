@@ -84,7 +84,7 @@ import TresorStore
         let keys = try await writer.keys(of: 1, in: state)
         try await anna.perform(.revoke([writer.identity.user]), on: tresor)
         let now = try await anna.client.state(of: tresor)
-        func seal(at state: State) throws -> SealedFile {
+        func seal(at state: LogState) throws -> SealedFile {
             try SealedFile.seal(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer.identity, time: 1)
         }
@@ -117,7 +117,7 @@ import TresorStore
         let removed = try await anna.client.state(of: tresor).headTime
         world.clock.advance(by: 10)
         try await anna.share(tresor, with: [writer], as: .writer)
-        let former = Standing.former(.init(cause: .removed, time: removed))
+        let former = AuthorStatus.former(.init(cause: .removed, time: removed))
         #expect(try await anna.open(file).author.standing == former)
         var wanted = Expectations()
         wanted.currentAuthor = true

@@ -13,7 +13,7 @@ import TresorStore
     let writer: Session
     let reader: Session
     let tresor: TresorID
-    let state: State
+    let state: LogState
     let keys: EpochKeys
 
     init() async throws {

@@ -14,7 +14,7 @@ import TresorStore
     let anna: Session
     let reader: Session
     let tresor: TresorID
-    let state: State
+    let state: LogState
     let keys: EpochKeys
 
     init() async throws {
@@ -32,7 +32,7 @@ import TresorStore
     /// Around chunks, parts, pieces, and where fields and tail straddle them.
     static let sizes: [Int] = {
         let chunk = TC1.chunkByteCount
-        let piece = Piece.byteCount
+        let piece = ChunkBuffer.byteCount
         let fields = 49 + 10
         let edges = [0, chunk, 2 * chunk, piece, 2 * piece, 3 * piece + chunk]
         let offsets = [-73, -72, -1, 0, 1, 71, 72, 73]

@@ -34,7 +34,7 @@ import TresorStore
         var opened = 0
         func attempt(_ key: borrowing SecretKey<AnyUse>) {
             for part in sealed(in: file) {
-                for (label, use) in Label.registry where use == .seal {
+                for (label, use) in DomainLabel.registry where use == .seal {
                     for context in [part.context, [], user] {
                         let refused = error {
                             _ = try TC1.openSecret(part.sealed.span, with: key, label: label, context: context.span)
@@ -45,7 +45,7 @@ import TresorStore
             }
         }
         attempt(own)
-        for (label, _) in Label.registry {
+        for (label, _) in DomainLabel.registry {
             for context in [[], user] { attempt(try own.derive(label, context: context.span)) }
         }
         return opened
@@ -57,11 +57,11 @@ import TresorStore
         let (second, earliest) = try first.renewed(time: 2, seed: seed(seeds[1]))
         let (third, earlier) = try second.renewed(time: 3, seed: seed(seeds[2]))
         let kit = try RecoveryKit()
-        let device = try DeviceHalf(user: first.user)
+        let device = try DeviceShare(user: first.user)
         let slots = [
             try Slot.kit(of: third, kit: kit, time: 3),
             try third.seal(
-                under: device.slotKey(storeHalf: SecretBytes(randomCount: 32)), id: device.id,
+                under: device.slotKey(serverShare: SecretBytes(randomCount: 32)), id: device.id,
                 kind: .device(name: .empty, until: 9), since: 3),
             try Slot.password(of: third, password: password("anna"), cost: .floor, time: 3),
         ]

@@ -14,18 +14,18 @@ import TresorStore
     init() async throws { anna = try await world.quick("anna") }
 
     @Test func encodingIsOne() throws {
-        var noted = Leftovers()
+        var noted = CleanupJournal()
         let user = anna.identity.user
         for _ in 0..<3 {
-            noted.kits.insert(Leftovers.Kit(user: user, locator: try anyDigest()))
-            noted.devices.insert(Leftovers.Device(user: user, id: try DeviceID.random()))
+            noted.kits.insert(CleanupJournal.Kit(user: user, locator: try anyDigest()))
+            noted.devices.insert(CleanupJournal.Device(user: user, id: try DeviceID.random()))
             noted.slots.insert(try DeviceID.random())
             noted.generations.insert(UInt32.random(in: 0...255))
         }
-        #expect(try Leftovers(noted.bytes) == noted)
-        #expect(error { _ = try Leftovers(noted.bytes + [0]) } == .altered)
-        #expect(error { _ = try Leftovers(Array(noted.bytes.dropLast())) } == .altered)
-        #expect(try Leftovers(Leftovers().bytes).isEmpty)
+        #expect(try CleanupJournal(noted.bytes) == noted)
+        #expect(error { _ = try CleanupJournal(noted.bytes + [0]) } == .altered)
+        #expect(error { _ = try CleanupJournal(Array(noted.bytes.dropLast())) } == .altered)
+        #expect(try CleanupJournal(CleanupJournal().bytes).isEmpty)
     }
 
     @Test func A27_aKitThatNeverCountedOpensNothing() async throws {
@@ -45,7 +45,7 @@ import TresorStore
 
     @Test func aKitOfSomebodyElsesIdentityIsNoInterruptedChange() throws {
         let kit = try RecoveryKit()
-        try anna.client.note(kits: [Leftovers.Kit(user: identity("bob").user, locator: try kit.locator())])
+        try anna.client.note(kits: [CleanupJournal.Kit(user: identity("bob").user, locator: try kit.locator())])
         #expect(try !anna.client.hasLeftovers())
     }
 
@@ -67,7 +67,7 @@ import TresorStore
         let session = world.session(of: anna, seeing: evil)
         // A device of this identity on another machine.
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.home.delete(.deviceHalf)
+        try anna.client.home.delete(.deviceShare)
         let old = try await anna.makeKit()
         let identity = anna.home[.identity]
         let kit = try RecoveryKit()
@@ -104,24 +104,24 @@ import TresorStore
 
     @Test func A32_aDeviceWhoseEndWasInterruptedIsEndedByRepeating() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let half = try #require(anna.home[.deviceHalf])
+        let half = try #require(anna.home[.deviceShare])
         try await anna.revokeDevices([device.id])
         #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
-        try anna.client.home.replace(.deviceHalf, with: half)
+        try anna.client.home.replace(.deviceShare, with: half)
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
-        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)])
+        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
         #expect(try anna.client.endingDevices() == [device.id])
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
-        #expect(anna.home[.deviceHalf] == nil)
-        try anna.client.home.replace(.deviceHalf, with: half)
+        #expect(anna.home[.deviceShare] == nil)
+        try anna.client.home.replace(.deviceShare, with: half)
         try await anna.revokeDevices([device.id])
-        #expect(anna.home[.deviceHalf] == nil)
+        #expect(anna.home[.deviceShare] == nil)
         #expect(try anna.client.endingDevices().isEmpty)
     }
 
     @Test func A32_aNoteAloneEndsNoDevice() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)])
+        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
         _ = try await anna.client.unlockWithDevice()
         try await anna.client.settleWaysIn()
         _ = try await anna.client.unlockWithDevice()
@@ -139,7 +139,7 @@ import TresorStore
     @Test func A32_theStoresHalfFollowsWhenItCanBeReached() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.destroyDeviceHalf()
-        #expect(anna.home[.deviceHalf] == nil)
+        #expect(anna.home[.deviceShare] == nil)
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
         try await anna.client.forgetDevice()
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) == nil)
@@ -161,6 +161,6 @@ import TresorStore
     @Test func revokingThisDeviceDestroysItsHalf() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
         try await anna.revokeDevices([device.id])
-        #expect(anna.home[.deviceHalf] == nil)
+        #expect(anna.home[.deviceShare] == nil)
     }
 }

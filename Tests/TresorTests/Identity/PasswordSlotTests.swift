@@ -23,9 +23,9 @@ import TresorStore
         let until = world.clock.now + 9
         _ = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
         let file = try anna.client.identityFile()
-        let device = try DeviceHalf(user: anna.identity.user)
+        let device = try DeviceShare(user: anna.identity.user)
         let ward = try file.adding(
-            device, storeHalf: SecretBytes(randomCount: 32), name: Name(typed: "ward"), since: 5, until: until,
+            device, serverShare: SecretBytes(randomCount: 32), name: Name(typed: "ward"), since: 5, until: until,
             identity: anna.identity)
         try anna.client.home.replace(.identity, with: ward.bytes)
         before = try anna.client.identityFile()

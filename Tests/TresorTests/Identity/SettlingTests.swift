@@ -24,7 +24,7 @@ import TresorStore
         let user = anna.identity.user
         let new = try RecoveryKit()
         let newLocator = try new.locator()
-        let kits = [oldLocator, newLocator].map { Leftovers.Kit(user: user, locator: $0) }
+        let kits = [oldLocator, newLocator].map { CleanupJournal.Kit(user: user, locator: $0) }
         try anna.client.note(kits: Set(kits))
         let file = try anna.client.identityFile()
         let slot = try Slot.kit(of: anna.identity, kit: new, time: 0)
@@ -45,7 +45,7 @@ import TresorStore
     @Test func A32_whatIsNotedMeanwhileStaysNoted() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
-        let other = Leftovers.Device(user: user, id: try DeviceID.random())
+        let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
         try anna.client.note(devices: [other])
         evil.beforeNextDeletion { [anna] in try? anna.client.destroyDeviceHalf() }
         try await anna.client.settleWaysIn()
@@ -59,18 +59,19 @@ import TresorStore
         let before = try #require(home.read(.identity))
         let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
         let after = try #require(home.read(.identity))
-        let half = try #require(home.read(.deviceHalf))
+        let half = try #require(home.read(.deviceShare))
         for end in [{ (client: Client) in try await client.settleWaysIn() }, { try await Self.unlock($0) }] {
             try home.replace(.identity, with: before)
-            home.delete(.deviceHalf)
+            home.delete(.deviceShare)
             let meddled = MeddledHome(home, afterReading: .identity) {
                 try? $0.replace(.identity, with: after)
-                try? $0.replace(.deviceHalf, with: half)
+                try? $0.replace(.deviceShare, with: half)
             }
             let client = world.client(meddled)
-            try client.note(devices: [Leftovers.Device(user: anna.identity.user, id: device.id)], slots: [device.id])
+            try client.note(
+                devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)], slots: [device.id])
             try await end(client)
-            #expect(home.read(.deviceHalf) == (meddled.hasMeddled ? half : nil))
+            #expect(home.read(.deviceShare) == (meddled.hasMeddled ? half : nil))
         }
     }
 
@@ -81,22 +82,22 @@ import TresorStore
     @Test func A32_theHalfThatCameInTheMeantimeIsNotDestroyed() async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let first = try #require(home.read(.deviceHalf))
-        let ended = try DeviceHalf(SecretBytes(copying: first.span)).id
+        let first = try #require(home.read(.deviceShare))
+        let ended = try DeviceShare(SecretBytes(copying: first.span)).id
         _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let second = try #require(home.read(.deviceHalf))
-        try home.replace(.deviceHalf, with: first)
-        try anna.client.note(devices: [Leftovers.Device(user: anna.identity.user, id: ended)])
-        let meddled = MeddledHome(home, afterReading: .deviceHalf) { try? $0.replace(.deviceHalf, with: second) }
+        let second = try #require(home.read(.deviceShare))
+        try home.replace(.deviceShare, with: first)
+        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: ended)])
+        let meddled = MeddledHome(home, afterReading: .deviceShare) { try? $0.replace(.deviceShare, with: second) }
         await #expect(throws: TresorError.notFound) { _ = try await world.client(meddled).unlockWithDevice() }
-        #expect(home.read(.deviceHalf) == second)
+        #expect(home.read(.deviceShare) == second)
     }
 
     @Test func slotsStayNotedWhileTheIdentityFileDoesNotRead() async throws {
         let id = try DeviceID.random()
         let user = anna.identity.user
         let identity = try #require(anna.home[.identity])
-        try anna.client.note(devices: [Leftovers.Device(user: user, id: id)], slots: [id])
+        try anna.client.note(devices: [CleanupJournal.Device(user: user, id: id)], slots: [id])
         try anna.client.home.replace(.identity, with: [1])
         try await anna.client.settleWaysIn()
         #expect(try anna.client.leftovers().slots == [id])
@@ -112,7 +113,7 @@ import TresorStore
         try anna.client.home.replace(.identity, with: before)
         #expect(try anna.client.leftovers().isEmpty)
         try await anna.client.settleWaysIn()
-        #expect(anna.home[.deviceHalf] == nil)
+        #expect(anna.home[.deviceShare] == nil)
     }
 
     /// Somebody else replaces the identity file meanwhile: no new keys are made, and the devices open as before.
@@ -126,7 +127,7 @@ import TresorStore
             try? anna.client.replaceIdentity(file.bytes, with: changed)
             return copy
         }
-        var locator: Digest?
+        var locator: Hash256?
         let refused = await failure {
             let kit = try RecoveryKit()
             locator = try kit.locator()
@@ -138,15 +139,15 @@ import TresorStore
         #expect(try anna.client.identityFile().bytes == changed.bytes)
         let noted = try anna.client.leftovers()
         #expect(noted.devices.isEmpty && noted.generations.isEmpty)
-        #expect(noted.kits == [Leftovers.Kit(user: user, locator: begun)])
+        #expect(noted.kits == [CleanupJournal.Kit(user: user, locator: begun)])
         // As where the half lies on another machine, in a copy of this home.
-        let half = try #require(anna.home[.deviceHalf])
-        try anna.client.home.delete(.deviceHalf)
+        let half = try #require(anna.home[.deviceShare])
+        try anna.client.home.delete(.deviceShare)
         try await anna.client.settleWaysIn()
         #expect(try await evil.truth.half(user: user, device: device.id) != nil)
         #expect(try await evil.truth.kitCopy(locator: begun) == nil)
         #expect(try anna.client.leftovers().isEmpty)
-        try anna.client.home.replace(.deviceHalf, with: half)
+        try anna.client.home.replace(.deviceShare, with: half)
         #expect(try await anna.client.unlockWithDevice().identity.generation == 0)
     }
 

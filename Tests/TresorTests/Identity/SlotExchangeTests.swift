@@ -21,8 +21,8 @@ import TresorStore
         let identity: Identity
         let name: String
         let words: [UInt8]
-        let devices: [DeviceHalf]
-        let storeHalf: [UInt8]
+        let devices: [DeviceShare]
+        let serverShare: [UInt8]
         private(set) var slots: [Slot]
         let keys: [SlotKey]
 
@@ -31,8 +31,8 @@ import TresorStore
             identity = try Identity.make(handle: try Name(typed: name), time: since)
             let kit = try RecoveryKit()
             let words = try kit.words()
-            let storeHalf = try randomBytes(32)
-            let devices = [try DeviceHalf(user: identity.user), try DeviceHalf(user: identity.user)]
+            let serverShare = try randomBytes(32)
+            let devices = [try DeviceShare(user: identity.user), try DeviceShare(user: identity.user)]
             let salt = try randomBytes(Argon2id.saltByteCount)
             let secret = try password(name)
             var keys = [
@@ -40,7 +40,7 @@ import TresorStore
                 SlotKey(try kit.slotKey()),
             ]
             for device in devices {
-                keys.append(SlotKey(try device.slotKey(storeHalf: SecretBytes(copying: storeHalf.span))))
+                keys.append(SlotKey(try device.slotKey(serverShare: SecretBytes(copying: serverShare.span))))
             }
             let kinds: [Slot.Kind] = [
                 .password(cost: .floor, salt: salt), .kit(locator: try kit.locator()),
@@ -56,7 +56,7 @@ import TresorStore
             }
             self.words = words.span.publicBytes
             self.devices = devices
-            self.storeHalf = storeHalf
+            self.serverShare = serverShare
             self.keys = keys
         }
 
@@ -69,7 +69,7 @@ import TresorStore
                 case 1: _ = try file.open(kit: RecoveryKit(typed: SecretBytes(copying: words.span)))
                 default:
                     _ = try file.open(
-                        device: devices[index - 2], storeHalf: SecretBytes(copying: storeHalf.span), now: 0)
+                        device: devices[index - 2], serverShare: SecretBytes(copying: serverShare.span), now: 0)
                 }
             }
         }

@@ -32,7 +32,7 @@ import TresorStore
     }
 
     /// Which slots open, with which ways to use a guess: as the slot's key, as the store's half, and as the device's.
-    private func openings(_ guesses: Set<[UInt8]>, file: IdentityFile, half: DeviceHalf) throws -> Set<String> {
+    private func openings(_ guesses: Set<[UInt8]>, file: IdentityFile, half: DeviceShare) throws -> Set<String> {
         var opened: Set<String> = []
         func attempt(_ slot: Slot, with key: borrowing SecretKey<SlotUse>, as name: String) {
             let refused = error { _ = try slot.open(with: key, user: file.chain.user, generation: 0) }
@@ -40,7 +40,7 @@ import TresorStore
         }
         for guess in guesses {
             let key = try SecretKey<SlotUse>(SecretBytes(copying: guess.span))
-            let derived = try half.slotKey(storeHalf: key.bytes)
+            let derived = try half.slotKey(serverShare: key.bytes)
             for slot in file.slots {
                 attempt(slot, with: key, as: "key")
                 attempt(slot, with: derived, as: "store's half")
@@ -56,16 +56,16 @@ import TresorStore
         let slot = try Slot.password(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
         let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
         try anna.client.home.replace(.identity, with: file.bytes)
-        let half = try #require(try anna.client.deviceHalf())
+        let half = try #require(try anna.client.deviceShare())
         var objects = try #require(anna.client.home as? MemoryHome).contents
         #expect(objects.count >= 6)
         #expect(file.slots.count == 3)
         #expect(try openings(try guesses(objects), file: file, half: half) == [])
         // The search finds the half of the store, wherever it lay.
-        let storeHalf = try #require(try await evil.half(user: anna.identity.user, device: device.id))
-        objects = [.heads: [1, 2, 3] + storeHalf + [4]]
+        let serverShare = try #require(try await evil.half(user: anna.identity.user, device: device.id))
+        objects = [.heads: [1, 2, 3] + serverShare + [4]]
         #expect(try openings(try guesses(objects), file: file, half: half) == ["store's half of \(device.id)"])
-        let key = try half.slotKey(storeHalf: SecretBytes(copying: storeHalf.span))
+        let key = try half.slotKey(serverShare: SecretBytes(copying: serverShare.span))
         objects = [.heads: [1, 2, 3] + key.span.publicBytes + [4]]
         #expect(try openings(try guesses(objects), file: file, half: half) == ["key of \(device.id)"])
     }
@@ -77,7 +77,7 @@ import TresorStore
         let away = try #require(anna.client.home as? MemoryHome).copy()
         // Another device of the same person: the same file, another half.
         let ward = Session(client: world.client(away), identity: anna.identity)
-        away.delete(.deviceHalf)
+        away.delete(.deviceShare)
         let second = try await ward.rememberDevice(name: Name(typed: "ward"), until: until)
         let others = try #require(try await evil.half(user: user, device: second.id))
         let again = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)

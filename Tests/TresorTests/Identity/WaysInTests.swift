@@ -86,7 +86,7 @@ import TresorStore
     @Test func A32_forgettingDestroysBothHalves() async throws {
         let device = try await anna.rememberDevice(name: .empty, until: until)
         try await anna.client.forgetDevice()
-        #expect(anna.home[.deviceHalf] == nil)
+        #expect(anna.home[.deviceShare] == nil)
         #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
     }

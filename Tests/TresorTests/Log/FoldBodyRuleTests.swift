@@ -153,7 +153,7 @@ import Testing
     @Test func A73_R22_atMostTenThousandAreIn() throws {
         var state = log.state
         let member = try #require(state.members[bob.user])
-        for _ in state.members.count..<State.maximumMemberCount { state.members[UserID(try anyDigest())] = member }
+        for _ in state.members.count..<LogState.maximumMemberCount { state.members[UserID(try anyDigest())] = member }
         let entry = try log.entry(Chronicle.grant([eve.chain], .reader), by: anna)
         var fold = Fold(state: state)
         #expect(throws: TresorError.altered) { try fold.apply(entry) }

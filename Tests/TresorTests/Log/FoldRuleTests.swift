@@ -90,7 +90,7 @@ import Testing
         let root = try Root.make(founder: anna.chain)
         #expect(verdict(try genesis(root: root, in: Root.make(founder: anna.chain).tresorID())) == .broken(.r7))
         for byte in 0..<32 {
-            let random = try #require(Digest(flipped(root.random.bytes, byte * 8)))
+            let random = try #require(Hash256(flipped(root.random.bytes, byte * 8)))
             let other = Root(founder: root.founder, cardHash: root.cardHash, random: random)
             #expect(verdict(try genesis(root: other, in: root.tresorID())) == .broken(.r7))
         }

@@ -99,7 +99,7 @@ private struct LogFile: Store {
     func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {}
     func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }
     func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {}
-    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {}
-    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? { nil }
-    func deleteKitCopy(locator: Digest) async throws(TresorError) {}
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {}
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { nil }
+    func deleteKitCopy(locator: Hash256) async throws(TresorError) {}
 }

@@ -47,7 +47,7 @@ import TresorStore
     }
 
     /// Where a state keeps what grows with the log: it moves when it is copied.
-    private static func places(_ state: State?, _ user: UserID) -> [UInt] {
+    private static func places(_ state: LogState?, _ user: UserID) -> [UInt] {
         guard let state else { return [] }
         return [
             state.hashes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },

@@ -56,12 +56,12 @@ import TresorStore
 
     /// Two programs, one of which knows an additive body, keep states that they do not take for each other's.
     @Test func A205_aSnapshotOfWhoKnewLessIsNone() throws {
-        let keeper = try StateKeeper(anna)
+        let keeper = try SnapshotStore(anna)
         let bytes = try keeper.bytes(of: log.state)
         var decoder = ByteDecoder(Array(bytes.dropLast(32)))
-        #expect(try State(from: &decoder).head == log.state.head)
+        #expect(try LogState(from: &decoder).head == log.state.head)
         var newer = ByteDecoder(Array(bytes.dropLast(32)))
-        #expect(error { _ = try State(from: &newer, knowing: 128) } == .unsupported)
+        #expect(error { _ = try LogState(from: &newer, knowing: 128) } == .unsupported)
     }
 
     @Test func A205_oneRowOfGarbageNamesNoNewerRelease() async throws {

@@ -60,7 +60,7 @@ struct Cast {
     }
 
     /// The line as an entry after the last of a log; `nil` for keys that nobody has.
-    func entry(_ line: NaiveLog.Line, after state: State) throws -> Entry? {
+    func entry(_ line: NaiveLog.Line, after state: LogState) throws -> Entry? {
         guard let body = try body(line), let author = people[line.author].last else { return nil }
         return try Entry(
             tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,

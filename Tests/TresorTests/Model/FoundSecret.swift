@@ -7,7 +7,7 @@
 struct FoundSecret {
     let bytes: [UInt8]
     /// The commitments they fulfil.
-    private(set) var fulfilled: Set<Digest> = []
+    private(set) var fulfilled: Set<Hash256> = []
     /// What the back-links that they open hold.
     private(set) var linked: Set<[UInt8]> = []
     private var triedStatementCount = 0
@@ -63,7 +63,7 @@ extension Wrap {
     /// The secrets in it, for anybody who can open it with any key they ever had; none for others.
     func secrets(for thief: Identity, card: Card) throws -> [[UInt8]] {
         let place = tresor.digest.bytes + bigEndianBytes(epoch)
-        let info = Label.epochWrap.message(place + user.digest.bytes + card.hash.bytes)
+        let info = DomainLabel.epochWrap.message(place + user.digest.bytes + card.hash.bytes)
         for generation in 0...thief.generation {
             guard let opened = try? thief.unwrap(wrapped, generation: generation, info: info) else { continue }
             let plain = opened.span.publicBytes

@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: 0..<batchCount) func foldAgreesWithTheNaiveModel(batch: Int) throws {
         let cast = Cast(try (0..<6).map { try Self.generations("person-\($0)") })
-        let keeper = try StateKeeper(cast.people[0][0])
+        let keeper = try SnapshotStore(cast.people[0][0])
         let seeds = seeds("TRESOR_LOGS", else: 2400, batch: batch, of: Self.batchCount)
         var tally = Tally()
         for seed in seeds {
@@ -35,7 +35,7 @@ import Testing
 
     /// What is kept of the state, and what is folded on from what is kept of an earlier one, is the state.
     private func compareKept(
-        _ told: Retelling, _ keeper: StateKeeper, _ seed: Comment, using dice: inout Dice
+        _ told: Retelling, _ keeper: SnapshotStore, _ seed: Comment, using dice: inout Dice
     ) throws {
         let bytes = try keeper.bytes(of: told.state)
         let early = try #require(told.states.randomElement(using: &dice))

@@ -195,7 +195,7 @@ private final class RaceHistory {
         for party in parties { try await compare(party, onlooker.state) }
     }
 
-    private func compare(_ party: Party, _ state: State) async throws {
+    private func compare(_ party: Party, _ state: LogState) async throws {
         let seen = await failure { _ = try await party.session.client.state(of: tresor) }
         #expect(seen == nil, "\(seed) \(String(describing: seen))")
         let fresh = Session(client: party.session.client, identity: party.session.identity)

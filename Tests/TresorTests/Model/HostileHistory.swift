@@ -35,7 +35,7 @@ final class HostileHistory {
     var hostileKeys: [UInt64: EpochKeys] = [:]
     var forgeries: [Forgery] = []
     private(set) var tally: [String: Int] = [:]
-    private(set) var truth: State
+    private(set) var truth: LogState
     /// The epochs that an honest owner or writer began.
     private var honestEpochs: Set<UInt64> = []
 
@@ -77,7 +77,7 @@ final class HostileHistory {
     func draw(_ count: Int) -> Int { Int.random(in: 0..<count, using: &dice) }
 
     /// The log as it is, whatever the store shows.
-    @discardableResult func catchUp() async throws -> State {
+    @discardableResult func catchUp() async throws -> LogState {
         let entries = try await log(tresor, in: store)
         var fold = Fold(state: truth)
         for entry in entries.dropFirst(truth.hashes.count) { try fold.apply(entry) }

@@ -96,7 +96,7 @@ private final class KeyHistory {
         try #require(onlooker.disputes.isEmpty, seed)
     }
 
-    private func judge(_ person: Session, _ file: SealedFile, _ state: State) async throws {
+    private func judge(_ person: Session, _ file: SealedFile, _ state: LogState) async throws {
         let session = world.session(of: person)
         let member = state.members[person.identity.user]
         let opened = await failure { _ = try await session.open(file) }

@@ -21,7 +21,7 @@ extension NaiveLog {
         return number
     }
 
-    private static func name(of hash: Digest) -> Int { hash.bytes.prefix(7).reduce(0) { $0 << 8 | Int($1) } }
+    private static func name(of hash: Hash256) -> Int { hash.bytes.prefix(7).reduce(0) { $0 << 8 | Int($1) } }
 
     /// What an entry says in numbers.
     static func line(_ entry: Entry, people: [UserID]) throws -> Line {
@@ -53,7 +53,7 @@ extension NaiveLog {
     }
 
     /// In what a state differs from the model; `nil` where they are the same.
-    func difference(from state: State, people names: [UserID]) -> String? {
+    func difference(from state: LogState, people names: [UserID]) -> String? {
         let lastTimes = Dictionary(grouping: written, by: \.author).mapValues { $0.map(\.time).max() ?? 0 }
         let facts: [(String, Bool)] = [
             ("epoch", state.epoch == UInt64(epoch)),
@@ -80,7 +80,7 @@ extension NaiveLog {
     }
 
     /// In what a later state's memory of this one differs from the model.
-    func difference(fromPastOf state: State, people names: [UserID]) -> String? {
+    func difference(fromPastOf state: LogState, people names: [UserID]) -> String? {
         let sequence = UInt64(written.count - 1)
         let facts: [(String, Bool)] = [
             ("epoch", state.epoch(at: sequence) == UInt64(epoch)),

@@ -20,7 +20,7 @@ struct Onlooker {
     private var statements: [Epoch] = []
     private var files: [(file: SealedFile, statement: Epoch)] = []
     /// What each person was ever meant to hold, as commitments.
-    private var meant: [UserID: Set<Digest>] = [:]
+    private var meant: [UserID: Set<Hash256>] = [:]
     private var secrets: [[UInt8]: FoundSecret] = [:]
     private var unwrapped: [UserID: Set<[UInt8]>] = [:]
     private var seenWraps: Set<StoredWrap> = []
@@ -31,7 +31,7 @@ struct Onlooker {
         try note(told, genesis)
     }
 
-    var state: State { told.state }
+    var state: LogState { told.state }
     var disputes: [String] { told.disputes + complaints }
 
     /// Whether a file was seen that is sealed under the newest epoch.
@@ -67,7 +67,7 @@ struct Onlooker {
     ///
     /// - Returns: what was added.
     mutating func branch(
-        after count: Int, of length: Int, _ next: (NaiveLog, State, Int) throws -> Entry?
+        after count: Int, of length: Int, _ next: (NaiveLog, LogState, Int) throws -> Entry?
     ) throws -> [[UInt8]] {
         var branch = told.cut(to: count)
         for step in 0..<length {
@@ -155,7 +155,7 @@ struct Onlooker {
     /// Epochs to which no later one links: a lie kept their keys from an owner, who went on without them. Newcomers do not get them.
     private func skippedEpochs() -> Set<UInt64> {
         let linked = secrets.values.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.linked) }
-        let reached = linked.reduce(into: Set<Digest>()) { $0.formUnion(secrets[$1]?.fulfilled ?? []) }
+        let reached = linked.reduce(into: Set<Hash256>()) { $0.formUnion(secrets[$1]?.fulfilled ?? []) }
         return Set(statements.filter { !reached.contains($0.historyCommitment) }.map(\.number))
             .subtracting([told.state.epoch])
     }
@@ -174,10 +174,10 @@ struct Onlooker {
     }
 
     /// The commitments of all keys to which one person's wraps lead.
-    private func holding(of user: UserID) -> Set<Digest> {
+    private func holding(of user: UserID) -> Set<Hash256> {
         var waiting = Array(unwrapped[user] ?? [])
         var done: Set<[UInt8]> = []
-        var held: Set<Digest> = []
+        var held: Set<Hash256> = []
         while let bytes = waiting.popLast() {
             guard done.insert(bytes).inserted, let secret = secrets[bytes] else { continue }
             held.formUnion(secret.fulfilled)

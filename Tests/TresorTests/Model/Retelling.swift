@@ -14,7 +14,7 @@ struct Retelling {
     /// What was done.
     private(set) var entries: [[UInt8]]
     /// The state after each entry.
-    private(set) var states: [State]
+    private(set) var states: [LogState]
     /// The model after each entry.
     private(set) var models: [NaiveLog]
     private(set) var disputes: [String] = []
@@ -29,7 +29,7 @@ struct Retelling {
         compare()
     }
 
-    var state: State { states[states.count - 1] }
+    var state: LogState { states[states.count - 1] }
     var model: NaiveLog { models[models.count - 1] }
 
     /// The log up to there, where another could go on.
@@ -85,7 +85,7 @@ struct Retelling {
     }
 }
 
-extension State {
+extension LogState {
     /// The whole state in its one form.
     var kept: [UInt8] {
         var encoder = ByteEncoder()

@@ -9,7 +9,7 @@ struct Chronicle {
     let tresor: TresorID
     let root: Root
     private(set) var entries: [[UInt8]] = []
-    private(set) var state: State
+    private(set) var state: LogState
     var time: UInt64 = 1_777_730_400
 
     init(founder: Identity) throws {
@@ -52,7 +52,7 @@ struct Chronicle {
     /// An entry that would be the next.
     func entry(
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, sequence: UInt64? = nil,
-        previous: Digest? = nil, in other: TresorID? = nil, time: UInt64? = nil
+        previous: Hash256? = nil, in other: TresorID? = nil, time: UInt64? = nil
     ) throws -> Entry {
         try Entry(
             tresor: other ?? tresor, sequence: sequence ?? state.head.sequence + 1,

@@ -121,11 +121,11 @@ struct CountingStore: Store {
         try await store.deleteHalves(user: user, devices: devices)
     }
 
-    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         try await store.putKitCopy(copy, locator: locator)
     }
 
-    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? { try await store.kitCopy(locator: locator) }
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { try await store.kitCopy(locator: locator) }
 
-    func deleteKitCopy(locator: Digest) async throws(TresorError) { try await store.deleteKitCopy(locator: locator) }
+    func deleteKitCopy(locator: Hash256) async throws(TresorError) { try await store.deleteKitCopy(locator: locator) }
 }

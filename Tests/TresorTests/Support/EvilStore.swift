@@ -316,7 +316,7 @@ extension EvilStore {
         try await honest.deleteHalves(user: user, devices: devices)
     }
 
-    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         let lie = script.withLock { script in
             script.writeCount += 1
             return script.lie
@@ -324,12 +324,12 @@ extension EvilStore {
         if lie != .storesNothing { try await honest.putKitCopy(copy, locator: locator) }
     }
 
-    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? {
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         let transform = script.withLock { $0.kitCopy }
         return transform(try await passing { () throws(TresorError) in try await honest.kitCopy(locator: locator) })
     }
 
-    func deleteKitCopy(locator: Digest) async throws(TresorError) {
+    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         await deleting()
         try await honest.deleteKitCopy(locator: locator)
     }

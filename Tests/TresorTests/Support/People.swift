@@ -11,8 +11,8 @@ func identity(_ handle: String) throws -> Identity {
 }
 
 /// Any 32 bytes.
-func anyDigest() throws -> Digest {
-    guard let digest = Digest(try randomBytes(32)) else { throw TresorError.failed(.other) }
+func anyDigest() throws -> Hash256 {
+    guard let digest = Hash256(try randomBytes(32)) else { throw TresorError.failed(.other) }
     return digest
 }
 
@@ -54,7 +54,7 @@ extension World {
     @discardableResult func append(
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, to tresor: TresorID, in store: EvilStore,
         wraps: [StoredWrap] = []
-    ) async throws -> State {
+    ) async throws -> LogState {
         let entries = try await log(tresor, in: store.truth)
         let state = try Fold.state(of: entries, tresor: tresor)
         let entry = try Entry(

@@ -152,11 +152,11 @@ extension ScheduledStore {
         try await honest.deleteHalves(user: user, devices: devices)
     }
 
-    func putKitCopy(_ copy: [UInt8], locator: Digest) async throws(TresorError) {
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         try await honest.putKitCopy(copy, locator: locator)
     }
 
-    func kitCopy(locator: Digest) async throws(TresorError) -> [UInt8]? { try await honest.kitCopy(locator: locator) }
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { try await honest.kitCopy(locator: locator) }
 
-    func deleteKitCopy(locator: Digest) async throws(TresorError) { try await honest.deleteKitCopy(locator: locator) }
+    func deleteKitCopy(locator: Hash256) async throws(TresorError) { try await honest.deleteKitCopy(locator: locator) }
 }

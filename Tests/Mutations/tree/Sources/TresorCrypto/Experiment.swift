@@ -20,15 +20,15 @@ package final class Experiment: Sendable {
     /// That of the task at work.
     @TaskLocal package static var current: Experiment?
 
-    private let leftOut: Set<Defence>
+    private let applied: Set<Mutation>
     private let counters = Mutex(Counts())
 
-    package init(leavingOut defences: Set<Defence> = []) { leftOut = defences }
+    package init(applying mutations: Set<Mutation> = []) { applied = mutations }
 
     /// What has happened so far.
     package var counts: Counts { counters.withLock { $0 } }
 
-    fileprivate func leavesOut(_ defence: Defence) -> Bool { leftOut.contains(defence) }
+    fileprivate func applies(_ mutation: Mutation) -> Bool { applied.contains(mutation) }
 
     /// Notes what happens in the task at work.
     package static func count(_ number: Int = 1, in counter: any WritableKeyPath<Counts, Int> & Sendable) {
@@ -36,7 +36,7 @@ package final class Experiment: Sendable {
     }
 }
 
-extension Defence {
-    /// Whether the task at work leaves the check out.
-    package var isLeftOut: Bool { Experiment.current?.leavesOut(self) ?? false }
+extension Mutation {
+    /// Whether the task at work disables the check.
+    package var isApplied: Bool { Experiment.current?.applies(self) ?? false }
 }

@@ -3,11 +3,12 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCommand
 @testable import TresorCrypto
 
-/// Each attack that a check defeats is tried twice: as things are, when it is refused and nothing else happens, and with that one check left out,
-/// when it succeeds. Built and run by `scripts/attacks` alone; `defences.txt` says which check defeats which attack.
+/// Each attack that a check defeats is tried twice: as things are, when it is refused and nothing else happens, and with that one check disabled,
+/// when it succeeds. Built and run by `scripts/attacks` alone; `checks.txt` says which check defeats which attack.
 @Suite struct RealAttackTests {}
 
 extension RealAttackTests {
@@ -15,23 +16,23 @@ extension RealAttackTests {
     ///
     /// - Parameters:
     ///   - error: how it is refused; `nil` where there is nothing to throw, and it only does not reach its end.
-    ///   - defences: the check; several where each of them defeats the attack alone.
+    ///   - mutations: the check; several where each of them defeats the attack alone.
     ///   - victims: whose homes stay as they are, and whose stores receive nothing.
     ///   - isLate: whether what is signed and sent cannot be taken back when the attack is noticed, or the attacker signs and sends too.
     ///   - attack: whether it reached its end.
     static func expectReal(
-        _ error: TresorError?, without defences: Defence..., against victims: [Session] = [], isLate: Bool = false,
+        _ error: TresorError?, without mutations: Mutation..., against victims: [Session] = [], isLate: Bool = false,
         at source: SourceLocation = #_sourceLocation, _ attack: () async throws -> Bool
     ) async {
         await expectRefusal(error, against: victims, isLate: isLate, at: source, attack)
-        for defence in defences where defences.count > 1 {
-            let others = Experiment(leavingOut: Set(defences).subtracting([defence]))
+        for mutation in mutations where mutations.count > 1 {
+            let others = Experiment(applying: Set(mutations).subtracting([mutation]))
             let outcome = await Experiment.$current.withValue(others) { await Outcome(of: attack) }
-            #expect(outcome != .reached, "with \(defence) alone", sourceLocation: source)
+            #expect(outcome != .reached, "with \(mutation) alone", sourceLocation: source)
         }
-        let weak = Experiment(leavingOut: Set(defences))
+        let weak = Experiment(applying: Set(mutations))
         let outcome = await Experiment.$current.withValue(weak) { await Outcome(of: attack) }
-        #expect(outcome == .reached, "without \(defences)", sourceLocation: source)
+        #expect(outcome == .reached, "without \(mutations)", sourceLocation: source)
     }
 
     /// The same for a rule of the log.
@@ -40,7 +41,7 @@ extension RealAttackTests {
         _ attack: () async throws -> Bool
     ) async {
         await expectRefusal(rule.error, against: victims, at: source, attack)
-        let outcome = await Rule.$leftOut.withValue(rule) { await Outcome(of: attack) }
+        let outcome = await Rule.$disabled.withValue(rule) { await Outcome(of: attack) }
         #expect(outcome == .reached, "without \(rule)", sourceLocation: source)
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCommand
 @testable import TresorCrypto
 @testable import TresorStore
@@ -44,12 +45,12 @@ extension RealAttackTests {
             try stage.write(Stage.plan(), to: "plan.json")
             try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
             try stage.expect(as: "anna", ["rotate", "-t", "plans", "--yes"])
-            for defence in [nil, .olderState] as [Defence?] {
-                stage.leaveOut(defence)
+            for mutation in [nil, .olderState] as [Mutation?] {
+                stage.apply(mutation)
                 let ending = try stage.run(as: "anna", ["decrypt", "plan.tresor", "-o", "read.json"])
                 #expect(ending.code == 0 && ending.errorText.contains("from anna"))
                 #expect(
-                    ending.errorText.contains("sealed before the log's newest entry") == (defence == nil),
+                    ending.errorText.contains("sealed before the log's newest entry") == (mutation == nil),
                     "\(ending.errorText)")
             }
         }
@@ -177,7 +178,7 @@ extension RealAttackTests {
             let environment = Environment(userHome: "/home/anna")
             await RealAttackTests.expectReal(.usage, without: .absolutePlace) {
                 do throws(CommandFailure) {
-                    return try Places.directory("XDG_DATA_HOME", "here", ".local/share", environment)
+                    return try Paths.directory("XDG_DATA_HOME", "here", ".local/share", environment)
                         == "here/tresor"
                 } catch {
                     throw error.error
@@ -202,9 +203,9 @@ extension RealAttackTests {
             try stage.write(Array("\u{1b}[31m\(Stage.marker)".utf8), to: "evil.txt")
             try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", "evil.tresor"])
             let words = stage.words(as: "anna") + ["decrypt", "evil.tresor"]
-            for (defence, code) in [(nil, 64), (.terminalText, 0)] as [(Defence?, Int32)] {
+            for (mutation, code) in [(nil, 64), (.terminalText, 0)] as [(Mutation?, Int32)] {
                 let terminal = try Terminal()
-                stage.leaveOut(defence)
+                stage.apply(mutation)
                 var program = stage.program
                 program.terminal = terminal
                 let child = try program.start(words, output: terminal.path, error: terminal.path)
@@ -236,20 +237,20 @@ extension Stage {
         try expect(as: "anna", ["list"])
     }
 
-    /// Lets the program leave a check out from now on.
-    func leaveOut(_ defence: Defence?) {
-        wrapper = defence.map { ["/bin/bash", "-c", "exec -a tresor:\($0.rawValue) \"$0\" \"$@\""] } ?? []
+    /// Lets the program run with a check disabled from now on.
+    func apply(_ mutation: Mutation?) {
+        wrapper = mutation.map { ["/bin/bash", "-c", "exec -a tresor:\($0.rawValue) \"$0\" \"$@\""] } ?? []
     }
 
-    /// Runs an attack by the program as it is, when it is refused and nothing else happens, and by one that leaves a check out.
+    /// Runs an attack by the program as it is, when it is refused and nothing else happens, and by one with a check disabled.
     func expectReal(
-        _ code: Int32, without defence: Defence, as person: String, _ arguments: [String],
+        _ code: Int32, without mutation: Mutation, as person: String, _ arguments: [String],
         input: String = "/dev/null", source: SourceLocation = #_sourceLocation
     ) throws {
         try refuse(code, as: person, arguments, input: input, source: source)
-        leaveOut(defence)
-        defer { leaveOut(nil) }
+        apply(mutation)
+        defer { apply(nil) }
         let ending = try run(as: person, arguments, input: input)
-        #expect(ending.code == 0, "without \(defence): \(ending.errorText)", sourceLocation: source)
+        #expect(ending.code == 0, "without \(mutation): \(ending.errorText)", sourceLocation: source)
     }
 }

@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -163,9 +164,9 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(.altered, without: .wrapPlace, .epochCommitment) { try opens(bound) }
             // The store says that it is of the epoch asked for.
             func moved(_ wrap: [UInt8]) -> [UInt8] { wrap[..<41] + bigEndianBytes(UInt64(2)) + wrap[49...] }
-            let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.wrapInfo])) { try wrap() }
+            let bare = try Experiment.$current.withValue(Experiment(applying: [.wrapInfo])) { try wrap() }
             await RealAttackTests.expectReal(.altered, without: .wrapInfo, .epochCommitment) {
-                try opens(moved(Defence.wrapInfo.isLeftOut ? bare : bound))
+                try opens(moved(Mutation.wrapInfo.isApplied ? bare : bound))
             }
         }
 

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Bytes that somebody exchanges.
@@ -22,7 +23,7 @@ private final class ExchangedSource: SealedSource {
 extension RealAttackTests {
     /// The sealed file.
     @Suite struct Files {
-        /// What is done on other threads counts too, and is left out there too.
+        /// What is done on other threads counts too, and is disabled there too.
         @Test func theCountersSeeAllCores() async throws {
             let scene = try await Scene()
             let contents = (0..<40).map { NamedContent([UInt8($0)], type: .empty) }
@@ -113,9 +114,9 @@ extension RealAttackTests {
                 return header.bytes + file.bytes[FileHeader.byteCount...]
             }
             let bound = try moved()
-            let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.sealContext])) { try moved() }
+            let bare = try Experiment.$current.withValue(Experiment(applying: [.sealContext])) { try moved() }
             await RealAttackTests.expectReal(.altered, without: .sealContext, .signature, against: [scene.house]) {
-                let file = try SealedFile(Defence.sealContext.isLeftOut ? bare : bound)
+                let file = try SealedFile(Mutation.sealContext.isApplied ? bare : bound)
                 return try await scene.house.open(file).sealer.head.sequence == 0
             }
         }

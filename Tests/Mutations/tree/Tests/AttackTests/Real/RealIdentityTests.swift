@@ -5,6 +5,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -127,29 +128,29 @@ extension RealAttackTests {
 
         @Test func A32_theDiskOpensWithoutTheStore() async throws {
             let anna = try identity("anna")
-            let device = try DeviceHalf(user: anna.user)
+            let device = try DeviceShare(user: anna.user)
             func opens() throws -> Bool {
                 let slot = try anna.seal(
-                    under: device.slotKey(storeHalf: SecretBytes(randomCount: 32)), id: device.id,
+                    under: device.slotKey(serverShare: SecretBytes(randomCount: 32)), id: device.id,
                     kind: .device(name: .empty, until: 9), since: 1)
                 let nothing = try SecretBytes(count: 32)
-                let key = try device.slotKey(storeHalf: nothing)
+                let key = try device.slotKey(serverShare: nothing)
                 let seed = try slot.open(with: key, user: anna.user, generation: 0)
                 return seed.span.count == 32
             }
-            await RealAttackTests.expectReal(.altered, without: .storeHalf) { try opens() }
+            await RealAttackTests.expectReal(.altered, without: .serverShare) { try opens() }
         }
 
         @Test func A34_anyHalfOpens() async throws {
             let anna = try identity("anna")
-            let device = try DeviceHalf(user: anna.user)
+            let device = try DeviceShare(user: anna.user)
             let right = try SecretBytes(randomCount: 32)
             let wrong = try SecretBytes(randomCount: 32)
             let slot = try anna.seal(
-                under: device.slotKey(storeHalf: right), id: device.id, kind: .device(name: .empty, until: 9),
+                under: device.slotKey(serverShare: right), id: device.id, kind: .device(name: .empty, until: 9),
                 since: 1)
             func opens() throws -> Bool {
-                let key = try device.slotKey(storeHalf: wrong)
+                let key = try device.slotKey(serverShare: wrong)
                 let seed = try slot.open(with: key, user: anna.user, generation: 0)
                 return seed.span.count == 32
             }

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -29,7 +30,7 @@ extension RealAttackTests {
         }
 
         /// A state that only the store's false branch has, made by anna as an accomplice.
-        private func branch(_ scene: Scene) async throws -> (state: State, entry: [UInt8], count: Int) {
+        private func branch(_ scene: Scene) async throws -> (state: LogState, entry: [UInt8], count: Int) {
             let before = try await scene.state
             let entry = try scene.entry(.rename(Chronicle.anyName()), by: scene.anna, after: before).bytes
             var fold = Fold(state: before)
@@ -215,7 +216,7 @@ extension RealAttackTests {
             let other = try scene.entry(.leave, by: scene.bob, after: try await scene.state).bytes
             try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
             let home = try #require(scene.anna.client.home as? MemoryHome)
-            try home.replace(.log(scene.tresor), with: CachedLog(entries: true_ + [other]).bytes)
+            try home.replace(.log(scene.tresor), with: LogCopy(entries: true_ + [other]).bytes)
             home.delete(.state(scene.tresor))
             let client = scene.fresh(scene.anna).client
             await RealAttackTests.expectReal(nil, without: .cachedHead, against: [scene.anna]) {

@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -102,7 +103,7 @@ extension RealAttackTests {
                     return try scene.anna.client.pinnedPeople().contains { $0.chain == chain }
                 }
                 // Back to the one that was compared.
-                try Experiment.$current.withValue(Experiment(leavingOut: [.pinnedCard])) {
+                try Experiment.$current.withValue(Experiment(applying: [.pinnedCard])) {
                     try scene.anna.client.pin(next.chain)
                 }
             }

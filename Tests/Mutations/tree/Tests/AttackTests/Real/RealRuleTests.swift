@@ -3,6 +3,7 @@
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -166,7 +167,7 @@ extension RealAttackTests {
         @Test func A73_moreAreInThanATresorHolds() async throws {
             var state = log.state
             let member = try #require(state.members[bob.user])
-            for _ in state.members.count..<State.maximumMemberCount {
+            for _ in state.members.count..<LogState.maximumMemberCount {
                 state.members[UserID(try anyDigest())] = member
             }
             let entry = try log.entry(Chronicle.grant([eve.chain], .reader), by: anna)

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {
@@ -28,7 +29,7 @@ extension RealAttackTests {
                 .disabled(if: isSanitized, "valgrind does not run what a sanitizer built"))
             func A18_aComparisonTellsHowMuchIsRight() throws {
                 #expect(try ConstantTimeTests.probe().code == 0)
-                let weak = try ConstantTimeTests.probe([Defence.constantTime.rawValue])
+                let weak = try ConstantTimeTests.probe([Mutation.constantTime.rawValue])
                 #expect(weak.code == 1, "\(weak.log.prefix(2000))")
                 #expect(!weak.output.contains("comparing keys: 0"))
             }
@@ -144,7 +145,7 @@ extension RealAttackTests {
 
         @Test func A10_aSignatureThatOnlySomeVerifiersAccept() async throws {
             let identityPoint = [1] + [UInt8](repeating: 0, count: 31)
-            let key = try #require(Digest(identityPoint))
+            let key = try #require(Hash256(identityPoint))
             let signature = identityPoint + [UInt8](repeating: 0, count: 32)
             await RealAttackTests.expectReal(.altered, without: .signature) {
                 try Ed25519.verify(signature, of: context, by: key)
@@ -162,13 +163,13 @@ extension RealAttackTests {
         @Test func A13_oneSignedThingIsTakenForAnother() async throws {
             let anna = try identity("anna")
             let labelled = try anna.sign(.cardSignature, plain)
-            let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.signatureLabel])) {
+            let bare = try Experiment.$current.withValue(Experiment(applying: [.signatureLabel])) {
                 try anna.sign(.cardSignature, plain)
             }
             await RealAttackTests.expectReal(.altered, without: .signatureLabel) {
-                let signature = Defence.signatureLabel.isLeftOut ? bare : labelled
+                let signature = Mutation.signatureLabel.isApplied ? bare : labelled
                 try Ed25519.verify(
-                    signature, of: Label.entrySignature.message(plain), by: anna.chain.newest.signingKey)
+                    signature, of: DomainLabel.entrySignature.message(plain), by: anna.chain.newest.signingKey)
                 return true
             }
         }
@@ -192,10 +193,10 @@ extension RealAttackTests {
                 return Array(wrap.bytes[..<49]) + anna.user.digest.bytes + wrap.bytes[81...]
             }
             let bound = try wrap()
-            let bare = try Experiment.$current.withValue(Experiment(leavingOut: [.wrapInfo])) { try wrap() }
+            let bare = try Experiment.$current.withValue(Experiment(applying: [.wrapInfo])) { try wrap() }
             let statement = try #require(try await scene.state.statement(of: 1))
             await RealAttackTests.expectReal(.altered, without: .wrapInfo, against: [scene.anna]) {
-                let opened = try Wrap(Defence.wrapInfo.isLeftOut ? bare : bound).open(
+                let opened = try Wrap(Mutation.wrapInfo.isApplied ? bare : bound).open(
                     as: anna, of: scene.tresor, statement: statement, card: anna.chain.newest, history: .all)
                 return opened.content.matches(keys.content)
             }

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 @testable import TresorStore
 
@@ -17,10 +18,10 @@ extension RealAttackTests {
             try stage.write(card, to: "house.card")
             let verified = try stage.run(as: "anna", ["verify", "house", "--card", "house.card"])
             #expect(verified.code == 0, "\(verified.errorText)")
-            for defence in [nil, .cardJudge] as [Defence?] {
-                stage.leaveOut(defence)
+            for mutation in [nil, .cardJudge] as [Mutation?] {
+                stage.apply(mutation)
                 let inspected = try stage.run(as: "anna", ["inspect", "house.card"])
-                #expect((inspected.code == verified.code) == (defence == nil), "\(inspected.errorText)")
+                #expect((inspected.code == verified.code) == (mutation == nil), "\(inspected.errorText)")
             }
         }
 
@@ -31,23 +32,23 @@ extension RealAttackTests {
             func A212_nobodyIsToldThatMemoryIsNotLocked() throws {
                 let stage = try Stage("anna")
                 let root = geteuid() == 0 ? "setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock " : ""
-                for defence in [nil, .lockedMemory] as [Defence?] {
-                    stage.leaveOut(defence)
+                for mutation in [nil, .lockedMemory] as [Mutation?] {
+                    stage.apply(mutation)
                     stage.wrapper = ["/bin/sh", "-c", "ulimit -l 0 && exec \(root)\"$@\"", "sh"] + stage.wrapper
                     let findings = try stage.expect(as: "anna", ["check"])
-                    #expect(findings.contains("warn memory") == (defence == nil), "\(findings)")
+                    #expect(findings.contains("warn memory") == (mutation == nil), "\(findings)")
                 }
             }
 
-            /// The allocator is in C, which knows no task: the check is left out where it is compiled.
+            /// The allocator is in C, which knows no task: the check is disabled where it is compiled.
             @Test(
                 .enabled(if: Compiler.path != nil, "there is no C compiler"),
                 .disabled(if: isSanitized, "a sanitizer brings an allocator of its own"))
             func A213_aBlockOfAnotherAllocatorEndsTheProgram() throws {
                 let scratch = try Scratch()
                 let other = try Compiler.library("#define TELLS\n" + AllocatorTests.source, in: scratch)
-                let defence: Defence = .otherAllocator
-                let without = "-DTRESOR_WITHOUT_\(defence.rawValue)"
+                let mutation: Mutation = .otherAllocator
+                let without = "-DTRESOR_WITHOUT_\(mutation.rawValue)"
                 for (options, isSound) in [([], true), ([without], false)] {
                     let ending = try ErasureTests.kept(
                         preloading: other, counts: scratch["counts"], options: options)
@@ -72,14 +73,14 @@ extension RealAttackTests {
 
         /// Decrypts a text of anna's on a terminal.
         private func shown(
-            _ content: String, without defence: Defence?, _ stage: Stage
+            _ content: String, without mutation: Mutation?, _ stage: Stage
         ) throws -> (code: Int32, transcript: String) {
             let name = "\(UUID()).tresor"
             try stage.write(Array(content.utf8), to: "evil.txt")
             try stage.expect(as: "anna", ["encrypt", "-t", "plans", "evil.txt", "-o", name])
             let terminal = try Terminal()
-            stage.leaveOut(defence)
-            defer { stage.leaveOut(nil) }
+            stage.apply(mutation)
+            defer { stage.apply(nil) }
             var program = stage.program
             program.terminal = terminal
             let child = try program.start(
@@ -93,29 +94,29 @@ extension RealAttackTests {
             let stage = try Stage("anna")
             try stage.settle()
             let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1"
-            for defence in [nil, .authorLine] as [Defence?] {
-                let (code, transcript) = try shown("\(fake)\n", without: defence, stage)
+            for mutation in [nil, .authorLine] as [Mutation?] {
+                let (code, transcript) = try shown("\(fake)\n", without: mutation, stage)
                 #expect(code == 0, "\(transcript)")
-                #expect(transcript.hasPrefix("\u{1b}[1mtresor: from anna") == (defence == nil), "\(transcript)")
-                #expect(transcript.hasPrefix(fake) == (defence != nil), "\(transcript)")
+                #expect(transcript.hasPrefix("\u{1b}[1mtresor: from anna") == (mutation == nil), "\(transcript)")
+                #expect(transcript.hasPrefix(fake) == (mutation != nil), "\(transcript)")
             }
-            for defence in [nil, .terminalText] as [Defence?] {
-                let (code, transcript) = try shown("\u{202e}\(Stage.marker)", without: defence, stage)
-                #expect(code == (defence == nil ? 64 : 0), "\(transcript)")
-                #expect(transcript.contains("\u{202e}MARKED") == (defence != nil), "\(transcript)")
+            for mutation in [nil, .terminalText] as [Mutation?] {
+                let (code, transcript) = try shown("\u{202e}\(Stage.marker)", without: mutation, stage)
+                #expect(code == (mutation == nil ? 64 : 0), "\(transcript)")
+                #expect(transcript.contains("\u{202e}MARKED") == (mutation != nil), "\(transcript)")
             }
         }
 
         @Test func A221_aNewPersonInheritsWhomTheOldOneVerified() throws {
-            for defence in [nil, .emptyHome] as [Defence?] {
+            for mutation in [nil, .emptyHome] as [Mutation?] {
                 let stage = try Stage("anna", "third")
                 let number = try stage.number(of: "third")
                 try stage.expect(as: "anna", ["verify", "third", "--number", number])
-                stage.leaveOut(defence)
+                stage.apply(mutation)
                 try stage.expect(as: "anna", ["keygen", "zoe", "--no-kit", "--argon2id", "64,3", "--force"])
-                stage.leaveOut(nil)
+                stage.apply(nil)
                 let findings = try stage.expect(as: "anna", ["check"])
-                #expect(findings.contains("person third") == (defence != nil), "\(findings)")
+                #expect(findings.contains("person third") == (mutation != nil), "\(findings)")
             }
         }
 
@@ -124,12 +125,12 @@ extension RealAttackTests {
             let number = try stage.number(of: "third")
             try stage.expect(as: "anna", ["verify", "third", "--number", number])
             try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
-            for defence in [nil, .changedNumber] as [Defence?] {
-                stage.leaveOut(defence)
+            for mutation in [nil, .changedNumber] as [Mutation?] {
+                stage.apply(mutation)
                 // The old one again: it is refused, and what is said before can be seen twice.
                 let ending = try stage.run(as: "anna", ["verify", "third", "--number", number])
                 #expect(ending.code == 16, "\(ending.errorText)")
-                #expect(ending.errorText.contains("HAS CHANGED") == (defence == nil), "\(ending.errorText)")
+                #expect(ending.errorText.contains("HAS CHANGED") == (mutation == nil), "\(ending.errorText)")
             }
         }
     }

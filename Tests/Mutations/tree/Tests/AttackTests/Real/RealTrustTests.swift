@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 extension RealAttackTests {

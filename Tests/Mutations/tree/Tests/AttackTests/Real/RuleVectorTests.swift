@@ -28,7 +28,7 @@ import Testing
         #expect(tests.count > 100)
         var noticing: Set<Int> = []
         for test in tests {
-            let problem = await Rule.$leftOut.withValue(rule) { await test.run() }
+            let problem = await Rule.$disabled.withValue(rule) { await test.run() }
             if problem != nil { noticing.insert(test.id) }
         }
         #expect(!noticing.isEmpty && noticing.isSubset(of: breaking), "\(noticing.sorted())")

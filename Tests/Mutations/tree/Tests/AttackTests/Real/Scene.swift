@@ -4,6 +4,7 @@ import Testing
 import TresorStore
 
 @testable import Tresor
+@testable import TresorCore
 @testable import TresorCrypto
 
 /// Anna's tresor, in which bob writes and which house reads, on a store that can be told to misbehave. They know one another; nobody has compared
@@ -37,7 +38,7 @@ struct Scene {
         for person in [anna, bob, house] { _ = try await person.client.state(of: tresor) }
     }
 
-    var state: State { get async throws { try await anna.client.state(of: tresor) } }
+    var state: LogState { get async throws { try await anna.client.state(of: tresor) } }
 
     func keys(_ epoch: UInt64) async throws -> EpochKeys { try await anna.keys(of: epoch, in: state) }
 
@@ -45,7 +46,7 @@ struct Scene {
     func fresh(_ person: Session) -> Session { world.session(of: person) }
 
     /// An entry that would be the next, whoever signs it.
-    func entry(_ body: EntryBody, by author: Session, after state: State) throws -> Entry {
+    func entry(_ body: EntryBody, by author: Session, after state: LogState) throws -> Entry {
         try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author.identity,
             time: world.clock.now, body: body)
@@ -62,7 +63,7 @@ struct Scene {
 
     /// A file by whoever has the keys, with anything in it.
     func forge(
-        by author: Session, at state: State, head: Head? = nil, keys: EpochKeys, time: UInt64 = 5,
+        by author: Session, at state: LogState, head: Head? = nil, keys: EpochKeys, time: UInt64 = 5,
         content: [UInt8] = [1, 2, 3], edit: (inout [UInt8]) -> Void = { _ in }
     ) throws -> SealedFile {
         let header = FileHeader(tresor: tresor, epoch: keys.epoch, head: head ?? state.head)

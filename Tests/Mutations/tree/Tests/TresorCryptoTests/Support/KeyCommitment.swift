@@ -4,5 +4,5 @@
 
 /// Runs `body` where the check of the commitment is disabled.
 func withoutKeyCommitment(_ body: () throws -> Void) rethrows {
-    try Experiment.$current.withValue(Experiment(leavingOut: [.keyCommitment]), operation: body)
+    try Experiment.$current.withValue(Experiment(applying: [.keyCommitment]), operation: body)
 }

@@ -5,10 +5,10 @@ public struct Head: Hashable, Sendable {
     /// The sequence number of the last entry.
     public let sequence: UInt64
     /// The hash of the last entry.
-    public let hash: Digest
+    public let hash: Hash256
 
     /// A head.
-    public init(sequence: UInt64, hash: Digest) {
+    public init(sequence: UInt64, hash: Hash256) {
         self.sequence = sequence
         self.hash = hash
     }
@@ -64,7 +64,7 @@ public struct Admission: Hashable, Sendable {
 
 /// What a log says, computed from its entries and from nothing else (SPEC §9.4). Every value of this type comes out of ``Fold``: the log
 /// was valid.
-public struct State: Sendable {
+public struct LogState: Sendable {
     /// The greatest number of members: 10 000.
     public static let maximumMemberCount = 10_000
 
@@ -87,9 +87,9 @@ public struct State: Sendable {
     /// The newest name, and where it was sealed.
     package var name: NameRecord
     /// All commitments of all epochs.
-    package var commitments: Set<Digest>
+    package var commitments: Set<Hash256>
     /// Hashes of all entries, by sequence number.
-    package var hashes: [Digest]
+    package var hashes: [Hash256]
     /// What happened to each person, in order.
     var changes: [UserID: [ChangeRecord]]
     /// From which entry on somebody's generation counts, in order.
@@ -173,7 +173,7 @@ public struct State: Sendable {
 }
 
 /// What held at an entry of the past.
-extension State {
+extension LogState {
     /// The epoch that was current after entry `sequence`.
     package func epoch(at sequence: UInt64) -> UInt64 {
         UInt64(epochs.partitioningIndex { $0.sequence > sequence })

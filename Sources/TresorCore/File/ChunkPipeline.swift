@@ -3,15 +3,15 @@
 /// Takes the pieces of a stream past all cores: read in order, worked on side by side, written in order.
 ///
 /// There are two pieces more than cores, so that reading and writing go on while the cores work; a fast reader waits for a free piece.
-struct Conveyor {
-    private(set) var pieces: [Piece]
+struct ChunkPipeline {
+    private(set) var pieces: [ChunkBuffer]
 
     package init() {
-        pieces = (0..<(Cores.count + 2)).map { _ in Piece() }
+        pieces = (0..<(Cores.count + 2)).map { _ in ChunkBuffer() }
     }
 
     /// A piece for other use, never given to the conveyor again.
-    package mutating func take() -> Piece { pieces.popLast() ?? Piece() }
+    package mutating func take() -> ChunkBuffer { pieces.popLast() ?? ChunkBuffer() }
 
     /// Runs until `read` finds no more, or anything fails; then nothing further is written.
     ///
@@ -21,11 +21,11 @@ struct Conveyor {
     ///   - write: takes a finished piece, in the order in which they were read.
     /// - Throws: the first failure; ``TresorError/interrupted`` when the task is cancelled.
     package func run(
-        read: (Piece) async throws(TresorError) -> Bool,
-        work: @escaping @Sendable (Piece) throws(TresorError) -> Void,
-        write: (Piece) async throws(TresorError) -> Void
+        read: (ChunkBuffer) async throws(TresorError) -> Bool,
+        work: @escaping @Sendable (ChunkBuffer) throws(TresorError) -> Void,
+        write: (ChunkBuffer) async throws(TresorError) -> Void
     ) async throws(TresorError) {
-        let outcome = await withTaskGroup(of: Result<Piece, TresorError>.self) { group -> TresorError? in
+        let outcome = await withTaskGroup(of: Result<ChunkBuffer, TresorError>.self) { group -> TresorError? in
             var belt = Belt(free: pieces)
             while true {
                 do throws(TresorError) {
@@ -57,16 +57,16 @@ struct Conveyor {
 
     /// Which pieces are where.
     private struct Belt {
-        package var free: [Piece]
-        package var waiting: [Int: Piece] = [:]
+        package var free: [ChunkBuffer]
+        package var waiting: [Int: ChunkBuffer] = [:]
         package var failure: TresorError?
         private var readCount = 0
         private var writtenCount = 0
         private var hasEnded = false
 
-        package init(free: [Piece]) { self.free = free }
+        package init(free: [ChunkBuffer]) { self.free = free }
 
-        package mutating func next() -> Piece? {
+        package mutating func next() -> ChunkBuffer? {
             guard !hasEnded, failure == nil, let piece = free.popLast() else { return nil }
             piece.number = readCount
             piece.plainCount = 0
@@ -75,12 +75,12 @@ struct Conveyor {
             return piece
         }
 
-        package mutating func end(_ piece: Piece) {
+        package mutating func end(_ piece: ChunkBuffer) {
             hasEnded = true
             free.append(piece)
         }
 
-        mutating func nextFinished() -> Piece? {
+        mutating func nextFinished() -> ChunkBuffer? {
             guard failure == nil, let piece = waiting.removeValue(forKey: writtenCount) else { return nil }
             writtenCount += 1
             return piece

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Keeps validated states under a tag that only one generation of an identity can make (SPEC §9.10). It holds the key of those tags and nothing else
 /// of the identity.
-package final class StateKeeper: Sendable {
+package final class SnapshotStore: Sendable {
     /// How many entries of a log there may be to one entry that its kept state lacks: what is kept is written anew seldom, and little is left to fold.
     private static let patience: UInt64 = 64
 
@@ -18,7 +18,7 @@ package final class StateKeeper: Sendable {
     }
 
     /// The bytes to keep: the state, then the tag.
-    package func bytes(of state: State) throws(TresorError) -> [UInt8] {
+    package func bytes(of state: LogState) throws(TresorError) -> [UInt8] {
         var encoder = ByteEncoder()
         state.encode(into: &encoder)
         encoder.digest(try tag(encoder.bytes))
@@ -28,23 +28,23 @@ package final class StateKeeper: Sendable {
     /// What was kept. Nothing is read before the tag holds.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    package func open(_ bytes: [UInt8]) throws(TresorError) -> State {
-        let body = Array(bytes.dropLast(Digest.byteCount))
-        guard let tag = Digest(Array(bytes.dropFirst(body.count))), constantTimeEqual(try self.tag(body), tag) else {
+    package func open(_ bytes: [UInt8]) throws(TresorError) -> LogState {
+        let body = Array(bytes.dropLast(Hash256.byteCount))
+        guard let tag = Hash256(Array(bytes.dropFirst(body.count))), constantTimeEqual(try self.tag(body), tag) else {
             throw .altered
         }
         var decoder = ByteDecoder(body)
-        let state = try State(from: &decoder)
+        let state = try LogState(from: &decoder)
         try decoder.end()
         return state
     }
 
-    private func tag(_ body: [UInt8]) throws(TresorError) -> Digest {
+    private func tag(_ body: [UInt8]) throws(TresorError) -> Hash256 {
         try key.deriveDigest(.stateTag, context: body.span)
     }
 
     /// The state that a home keeps of a tresor; `nil` when there is none, or what lies there is not in order.
-    func state(of tresor: TresorID, in home: any Home) throws(TresorError) -> State? {
+    func state(of tresor: TresorID, in home: any Home) throws(TresorError) -> LogState? {
         guard let bytes = try home.read(.state(tresor)), let state = try? open(bytes), state.tresor == tresor else {
             return nil
         }
@@ -52,15 +52,15 @@ package final class StateKeeper: Sendable {
     }
 
     /// The home keeps this state.
-    func note(_ state: State) { kept.withLock { $0[state.tresor] = state.head.sequence } }
+    func note(_ state: LogState) { kept.withLock { $0[state.tresor] = state.head.sequence } }
 
     /// Whether a state is worth keeping anew.
-    func isDue(_ state: State) -> Bool {
+    func isDue(_ state: LogState) -> Bool {
         guard let last = kept.withLock({ $0[state.tresor] }), last <= state.head.sequence else { return true }
         return (state.head.sequence - last) * Self.patience >= state.entryCount && last != state.head.sequence
     }
 
-    func keep(_ state: State, in home: any Home) throws(TresorError) {
+    func keep(_ state: LogState, in home: any Home) throws(TresorError) {
         try home.replace(.state(state.tresor), with: try bytes(of: state))
         note(state)
     }

@@ -20,7 +20,7 @@ extension FileOpener {
     /// What is said of every file of one tresor.
     struct Setting {
         /// With --accept-forked the one the file was judged by; none when the store could not be read.
-        let state: State?
+        let state: LogState?
         let name: String
         /// Knows this person's marks.
         fileprivate let client: Client
@@ -48,9 +48,9 @@ extension FileOpener {
         if json { return .object(object(opened, input, output, verified)) }
         let standing = Self.words(author.standing).map { [$0] } ?? []
         var text =
-            "from \(Shown.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
+            "from \(DisplayText.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
-        if !opened.record.isEmpty { text += ", record \(Shown.quoted(opened.record.bytes))" }
+        if !opened.record.isEmpty { text += ", record \(DisplayText.quoted(opened.record.bytes))" }
         if let state, opened.sealer.head.sequence < state.head.sequence {
             text += ", sealed before the log's newest entry"
         }
@@ -63,13 +63,13 @@ extension FileOpener {
         let sealer = file.sealer
         let standing = words(sealer.standing).map { " (\($0))" } ?? ""
         let time = Timestamp(seconds: sealer.time).dateAndMinute
-        return ", resealed by \(Shown.name(sealer.handle.bytes)) \(time)\(standing)"
+        return ", resealed by \(DisplayText.name(sealer.handle.bytes)) \(time)\(standing)"
     }
 
-    private func name(of tresor: TresorID, in state: State?, as session: Session) async -> String {
+    private func name(of tresor: TresorID, in state: LogState?, as session: Session) async -> String {
         let opened: Name? = if let state { try? await session.name(in: state) } else { nil }
         let name = opened ?? session.knownName(of: tresor)
-        return name.map { Shown.name($0.bytes) } ?? String(tresor.description.prefix(10))
+        return name.map { DisplayText.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 
     private func verification(of user: UserID, in setting: Setting) throws -> String {
@@ -89,12 +89,12 @@ extension FileOpener {
     }
 
     /// What is said of a standing; `nil` of one that needs no words.
-    static func words(_ standing: Standing) -> String? {
+    static func words(_ standing: AuthorStatus) -> String? {
         guard case .former(let former) = standing else { return nil }
         return words(former)
     }
 
-    static func words(_ former: Standing.Former) -> String {
+    static func words(_ former: AuthorStatus.Former) -> String {
         let date = Timestamp(seconds: former.time).date
         switch former.cause {
         case .removed: return "put out \(date)"

@@ -3,7 +3,7 @@
 /// Four chunks of a payload on their way, plain and sealed. The buffers are used again for later pieces and wiped at the end.
 ///
 /// A piece has one owner at a time, the reader, a worker or the writer: the conveyor hands it on.
-@safe final class Piece: @unchecked Sendable {
+@safe final class ChunkBuffer: @unchecked Sendable {
     static let chunkCount = 4
     package static let byteCount = chunkCount * TC1.chunkByteCount
 

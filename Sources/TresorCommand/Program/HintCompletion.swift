@@ -3,7 +3,7 @@
 import Synchronization
 
 /// The words this program was started with, from which hints make commands one can paste.
-enum Again {
+enum HintCompletion {
     /// Beyond this a hint repeats nothing.
     private static let limit = 400
 

@@ -26,7 +26,7 @@ extension FileOpener {
             return failure(error, input)
         }
         let id = header.tresor.description.prefix(10)
-        let state: State?
+        let state: LogState?
         do throws(TresorError) {
             state = try await workplace.client.state(of: header.tresor, remembering: .no)
         } catch {
@@ -39,10 +39,10 @@ extension FileOpener {
                 error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
         }
-        let handle = Shown.name(owner.handle.bytes)
+        let handle = DisplayText.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
             let name = session.knownName(of: header.tresor)
-            let title = name.map { Shown.name($0.bytes) } ?? String(id)
+            let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
                 error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
@@ -54,7 +54,7 @@ extension FileOpener {
     /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
     private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
         let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
-        let name = session.knownName(of: header.tresor).map { Shown.name($0.bytes) }
+        let name = session.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
         return CommandFailure(
@@ -67,17 +67,17 @@ extension FileOpener {
         let path = (try? workplace.invocation.places.store()) ?? "store.db"
         return CommandFailure(
             .notFound,
-            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(Shown.quoted(path)) does not have",
+            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(DisplayText.quoted(path)) does not have",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
     /// Why a member cannot have a file, as far as it can be told.
     private func failure(
-        _ error: TresorError, of session: Session, in state: State, _ input: InputFile
+        _ error: TresorError, of session: Session, in state: LogState, _ input: InputFile
     ) async -> CommandFailure {
         let user = session.identity.user
         let name = session.knownName(of: state.tresor)
-        let title = name.map { Shown.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
+        let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {
             return CommandFailure(error, "you may read \(title) of \(owner), not write in it", file: input.path)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The 30 digits that two people compare once (SPEC §7.4). About 99.7 bits.
-public struct Number: Hashable, Sendable {
+public struct SafetyNumber: Hashable, Sendable {
     /// Thirty ASCII digits.
     public let digits: String
 
     /// A 32-byte hash read as a big-endian integer, modulo 10^30.
-    package init(_ hash: Digest) {
+    package init(_ hash: Hash256) {
         var remainder = [UInt8](repeating: 0, count: 30)
         for byte in hash.bytes {
             var carry = UInt32(byte)

@@ -25,7 +25,7 @@ struct Surroundings: Sendable {
     }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
-    /// The words of this run, from which ``Again`` makes hints.
+    /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
 
     final class Words: Sendable {

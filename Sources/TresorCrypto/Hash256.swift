@@ -3,7 +3,7 @@
 /// 32 public bytes: a hash, or an identifier made from one. Ordered and compared as bytes.
 ///
 /// A digest is never a secret; secrets are ``SecretBytes``, which do not compare.
-public struct Digest: Hashable, Comparable, Sendable {
+public struct Hash256: Hashable, Comparable, Sendable {
     /// The size in bytes: 32.
     public static let byteCount = 32
 
@@ -13,7 +13,7 @@ public struct Digest: Hashable, Comparable, Sendable {
     private let word3: UInt64
 
     /// Thirty-two zero bytes.
-    public static let zero = Digest(0, 0, 0, 0)
+    public static let zero = Hash256(0, 0, 0, 0)
 
     private init(_ word0: UInt64, _ word1: UInt64, _ word2: UInt64, _ word3: UInt64) {
         self.word0 = word0
@@ -60,17 +60,17 @@ public struct Digest: Hashable, Comparable, Sendable {
         }
     }
 
-    fileprivate func differences(from other: Digest) -> UInt64 {
+    fileprivate func differences(from other: Hash256) -> UInt64 {
         (word0 ^ other.word0) | (word1 ^ other.word1) | (word2 ^ other.word2) | (word3 ^ other.word3)
     }
 
     /// Byte order, first byte most significant.
-    public static func < (left: Digest, right: Digest) -> Bool {
+    public static func < (left: Hash256, right: Hash256) -> Bool {
         (left.word0, left.word1, left.word2, left.word3) < (right.word0, right.word1, right.word2, right.word3)
     }
 }
 
 /// Whether two tags are equal, in time that depends on nothing.
-package func constantTimeEqual(_ left: Digest, _ right: Digest) -> Bool {
+package func constantTimeEqual(_ left: Hash256, _ right: Hash256) -> Bool {
     left.differences(from: right) == 0
 }

@@ -9,7 +9,7 @@ import Tresor
 #endif
 
 /// What an output never takes the place of, wherever it lies and whoever it belongs to.
-enum PreciousFile: String {
+enum ProtectedFile: String {
     case identity = "an identity"
     case card = "a card"
 

@@ -4,7 +4,7 @@
 /// middle leaves the note, and the next change goes by it.
 ///
 /// A note condemns nothing by itself: what the home uses when the note is read was put in place after all, and stays.
-package struct Leftovers: Hashable, Sendable {
+package struct CleanupJournal: Hashable, Sendable {
     /// A device half that the store may hold.
     struct Device: Hashable, Sendable {
         let user: UserID
@@ -14,7 +14,7 @@ package struct Leftovers: Hashable, Sendable {
     /// A sealed copy that the store may hold.
     struct Kit: Hashable, Sendable {
         let user: UserID
-        let locator: Digest
+        let locator: Hash256
     }
 
     /// Copies that old kits open, or kits that never counted.
@@ -32,14 +32,14 @@ package struct Leftovers: Hashable, Sendable {
 
     var isEmpty: Bool { kits.isEmpty && devices.isEmpty && slots.isEmpty && generations.isEmpty }
 
-    mutating func formUnion(_ other: Leftovers) {
+    mutating func formUnion(_ other: CleanupJournal) {
         kits.formUnion(other.kits)
         devices.formUnion(other.devices)
         slots.formUnion(other.slots)
         generations.formUnion(other.generations)
     }
 
-    mutating func subtract(_ other: Leftovers) {
+    mutating func subtract(_ other: CleanupJournal) {
         kits.subtract(other.kits)
         devices.subtract(other.devices)
         slots.subtract(other.slots)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The one canonical form of a state (SPEC §9.10). What follows from the rest is not in it, so that nothing in it can disagree.
-extension State {
+extension LogState {
     package func encode(into encoder: inout ByteEncoder) {
         encoder.preamble(.state)
         encoder.integer(EntryBody.greatestKnownAdditiveType)
@@ -43,7 +43,7 @@ extension State {
         let headTime = try decoder.time()
         let ownerTime = try decoder.time()
         let founderGeneration = try decoder.integer(UInt32.self)
-        let hashes = try decoder.list(of: 1, byteCount: Digest.byteCount) { (decoder) throws(TresorError) in
+        let hashes = try decoder.list(of: 1, byteCount: Hash256.byteCount) { (decoder) throws(TresorError) in
             try decoder.digest()
         }
         var order = Order(limit: UInt64(hashes.count))
@@ -116,8 +116,8 @@ private struct KeptPerson: Sendable {
     static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 58 + 1 + 8
 
     package let chain: [UInt8]
-    package let generations: [State.GenerationRecord]
-    package let changes: [State.ChangeRecord]
+    package let generations: [LogState.GenerationRecord]
+    package let changes: [LogState.ChangeRecord]
     package let lastTime: UInt64?
     package let member: Member?
 
@@ -126,7 +126,7 @@ private struct KeptPerson: Sendable {
         var order = Order(limit: entryCount)
         var generation: UInt32 = 0
         generations = try decoder.list(of: 1, byteCount: 20) { (decoder) throws(TresorError) in
-            let record = try State.GenerationRecord(from: &decoder, in: &order)
+            let record = try LogState.GenerationRecord(from: &decoder, in: &order)
             guard record.generation >= generation else { throw .altered }
             generation = record.generation
             return record
@@ -134,7 +134,7 @@ private struct KeptPerson: Sendable {
         order = Order(limit: entryCount)
         var isIn = false
         changes = try decoder.list(of: 1, byteCount: 58) { (decoder) throws(TresorError) in
-            try State.ChangeRecord(from: &decoder, in: &order, isIn: &isIn)
+            try LogState.ChangeRecord(from: &decoder, in: &order, isIn: &isIn)
         }
         switch try decoder.integer(UInt8.self) {
         case 0: lastTime = nil
@@ -146,7 +146,7 @@ private struct KeptPerson: Sendable {
         member = Self.member(changes, history: from == 0 ? .all : .from(epoch: from))
     }
 
-    private static func member(_ changes: [State.ChangeRecord], history: History) -> Member? {
+    private static func member(_ changes: [LogState.ChangeRecord], history: History) -> Member? {
         guard let role = changes.last?.change.role, let admission = changes.last(where: { $0.change.isAdmission })
         else { return nil }
         return Member(
@@ -155,7 +155,7 @@ private struct KeptPerson: Sendable {
     }
 }
 
-extension State.GenerationRecord {
+extension LogState.GenerationRecord {
     fileprivate func encode(into encoder: inout ByteEncoder) {
         encoder.integer(sequence)
         encoder.integer(time)
@@ -169,7 +169,7 @@ extension State.GenerationRecord {
     }
 }
 
-extension State.ChangeRecord {
+extension LogState.ChangeRecord {
     fileprivate func encode(into encoder: inout ByteEncoder) {
         encoder.integer(sequence)
         encoder.integer(time)

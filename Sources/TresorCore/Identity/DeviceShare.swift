@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// This device's half of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
-package final class DeviceHalf: Sendable {
+package final class DeviceShare: Sendable {
     package let user: UserID
     package let id: DeviceID
     package let half: SecretKey<DeviceUse>
@@ -41,8 +41,8 @@ package final class DeviceHalf: Sendable {
         }
     }
 
-    func slotKey(storeHalf: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
-        return try half.derive(.slotDevice, context: storeHalf.span)
+    func slotKey(serverShare: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
+        return try half.derive(.slotDevice, context: serverShare.span)
     }
 }
 

@@ -11,7 +11,7 @@ struct FileOpener {
     /// What is looked at before the rest is read.
     private static let beginningByteCount = 1 << 12
 
-    let workplace: Workplace
+    let workplace: CommandContext
     let acceptUnverified: Bool
     /// Whether a file is judged by what this home has verified, whatever the store shows.
     var acceptForked = false
@@ -100,7 +100,7 @@ struct FileOpener {
             }
         } catch let failure as CommandFailure where failure.error == .forked {
             guard let author = await session.formerAuthor(of: file) else { throw failure }
-            let liar = "\(Shown.name(author.handle.bytes)), \(Self.words(author.former)), made it up"
+            let liar = "\(DisplayText.name(author.handle.bytes)), \(Self.words(author.former)), made it up"
             let reading = "either the store shows another history, or \(liar)"
             throw CommandFailure(
                 .forked, "\(input.shownName) names a state of the tresor that the store does not show: \(reading)",
@@ -109,7 +109,7 @@ struct FileOpener {
     }
 
     /// The log that a file is judged by.
-    func state(of tresor: TresorID) async throws(TresorError) -> State {
+    func state(of tresor: TresorID) async throws(TresorError) -> LogState {
         if acceptForked, let known = try workplace.client.verifiedState(of: tresor) { return known }
         return try await workplace.client.state(of: tresor, remembering: .no)
     }
@@ -143,7 +143,7 @@ struct FileOpener {
     }
 }
 
-extension Workplace {
+extension CommandContext {
     /// Whether this home has verified a log of the tresor.
     func isKnown(_ tresor: TresorID) -> Bool {
         (try? client.knownTresors().contains(tresor)) ?? false

@@ -4,7 +4,7 @@ import Tresor
 import TresorStore
 
 /// Home, store and clock of one run, and what the commands do with them alike.
-struct Workplace: Sendable {
+struct CommandContext: Sendable {
     let invocation: Invocation
     let client: Client
 
@@ -14,7 +14,7 @@ struct Workplace: Sendable {
     ///
     /// - Parameter creating: whether a missing store is made.
     /// - Throws: 10 when there is no store.
-    static func open(_ options: GlobalOptions, creating: Bool = false) async throws -> Workplace {
+    static func open(_ options: GlobalOptions, creating: Bool = false) async throws -> CommandContext {
         let invocation = try Invocation(options)
         let path = try invocation.places.store()
         CommandFailure.storeIs(at: path)
@@ -24,13 +24,13 @@ struct Workplace: Sendable {
             let store = try await Interrupts.atomically { () async throws(TresorError) in
                 try await Surroundings.current.openStore(path, creating)
             }
-            return Workplace(invocation: invocation, store: store)
+            return CommandContext(invocation: invocation, store: store)
         } catch {
             if case .store(.readOnly) = error { throw notWritable(path) }
             if case .store = error { throw CommandFailure(error, CommandFailure(error).message, file: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
-                .notFound, "there is no store at \(Shown.quoted(path))",
+                .notFound, "there is no store at \(DisplayText.quoted(path))",
                 hints: ["tresor … {--store} --store FILE"]
                     + (hasIdentity(invocation.places)
                         ? [] : ["tresor keygen NAME", "tresor recover --store FILE"]),
@@ -41,20 +41,20 @@ struct Workplace: Sendable {
     /// SQLite writes beside the store too, so that everybody who uses it needs the directory.
     static func notWritable(_ path: String) -> CommandFailure {
         CommandFailure(
-            .store(.readOnly), "the store at \(Shown.quoted(path)) cannot be written by you",
+            .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
             hints: [
                 "chmod g+w \(Shell.path(path)) (as its owner, for a group that shares it)",
                 "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) (as its owner; then umask 002 for all)",
             ], file: path)
     }
 
-    private static func hasIdentity(_ places: Places) -> Bool {
-        FileIdentity(path: Places.join(places.data, "identity")) != nil
+    private static func hasIdentity(_ places: Paths) -> Bool {
+        FileIdentity(path: Paths.join(places.data, "identity")) != nil
     }
 
     /// A workplace without a store: for what needs the home alone.
-    static func local(_ options: GlobalOptions) throws -> Workplace {
-        Workplace(invocation: try Invocation(options), store: MemoryStore())
+    static func local(_ options: GlobalOptions) throws -> CommandContext {
+        CommandContext(invocation: try Invocation(options), store: MemoryStore())
     }
 
     private init(invocation: Invocation, store: any Store) {
@@ -65,7 +65,7 @@ struct Workplace: Sendable {
     }
 
     /// The default store lies in the home, which the first command makes.
-    private static func makeDirectory(of path: String, in places: Places) throws {
+    private static func makeDirectory(of path: String, in places: Paths) throws {
         guard path == places.defaultStore else { return }
         _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
     }
@@ -75,7 +75,7 @@ struct Workplace: Sendable {
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
     func refuseStore(_ path: String) throws(CommandFailure) {
         guard invocation.places.isStore(path) else { return }
-        throw CommandFailure(.usage, "\(Shown.quoted(path)) is the store in use, and no INPUT", file: path)
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is the store in use, and no INPUT", file: path)
     }
 
     /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
@@ -84,26 +84,27 @@ struct Workplace: Sendable {
             if let path = step.input { try refuseStore(path) }
             guard case .file(let path) = step.target else { continue }
             try refuseOwnFile(path)
-            guard let kind = PreciousFile(at: path) else { continue }
+            guard let kind = ProtectedFile(at: path) else { continue }
             throw CommandFailure(
-                .usage, "\(Shown.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
+                .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
         }
     }
 
     func refuseOwnFile(_ path: String) throws(CommandFailure) {
         guard !invocation.places.isOwn(path) else {
             throw CommandFailure(
-                .usage, "\(Shown.quoted(path)) belongs to the home or is the store, and is not replaced", file: path)
+                .usage, "\(DisplayText.quoted(path)) belongs to the home or is the store, and is not replaced",
+                file: path)
         }
         guard !SecretFile.isKit(path) else {
             throw CommandFailure(
-                .usage, "\(Shown.quoted(path)) is a recovery kit, and is not replaced", file: path)
+                .usage, "\(DisplayText.quoted(path)) is a recovery kit, and is not replaced", file: path)
         }
         let options = invocation.options
         let passwords = [options.passwordFile, invocation.environment.passwordFile].compactMap(\.self)
         if let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) {
             throw CommandFailure(
-                .usage, "\(Shown.quoted(path)) holds the password, and is not replaced", file: path)
+                .usage, "\(DisplayText.quoted(path)) holds the password, and is not replaced", file: path)
         }
     }
 
@@ -120,18 +121,18 @@ struct Workplace: Sendable {
 
     /// Words for what can be wrong with a file of the home.
     func failure(of error: TresorError, file name: String) -> CommandFailure {
-        failure(of: error, at: Places.join(invocation.places.data, name))
+        failure(of: error, at: Paths.join(invocation.places.data, name))
     }
 
     private func failure(of error: TresorError, at path: String) -> CommandFailure {
         switch error {
         case .notFound:
             return CommandFailure(
-                .notFound, "there is no identity in \(Shown.quoted(invocation.places.data))",
+                .notFound, "there is no identity in \(DisplayText.quoted(invocation.places.data))",
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return CommandFailure(
-                error, "\(Shown.quoted(path)) can be read or changed by others, or is not yours",
+                error, "\(DisplayText.quoted(path)) can be read or changed by others, or is not yours",
                 hints: ["chmod 700 \(Shell.path(invocation.places.data))", "chmod 600 \(Shell.path(path))"], file: path)
         default: return CommandFailure(error, file: path)
         }
@@ -147,7 +148,7 @@ struct Workplace: Sendable {
             guard error == .altered || error == .unsupported else { throw failure(of: error, at: path) }
             throw CommandFailure(
                 error,
-                "\(Shown.quoted(path)), which says what tresors you made or hid, does not open and is not replaced",
+                "\(DisplayText.quoted(path)), which says what tresors you made or hid, does not open and is not replaced",
                 hints: ["tresor check --deep", "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))"], file: path)
         }
     }
@@ -159,7 +160,7 @@ struct Workplace: Sendable {
     ///   - acceptingDevice: whether a remembered device is enough.
     func unlock(to reason: String, acceptingDevice: Bool = true) async throws -> Session {
         let file = try identityFile()
-        let prompt = "password for \(Shown.name(file.chain.handle.bytes)) (to \(reason)): "
+        let prompt = "password for \(DisplayText.name(file.chain.handle.bytes)) (to \(reason)): "
         do {
             return try await invocation.passwords.unlock(
                 prompt: prompt,

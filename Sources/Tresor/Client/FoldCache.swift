@@ -4,9 +4,9 @@ import Synchronization
 
 /// States that this process has folded or taken from its home, so that the same log is not verified again at every step. Each is bound to its head, which
 /// binds all entries before it.
-final class LogCache: Sendable {
+final class FoldCache: Sendable {
     private struct Folded: Sendable {
-        let state: State
+        let state: LogState
         var turn: UInt64
     }
 
@@ -21,7 +21,7 @@ final class LogCache: Sendable {
     private let contents = Mutex(Contents())
 
     /// The state that was folded up to exactly this head.
-    func state(of tresor: TresorID, at head: Head) -> State? {
+    func state(of tresor: TresorID, at head: Head) -> LogState? {
         contents.withLock { contents in
             guard let folded = contents.logs[tresor], folded.state.head == head else { return nil }
             contents.turn += 1
@@ -30,7 +30,7 @@ final class LogCache: Sendable {
         }
     }
 
-    func keep(_ state: State) {
+    func keep(_ state: LogState) {
         contents.withLock { contents in
             contents.turn += 1
             contents.logs[state.tresor] = Folded(state: state, turn: contents.turn)

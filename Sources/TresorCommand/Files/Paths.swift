@@ -10,7 +10,7 @@ import TresorStore
 #endif
 
 /// Where things lie: the home's two directories and the store.
-struct Places: Sendable, Equatable {
+struct Paths: Sendable, Equatable {
     /// Identity, pins, heads, evidence, logs and by default the store.
     let data: String
     /// The half key of a remembered device; apart, so that a backup of the data does not carry the device.
@@ -63,7 +63,7 @@ struct Places: Sendable, Equatable {
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard let path = String(validating: bytes, as: UTF8.self), Self.isAbsolute(path), !bytes.contains(0) else {
             throw CommandFailure(
-                .failed(.damaged), "\(Shown.quoted(storeNote)) does not name a store",
+                .failed(.damaged), "\(DisplayText.quoted(storeNote)) does not name a store",
                 hints: ["tresor … {--store} --store FILE"],
                 file: storeNote)
         }
@@ -100,9 +100,11 @@ struct Places: Sendable, Equatable {
         let names = Self.objectNames + ["store", "lock"]
         let parts = AtomicFile.split(path)
         let above = AtomicFile.split(parts.directory)
-        if MovedHome.isName(above.name), FileIdentity(path: above.directory) == FileIdentity(path: data) { return true }
+        if IdentityBackup.isName(above.name), FileIdentity(path: above.directory) == FileIdentity(path: data) {
+            return true
+        }
         if let directory = FileIdentity(path: parts.directory) {
-            let isNamed = names.contains(parts.name) || MovedHome.isName(parts.name)
+            let isNamed = names.contains(parts.name) || IdentityBackup.isName(parts.name)
             if isNamed, FileIdentity(path: data) == directory { return true }
             let kept = [state] + Self.objectDirectories.map { Self.join(data, $0) }
             if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }

@@ -3,7 +3,7 @@
 import Tresor
 
 /// Text from others, made fit to be shown: it cannot forge a line, move the cursor or turn the writing direction.
-enum Shown {
+enum DisplayText {
     /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
     static func name(_ text: String) -> String {
         isUsual(text) ? text : quoted(text)
@@ -134,8 +134,8 @@ enum Shell {
         "$'"
             + text.unicodeScalars.map { scalar in
                 if scalar == "'" || scalar == "\\" { return "\\\(scalar)" }
-                guard Shown.isUnsafe(scalar) else { return String(scalar) }
-                return String(scalar).utf8.map { "\\x" + Shown.hexadecimal(UInt32($0), digits: 2) }.joined()
+                guard DisplayText.isUnsafe(scalar) else { return String(scalar) }
+                return String(scalar).utf8.map { "\\x" + DisplayText.hexadecimal(UInt32($0), digits: 2) }.joined()
             }.joined() + "'"
     }
 
@@ -149,7 +149,7 @@ enum Shell {
                 default: false
                 }
             }
-        if text.unicodeScalars.contains(where: { Shown.isUnsafe($0) }) { return escaped(text) }
+        if text.unicodeScalars.contains(where: { DisplayText.isUnsafe($0) }) { return escaped(text) }
         return isPlain ? text : "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }

@@ -5,13 +5,13 @@ import TresorStore
 
 /// One finding a line, and in the end the worst one's exit code.
 struct FindingReport {
-    let workplace: Workplace
+    let workplace: CommandContext
     private var errors: [TresorError] = []
 
-    init(workplace: Workplace) { self.workplace = workplace }
+    init(workplace: CommandContext) { self.workplace = workplace }
 
     /// The same report, going on with a store.
-    func continued(in workplace: Workplace) -> FindingReport {
+    func continued(in workplace: CommandContext) -> FindingReport {
         var report = FindingReport(workplace: workplace)
         report.errors = errors
         return report
@@ -50,7 +50,7 @@ struct FindingReport {
         switch subject {
         case .home: "home"
         case .identity: "identity"
-        case .file(let object): Shown.quoted(path(of: object))
+        case .file(let object): DisplayText.quoted(path(of: object))
         case .device(let id): "device \(shown(id))"
         case .person(let user): "person \(name(user))"
         case .tresor(let tresor): "tresor \(shown(tresor))"
@@ -66,9 +66,9 @@ struct FindingReport {
     private func name(_ user: UserID) -> String {
         guard !workplace.output.isJSON else { return user.description }
         let mine = try? workplace.client.identityFile().chain
-        if let mine, mine.user == user { return Shown.name(mine.handle.bytes) }
+        if let mine, mine.user == user { return DisplayText.name(mine.handle.bytes) }
         let pinned = (try? workplace.client.pinnedPeople())?.first { $0.chain.user == user }
-        return pinned.map { Shown.name($0.chain.handle.bytes) } ?? Workplace.short(user)
+        return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? CommandContext.short(user)
     }
 
     private func words(_ remark: Finding.Remark) -> String {
@@ -85,7 +85,7 @@ struct FindingReport {
         case .interrupted:
             "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
-            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(Shown.quoted(path(of: .evidence(evidence))))"
+            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
         case .expired: "opens no longer: its last day has passed"
         case .ended: "their date has passed; the owner's next act puts them out"
         case .rotateFirst: "the key is changed before the next writing"

@@ -2,7 +2,7 @@
 
 import Tresor
 
-extension Workplace {
+extension CommandContext {
     private static let tresorOptions = ["-t", "--tresor"]
 
     /// The tresor a text means, for somebody whose identity is open.
@@ -16,17 +16,19 @@ extension Workplace {
             let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
             if let apart = offeredByAStranger(text, among: all) { throw apart }
             let hints = Suggestion.near(text, among: names).map {
-                "did you mean: \(Again.replacing(text, with: $0, of: Self.tresorOptions))"
+                "did you mean: \(HintCompletion.replacing(text, with: $0, of: Self.tresorOptions))"
             }
             throw CommandFailure(
-                .notFound, "there is no tresor \(Shown.name(text))", hints: hints.isEmpty ? ["tresor list"] : hints)
+                .notFound, "there is no tresor \(DisplayText.name(text))",
+                hints: hints.isEmpty ? ["tresor list"] : hints)
         }
         guard found.count == 1 else {
             let list = found.map { "\(titleAndOwner(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
             throw CommandFailure(
-                .usage, "\(Shown.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
+                .usage, "\(DisplayText.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
                 hints: found.map {
-                    Again.replacing(text, with: Self.short($0.tresor.description, unlike: text), of: Self.tresorOptions)
+                    HintCompletion.replacing(
+                        text, with: Self.short($0.tresor.description, unlike: text), of: Self.tresorOptions)
                 })
         }
         if isReadable, first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
@@ -40,12 +42,12 @@ extension Workplace {
         if let known = try client.knownTresors().first(where: { Base32.matches(text, $0.digest.bytes) }) {
             return known
         }
-        return Base32.prefixBytes(text).flatMap { Digest($0) }.map { TresorID($0) }
+        return Base32.prefixBytes(text).flatMap { Hash256($0) }.map { TresorID($0) }
     }
 
     /// `interventions`, or the beginning of the id where the name is not known.
     func title(of summary: TresorSummary) -> String {
-        summary.name.map { Shown.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
+        summary.name.map { DisplayText.name($0.bytes) } ?? String(summary.tresor.description.prefix(10))
     }
 
     /// `interventions of anna`.
@@ -62,12 +64,12 @@ extension Workplace {
             return nil
         }
         let ids = meant.prefix(3).map {
-            Again.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
+            HintCompletion.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
         }
         if owner.user == (try? client.identityFile().chain.user) { return madeWithOldKeys(first.tresor, hint: ids[0]) }
-        let person = Shown.name(owner.handle.bytes)
+        let person = DisplayText.name(owner.handle.bytes)
         return CommandFailure(
-            .unverified, "\(Shown.name(text)) is offered by \(person), whom you have not verified",
+            .unverified, "\(DisplayText.name(text)) is offered by \(person), whom you have not verified",
             hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
     }
 
@@ -81,17 +83,17 @@ extension Workplace {
     }
 
     /// Who owns a tresor, to be named and asked: its founder, or another owner once the founder has left.
-    func owner(of state: State) -> UserID {
+    func owner(of state: LogState) -> UserID {
         if state.members[state.founder]?.role == .owner { return state.founder }
         return state.members.filter { $0.value.role == .owner }.keys.min() ?? state.founder
     }
 
-    func handle(of user: UserID, in state: State) -> String {
-        state.chain(of: user).map { Shown.name($0.handle.bytes) } ?? Self.short(user)
+    func handle(of user: UserID, in state: LogState) -> String {
+        state.chain(of: user).map { DisplayText.name($0.handle.bytes) } ?? Self.short(user)
     }
 
     /// The verified state of a tresor.
-    func state(of tresor: TresorID) async throws -> State {
+    func state(of tresor: TresorID) async throws -> LogState {
         do throws(TresorError) {
             return try await client.state(of: tresor)
         } catch {
@@ -100,7 +102,7 @@ extension Workplace {
     }
 
     /// The verified state in which an act begins: what this home knows better stands in the log by then, and each entry for it is told.
-    func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> State {
+    func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
         guard !dryRun else {
             if let known = summary.state { return known }
             return try await state(of: summary.tresor)
@@ -128,7 +130,8 @@ extension Workplace {
     func tell(_ session: Session) async {
         for notice in await session.takeNotices() {
             guard let state = try? session.client.verifiedState(of: notice.tresor) else { continue }
-            let title = session.knownName(of: notice.tresor).map { Shown.name($0.bytes) } ?? Self.short(notice.tresor)
+            let title =
+                session.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) } ?? Self.short(notice.tresor)
             switch notice.deed {
             case .ended(let users):
                 for user in users {
@@ -148,7 +151,7 @@ extension Workplace {
     /// Asks whether to go on although a date has passed by a clock that the log gives no reason to believe.
     ///
     /// - Throws: 1 without a person, and when they say anything but yes.
-    private func confirmClock(_ state: State, _ title: String) throws {
+    private func confirmClock(_ state: LogState, _ title: String) throws {
         let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }.keys.sorted()
         let names = ended.map { handle(of: $0, in: state) }.joined(separator: ", ")
         let clock = Timestamp(seconds: now).date
@@ -180,7 +183,7 @@ extension Workplace {
     /// A member, or somebody who once was, as a person typed them.
     ///
     /// - Throws: 10 with suggestions: a typing error must not look like success.
-    func member(_ text: String, of state: State) throws -> UserID {
+    func member(_ text: String, of state: LogState) throws -> UserID {
         let everybody = state.everybody
         let handle = try? Name(typed: text)
         let found = everybody.filter { user in
@@ -188,13 +191,16 @@ extension Workplace {
         }
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
-            let hints = Suggestion.near(text, among: names).map { "did you mean: \(Again.replacing(text, with: $0))" }
-            throw CommandFailure(.notFound, "\(Shown.name(text)) is not and never was in this tresor", hints: hints)
+            let hints = Suggestion.near(text, among: names).map {
+                "did you mean: \(HintCompletion.replacing(text, with: $0))"
+            }
+            throw CommandFailure(
+                .notFound, "\(DisplayText.name(text)) is not and never was in this tresor", hints: hints)
         }
         guard found.count == 1 else {
             throw CommandFailure(
-                .usage, "\(Shown.name(text)) can mean several people here",
-                hints: found.map { Again.replacing(text, with: Self.short($0.description, unlike: text)) })
+                .usage, "\(DisplayText.name(text)) can mean several people here",
+                hints: found.map { HintCompletion.replacing(text, with: Self.short($0.description, unlike: text)) })
         }
         return first
     }

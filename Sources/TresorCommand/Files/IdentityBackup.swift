@@ -12,20 +12,20 @@ import TresorStore
 
 /// Everything that an identity keeps in a home, moved aside so that another identity begins with an empty one. It comes back if none is made or the
 /// program is interrupted.
-final class MovedHome: Sendable {
+final class IdentityBackup: Sendable {
     /// Where it is moved to: `identity.SECONDS` in the home, a directory that can be used as a home itself.
     let path: String
-    private let places: Places
+    private let places: Paths
     private let token = Mutex<Interrupts.Token?>(nil)
 
     /// Finds what there is to move. Nothing is moved yet.
     ///
     /// - Returns: `nil` for a home that is empty.
-    init?(in places: Places) {
+    init?(in places: Paths) {
         self.places = places
         var seconds = time(nil)
-        while Self.isTaken("\(Places.join(places.data, "identity")).\(seconds)") { seconds += 1 }
-        path = "\(Places.join(places.data, "identity")).\(seconds)"
+        while Self.isTaken("\(Paths.join(places.data, "identity")).\(seconds)") { seconds += 1 }
+        path = "\(Paths.join(places.data, "identity")).\(seconds)"
         guard moves.contains(where: { Self.isTaken($0.from) }) else { return nil }
     }
 
@@ -33,21 +33,21 @@ final class MovedHome: Sendable {
 
     private typealias Move = (from: String, to: String)
 
-    private var identity: Move { (Places.join(places.data, "identity"), Places.join(path, "identity")) }
+    private var identity: Move { (Paths.join(places.data, "identity"), Paths.join(path, "identity")) }
 
     /// The half key stays on the disk it lies on, apart from the rest unless the home has everything under one directory.
     private var stateDirectory: String {
-        if places.state == Places.join(places.data, "state") { return Places.join(path, "state") }
-        return Places.join(places.state, AtomicFile.split(path).name)
+        if places.state == Paths.join(places.data, "state") { return Paths.join(path, "state") }
+        return Paths.join(places.state, AtomicFile.split(path).name)
     }
 
     /// The identity first: what it leaves behind if the program is killed belongs to nobody, and the next identity moves it aside too.
     private var moves: [Move] {
-        let others = (Places.objectNames.filter { $0 != "identity" } + Places.objectDirectories).map { name in
-            (Places.join(places.data, name), Places.join(path, name))
+        let others = (Paths.objectNames.filter { $0 != "identity" } + Paths.objectDirectories).map { name in
+            (Paths.join(places.data, name), Paths.join(path, name))
         }
         let half = "device-half"
-        return [identity] + others + [(Places.join(places.state, half), Places.join(stateDirectory, half))]
+        return [identity] + others + [(Paths.join(places.state, half), Paths.join(stateDirectory, half))]
     }
 
     /// Moves all of it, while nobody else writes to the home.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The checks that defeat the attacks of SPEC §14.2, by name. A patch of the same name puts each one where it is made:
-/// `guard Defence.epochCommitment.holds(…) else { throw .altered }`. The rules of a log have names of their own (SPEC §9.3).
+/// `guard Mutation.epochCommitment.passes(…) else { throw .altered }`. The rules of a log have names of their own (SPEC §9.3).
 /// The type exists only in the copy of the sources that `scripts/attacks` builds.
-package enum Defence: String, CaseIterable, Sendable {
+package enum Mutation: String, CaseIterable, Sendable {
     // Sealing and encoding.
 
     /// The tag of a chunk.
@@ -62,7 +62,7 @@ package enum Defence: String, CaseIterable, Sendable {
     /// That a password's slot takes the place of the one before, and that there is no second.
     case replacedSlot
     /// The store's half in a device's key.
-    case storeHalf
+    case serverShare
     /// The form of the copy that a kit opens.
     case kitCopyForm
     /// Until when a device opens.
@@ -240,5 +240,5 @@ package enum Defence: String, CaseIterable, Sendable {
     case absolutePlace
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
-    package func holds(_ condition: Bool) -> Bool { isLeftOut || condition }
+    package func passes(_ condition: Bool) -> Bool { isApplied || condition }
 }

@@ -10,7 +10,7 @@ struct Candidate: Sendable {
     var brought: CardChain?
 }
 
-extension Workplace {
+extension CommandContext {
     /// The one person that a handle or a user id of at least 6 characters means.
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
@@ -22,7 +22,7 @@ extension Workplace {
         do throws(TresorError) {
             people = try await client.people(named: text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
-            throw CommandFailure(error, "the card of \(Shown.name(text)) is \(Self.words(for: error))")
+            throw CommandFailure(error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
         }
         if let card { try bring(try readCard(card), for: text, among: &people) }
         for person in people {
@@ -35,8 +35,8 @@ extension Workplace {
             let isKnown = people.allSatisfy(\.trust.isVerified)
             throw CommandFailure(
                 isKnown ? .usage : .unverified,
-                "\(Shown.name(text)) can mean several people: \(list.joined(separator: "; "))",
-                hints: ids.map { isKnown ? Again.replacing(text, with: $0) : "tresor verify \($0)" })
+                "\(DisplayText.name(text)) can mean several people: \(list.joined(separator: "; "))",
+                hints: ids.map { isKnown ? HintCompletion.replacing(text, with: $0) : "tresor verify \($0)" })
         }
         try await reportImpostors(of: first)
         return first
@@ -47,7 +47,7 @@ extension Workplace {
         guard let others = try? await client.impostors(of: person.chain.handle), let other = others.first else {
             return
         }
-        let card = "\(Shown.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
+        let card = "\(DisplayText.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
         output.say("the store also offers another card for \(card); the person you verified is used")
     }
 
@@ -61,15 +61,17 @@ extension Workplace {
 
     private func nobody(_ text: String) throws -> CommandFailure {
         let known = try client.pinnedPeople().map(\.chain.handle.text)
-        let hints = Suggestion.near(text, among: known).map { "did you mean: \(Again.replacing(text, with: $0))" }
-        let store = (try? invocation.places.store()).map { " at \(Shown.quoted($0))" } ?? ""
+        let hints = Suggestion.near(text, among: known).map {
+            "did you mean: \(HintCompletion.replacing(text, with: $0))"
+        }
+        let store = (try? invocation.places.store()).map { " at \(DisplayText.quoted($0))" } ?? ""
         return CommandFailure(
-            .notFound, "there is no card of \(Shown.name(text)) in the store\(store)",
+            .notFound, "there is no card of \(DisplayText.name(text)) in the store\(store)",
             hints: hints + ["tresor … --card FILE"])
     }
 
     func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
-        let name = Shown.name(offered.handle.bytes)
+        let name = DisplayText.name(offered.handle.bytes)
         return CommandFailure(
             .unverified,
             "the store offers another person under the handle \(name): number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
@@ -79,7 +81,7 @@ extension Workplace {
     /// What is said of somebody whose newest keys nobody has compared yet.
     func renewed(_ chain: CardChain) -> CommandFailure {
         CommandFailure(
-            .unverified, "\(Shown.name(chain.handle.bytes)) has new keys: compare numbers again",
+            .unverified, "\(DisplayText.name(chain.handle.bytes)) has new keys: compare numbers again",
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 
@@ -90,13 +92,13 @@ extension Workplace {
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
         let compared = Timestamp(seconds: pin.time).date
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         let old = "the number compared on \(compared) was \(try pin.chain.number().grouped)"
         return "THE NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
     }
 
     /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
-    func peopleToCompare(in state: State) -> [CardChain] {
+    func peopleToCompare(in state: LogState) -> [CardChain] {
         state.everybody.filter { user in
             switch try? client.trust(of: user, in: state) {
             case .renewed, .changed: true
@@ -139,7 +141,7 @@ extension Workplace {
     /// - Throws: 16 when it differs, or when nobody can be asked.
     func proves(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> Bool {
         let chain = person.chain
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         if let typed = proof.number {
             if let change = try changeOfNumber(chain) { output.say(change) }
             guard try number(typed) == chain.number() else {
@@ -160,13 +162,13 @@ extension Workplace {
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
         guard chain.user != (try client.ownChain()?.user) else { return }
         try client.pin(chain, replacing: replacing)
-        output.say("\(Shown.name(chain.handle.bytes)) is verified")
+        output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
     }
 
     /// 30 digits as they were typed.
-    func number(_ typed: String) throws(CommandFailure) -> Number {
+    func number(_ typed: String) throws(CommandFailure) -> SafetyNumber {
         do {
-            return try Number(typed: typed)
+            return try SafetyNumber(typed: typed)
         } catch {
             throw .usage("a number has 30 digits", hints: ["tresor card --number"])
         }
@@ -195,18 +197,18 @@ extension Workplace {
     }
 
     private static func otherCard(_ path: String, of person: Candidate) -> CommandFailure {
-        let name = Shown.name(person.chain.handle.bytes)
+        let name = DisplayText.name(person.chain.handle.bytes)
         let isOlder = person.brought.map { person.chain.extends($0) } ?? false
         return CommandFailure(
             .unverified,
             isOlder
-                ? "the card in \(Shown.quoted(path)) is older than the newest one of \(name)"
-                : "the card in \(Shown.quoted(path)) is not the one the store offers for \(name)")
+                ? "the card in \(DisplayText.quoted(path)) is older than the newest one of \(name)"
+                : "the card in \(DisplayText.quoted(path)) is not the one the store offers for \(name)")
     }
 
     /// Shows the number that a card brought by hand is about to be pinned with.
     private func show(_ chain: CardChain, asking: Bool) throws {
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         let change = try changeOfNumber(chain)
         guard asking, invocation.hasTerminal else {
             if let change { output.say(change) }
@@ -222,9 +224,9 @@ extension Workplace {
     /// Shows both numbers, one above the other, and asks.
     private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
         let terminal = try invocation.person(or: refusal)
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         let width = max(name.count, 3)
-        func row(_ label: String, _ number: Number) -> String {
+        func row(_ label: String, _ number: SafetyNumber) -> String {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
         }
         var text = try changeOfNumber(chain).map { $0 + "\n" } ?? ""
@@ -239,10 +241,10 @@ extension Workplace {
     /// Asks for the owner of a tresor to be verified, where that is what a command lacks.
     ///
     /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
-    func verifyFounder(of state: State, for session: Session, accept: Bool, hint: String) async throws {
+    func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
         let trust = try session.client.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
-        let name = Shown.name(chain.handle.bytes)
+        let name = DisplayText.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
         guard !accept else { return }
         // The founder's newer keys were compared: an owner's next act puts them into the log, before anything else.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A part of the entries of a log as a home keeps them: a cache, worth nothing unless all parts fold to the pinned head.
+package struct LogCopy: Hashable, Sendable {
+    /// How many entries a part has, the last one apart: 512.
+    static let partCount: UInt64 = 512
+
+    package var entries: [[UInt8]]
+
+    init(entries: [[UInt8]]) { self.entries = entries }
+
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.log)
+        entries = []
+        while decoder.remaining > 0 { entries.append(try decoder.vector32(1...Entry.maximumByteCount)) }
+    }
+
+    /// The sequence number behind the last entry of the part in which an entry lies.
+    static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.log)
+        for entry in entries { encoder.vector32(entry) }
+        return encoder.bytes
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The highest verified head of each tresor (SPEC §9.8). It only rises.
+package struct PinnedHeads: Hashable, Sendable {
+    private(set) var heads: [TresorID: Head] = [:]
+    /// The latest time that an entry of this home's own identity carries in those logs; 0 for none (SPEC §8.3).
+    private(set) var ownTime: UInt64 = 0
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.heads)
+        ownTime = try decoder.time()
+        var last: TresorID?
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
+            if let last, tresor <= last { throw .altered }
+            last = tresor
+            let sequence = try decoder.integer(UInt64.self)
+            heads[tresor] = Head(sequence: sequence, hash: try decoder.digest())
+        }
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.heads)
+        encoder.integer(ownTime)
+        for (tresor, head) in heads.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(tresor.digest)
+            encoder.integer(head.sequence)
+            encoder.digest(head.hash)
+        }
+        return encoder.bytes
+    }
+
+    subscript(tresor: TresorID) -> Head? { heads[tresor] }
+
+    /// Raises a head to that of a state which contains the present one.
+    ///
+    /// - Parameter me: whose home it is; `nil` when it has no identity.
+    /// - Throws: ``TresorError/forked`` when it does not.
+    mutating func raise(to state: LogState, me: UserID?) throws(TresorError) {
+        if let present = heads[state.tresor], !state.contains(present) { throw .forked }
+        heads[state.tresor] = state.head
+        if let me { ownTime = max(ownTime, state.lastTimes[me] ?? 0) }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A string that separates one use of a primitive from all others (SPEC §16).
+///
+/// Every label of the format stands here and nowhere else. Each has one purpose and none is a prefix of another.
+public struct DomainLabel: Hashable, Sendable {
+    let bytes: [UInt8]
+    /// `LP(label)` of SPEC §2. No label is longer than 255 bytes.
+    package let prefixed: [UInt8]
+
+    /// The label as text; always ASCII.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    private init(_ text: StaticString) {
+        self.init(bytes: Array(text.description.utf8))
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+        prefixed = [0, 0, 0, UInt8(bytes.count)] + bytes
+    }
+
+    /// A label of an application that uses ``TC1`` or ``SecretKey/derive(_:context:as:)`` for itself.
+    ///
+    /// - Parameter name: 1 to 255 printable ASCII characters, not beginning with `tresor/`.
+    /// - Throws: ``TresorError/usage`` for any other name.
+    public init(application name: String) throws(TresorError) {
+        let bytes = Array(name.utf8)
+        guard (1...255).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7e).contains($0) }),
+            !bytes.starts(with: Array("tresor/".utf8))
+        else { throw .usage }
+        self.init(bytes: bytes)
+    }
+
+    /// What a label is used for.
+    package enum Use: String, Sendable { case seal, derive, hash, sign, wrap }
+
+    package static let seal = DomainLabel("tresor/v1/seal")
+    package static let derive = DomainLabel("tresor/v1/derive")
+
+    package static let userID = DomainLabel("tresor/v1/user-id")
+    package static let cardHash = DomainLabel("tresor/v1/card-hash")
+    package static let cardSignature = DomainLabel("tresor/v1/card-signature")
+    package static let cardSuccession = DomainLabel("tresor/v1/card-succession")
+    package static let number = DomainLabel("tresor/v1/number")
+
+    package static let identitySign = DomainLabel("tresor/v1/identity-sign")
+    package static let identityKEM = DomainLabel("tresor/v1/identity-kem")
+    package static let identityPrevious = DomainLabel("tresor/v1/identity-previous")
+    package static let identityFile = DomainLabel("tresor/v1/identity-file")
+    package static let identityTag = DomainLabel("tresor/v1/identity-tag")
+    package static let previousSeal = DomainLabel("tresor/v1/previous-seal")
+    package static let homeKey = DomainLabel("tresor/v1/home-key")
+    package static let namesSeal = DomainLabel("tresor/v1/names-seal")
+    package static let marksSeal = DomainLabel("tresor/v1/marks-seal")
+    package static let homeCache = DomainLabel("tresor/v1/home-cache")
+    package static let stateTag = DomainLabel("tresor/v1/state-tag")
+
+    package static let slotSeal = DomainLabel("tresor/v1/slot-seal")
+    package static let slotDevice = DomainLabel("tresor/v1/slot-device")
+    package static let kitSlot = DomainLabel("tresor/v1/kit-slot")
+    package static let kitLocator = DomainLabel("tresor/v1/kit-locator")
+
+    package static let tresorID = DomainLabel("tresor/v1/tresor-id")
+    package static let entryHash = DomainLabel("tresor/v1/entry-hash")
+    package static let entrySignature = DomainLabel("tresor/v1/entry-signature")
+    package static let nameSeal = DomainLabel("tresor/v1/name-seal")
+    package static let commitTK = DomainLabel("tresor/v1/commit-tk")
+    package static let commitHK = DomainLabel("tresor/v1/commit-hk")
+    package static let backlinkSeal = DomainLabel("tresor/v1/backlink-seal")
+    package static let epochWrap = DomainLabel("tresor/v1/epoch-wrap")
+    package static let evidenceHash = DomainLabel("tresor/v1/evidence-hash")
+
+    package static let fileSeal = DomainLabel("tresor/v1/file-seal")
+    package static let fileSignature = DomainLabel("tresor/v1/file-signature")
+    package static let contentHash = DomainLabel("tresor/v1/content-hash")
+    package static let contentPart = DomainLabel("tresor/v1/content-part")
+
+    /// The registry of SPEC §16: every label with its use, in the order of the sections that use them.
+    package static let registry: [(label: DomainLabel, use: Use)] = [
+        (seal, .derive), (derive, .derive),
+        (userID, .hash), (cardHash, .hash), (cardSignature, .sign), (cardSuccession, .sign), (number, .hash),
+        (identitySign, .derive), (identityKEM, .derive), (identityPrevious, .derive), (identityFile, .derive),
+        (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal), (marksSeal, .seal),
+        (homeCache, .derive), (stateTag, .derive),
+        (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
+        (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
+        (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),
+        (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
+    ]
+}
