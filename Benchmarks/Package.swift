@@ -16,7 +16,8 @@ let package = Package(
             name: "TresorBenchmarks",
             dependencies: [
                 "CBaseline", .product(name: "Tresor", package: "tresor"),
-                .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
+                .product(name: "TresorStore", package: "tresor"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// `docs/ARCHITECTURE.md` says what is so.
+@Suite struct ArchitectureTests {
+    private static func page() throws -> String { try Repository.text("docs/ARCHITECTURE.md") }
+
+    /// The cells of the table of imports, by module.
+    private static func promised() throws -> [String: Set<String>] {
+        let section = try page().split(separator: "## Imports")[1].split(separator: "\n## ")[0]
+        let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        return Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+                let names = cells.dropFirst().flatMap { $0.split(separator: " ").map(String.init) }
+                return (cells[0].trimmingCharacters(in: ["`"]), Set(names))
+            })
+    }
+
+    /// What the files of a module import.
+    private static func imports(of module: String) throws -> Set<String> {
+        let directory = Repository.root.appending(path: "Sources/\(module)")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path(percentEncoded: false))
+        var found: Set<String> = []
+        for name in names where name.hasSuffix(".swift") {
+            let text = try Repository.text("Sources/\(module)/\(name)")
+            let pattern = /^ *(?:@\w+ )*(?:(?:public|package|internal) )?import (\w+)/
+            for match in text.matches(of: pattern.anchorsMatchLineEndings()) { found.insert(String(match.1)) }
+        }
+        let libraries: Set = ["Darwin", "Glibc", "Musl"]
+        return found.isDisjoint(with: libraries) ? found : found.subtracting(libraries).union(["libc"])
+    }
+
+    @Test func everyModuleImportsWhatThePageSays() throws {
+        let promised = try Self.promised()
+        let sources = Repository.root.appending(path: "Sources").path(percentEncoded: false)
+        let modules = try FileManager.default.contentsOfDirectory(atPath: sources).filter { !$0.hasPrefix("C") }
+        #expect(promised.keys.sorted() == modules.sorted())
+        for (module, imports) in promised {
+            #expect(try Self.imports(of: module) == imports, "\(module)")
+        }
+    }
+
+    /// Only one file of the core knows that there are threads.
+    @Test func theCoreIsPure() throws {
+        let directory = Repository.root.appending(path: "Sources/TresorCore").path(percentEncoded: false)
+        for name in try FileManager.default.subpathsOfDirectory(atPath: directory) where name.hasSuffix(".swift") {
+            let text = try Repository.text("Sources/TresorCore/\(name)")
+            let isPure = !text.contains(/import (?:Darwin|Dispatch|Foundation|Glibc|Musl|Synchronization)/)
+            #expect(isPure == (name != "Concurrency/Cores.swift"), "\(name)")
+            for word in ["clock()", "Date(", "open(path", "socket("] {
+                #expect(!text.contains(word), "\(name): \(word)")
+            }
+        }
+    }
+
+    @Test func everyFileThatIsNamedIsThere() throws {
+        let paths = try Self.page().matches(of: /`((?:Sources|Tests|vectors|docs)\/[^`]+)`/).map { String($0.1) }
+        #expect(paths.count > 30)
+        for path in paths {
+            let place = Repository.root.appending(path: path).path(percentEncoded: false)
+            #expect(FileManager.default.fileExists(atPath: place), "\(path)")
+        }
+    }
+}
