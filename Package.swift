@@ -88,7 +88,7 @@ let package = Package(
                 "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["scripts", "surface.json"],
+            exclude: ["help", "scripts"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -193,19 +193,19 @@ package enum Conformance {
 
     /// Marks a tresor as *confirmed mine*, as *create* does, SPEC §8.5.
     static func confirmMine(_ tresor: TresorID, for session: Session) throws(TresorError) {
-        try session.mark(tresor, .confirmed, true)
+        try session.tresors.mark(tresor, .confirmed, true)
     }
 
     /// `keysOf` of SPEC §9.6, without the keys.
     static func checkKeys(of epoch: UInt64, in state: LogState, for session: Session) async throws(TresorError) {
-        _ = try await session.keys(of: epoch, in: state)
+        _ = try await session.keyRing.keys(of: epoch, in: state)
     }
 
     /// `keysOf` of SPEC §9.6: TK, or TK ‖ HK.
     static func keys(
         of epoch: UInt64, in state: LogState, for session: Session
     ) async throws(TresorError) -> [UInt8] {
-        let secret = try await session.keys(of: epoch, in: state).secret()
+        let secret = try await session.keyRing.keys(of: epoch, in: state).secret()
         return secret.span.publicBytes
     }
 

@@ -12,7 +12,7 @@ extension Operation {
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let session = Conformance.session(try client(input), identity: identity)
         try Conformance.confirmMine(state.tresor, for: session)
-        let effect = try await session.effect(of: requested(input), in: state)
+        let effect = try session.tresors.effect(of: requested(input), in: state)
         func users(_ users: [UserID]) -> [[UInt8]] { users.sorted().map(\.digest.bytes) }
         return VectorFields([
             "remaining": bigEndianBytes(UInt64(effect.remaining)), "epoch": bigEndianBytes(effect.epoch ?? 0),
@@ -26,7 +26,7 @@ extension Operation {
             chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let session = Conformance.session(try client(input), identity: identity)
-        return VectorFields().with("users", try session.superseded(in: state).map(\.digest.bytes))
+        return VectorFields().with("users", try session.tresors.superseded(in: state).map(\.digest.bytes))
     }
 
     /// Settles a tresor whose store shows the log; the result is what lies behind the log afterwards.
@@ -39,8 +39,8 @@ extension Operation {
         await store.show(log)
         let session = Conformance.session(try client(input, store: store), identity: identity)
         try Conformance.confirmMine(tresor, for: session)
-        if try input.optional("go on") == [1] { await session.acceptClock(in: tresor) }
-        _ = try await session.settle(tresor)
+        if try input.optional("go on") == [1] { await session.tresors.acceptClock(in: tresor) }
+        _ = try await session.tresors.settle(tresor)
         let settled = try Conformance.settled(await store.entries(of: tresor, from: UInt64(log.count), limit: .max))
         return VectorFields().with("cards", settled.cards).with("removed", settled.removed.map(\.digest.bytes))
     }

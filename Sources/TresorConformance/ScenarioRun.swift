@@ -123,7 +123,7 @@ final class ScenarioRun {
             } catch {
                 throw (error as? TresorError) ?? .failed(.other)
             }
-            let opened = try await session.open(file, expecting: expectations)
+            let opened = try await session.files.open(file, expecting: expectations)
             var hash = try BLAKE2b(outputCount: 32)
             try hash.update(opened.content.span)
             let digest = Hex.text(try hash.finalize())

@@ -5,11 +5,14 @@ import Testing
 
 @testable import TresorCommand
 
+/// What `tresor help` explains.
+private let pagesOfHelp = RootCommand.commands.map { $0.page.name } + HelpTopic.allCases.map(\.rawValue)
+
 /// What is promised to scripts.
 @Suite("Surface")
 struct SurfaceTests {
     private static let committed = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("surface.json")
+        .appendingPathComponent("help")
 
     private func tresor(_ arguments: String...) throws -> ChildProcess.Result {
         let child = ChildProcess(
@@ -21,13 +24,21 @@ struct SurfaceTests {
         return try child.run()
     }
 
-    /// A change of the surface changes the committed file with it, and stands in the changelog.
-    @Test("Commands and options are those of surface.json")
-    func surface() throws {
-        let result = try tresor("--experimental-dump-help")
+    /// A change of a page changes the committed file with it, and stands in the changelog.
+    @Test("Every page of the help is the one that is committed", arguments: pagesOfHelp)
+    func help(_ name: String) throws {
+        let result = try tresor("help", name)
         #expect(result.code == 0)
-        let isSame = try result.output == [UInt8](Data(contentsOf: Self.committed))
-        #expect(isSame, "tresor --experimental-dump-help > Tests/CLITests/surface.json")
+        let page = try String(contentsOf: Self.committed.appendingPathComponent("\(name).txt"), encoding: .utf8)
+        #expect(result.outputText == page, "scripts/help-pages")
+    }
+
+    @Test("The first page is the one that is committed, and no page is left over")
+    func firstPage() throws {
+        let page = try String(contentsOf: Self.committed.appendingPathComponent("tresor.txt"), encoding: .utf8)
+        #expect(try tresor("help").outputText == page, "scripts/help-pages")
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.committed.path(percentEncoded: false))
+        #expect(Set(names) == Set((pagesOfHelp + ["tresor"]).map { "\($0).txt" }))
     }
 
     @Test("Every example of every page is run by a script")

@@ -12,10 +12,10 @@
             await #expect(processExitsWith: .success) {
                 let secret = try random()
                 let before = MemoryScan.strayCopies(of: secret)
-                #expect(before == 0)
+                #expect(before == 0, "before: \(before)")
                 let copy = secret.span.publicBytes
                 let after = MemoryScan.strayCopies(of: secret)
-                #expect(after == 1)
+                #expect(after == 1, "after: \(after)")
                 withExtendedLifetime(copy) {}
             }
         }

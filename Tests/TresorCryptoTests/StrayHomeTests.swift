@@ -39,7 +39,7 @@
                     handle: Name(typed: "anna"), password: Password(typed: SecretBytes(copying: typed.span)),
                     cost: .floor)
                 try await client.publishCard()
-                _ = try await anna.rememberDevice(name: .empty, until: 1_777_830_400)
+                _ = try await anna.unlocking.rememberDevice(name: .empty, until: 1_777_830_400)
                 guard let half = try client.deviceShare() else { throw TresorError.notFound }
                 let copies = MemoryScan.strayCopies(of: half.half.bytes)
                 #expect(copies == 0)

@@ -12,30 +12,30 @@ import Tresor
         let anna = try await world.person("anna")
         let house = try await world.person("dr-house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(try Name(typed: "interventions")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "interventions")).tresor
         let type = try #require(json)
 
-        let before = try await anna.seal(plan, type: type, in: tresor)
-        #expect(await failure { _ = try await house.open(before) } == .noAccess)
+        let before = try await anna.files.seal(plan, type: type, in: tresor)
+        #expect(await failure { _ = try await house.files.open(before) } == .noAccess)
 
         let share = Act.share(with: [house.identity.chain], role: .reader, fromNow: false, notAfter: nil)
-        let shared = try await anna.perform(share, on: tresor)
+        let shared = try await anna.tresors.perform(share, on: tresor)
         #expect(shared.effect.admitted == [house.identity.user])
-        let opened = try await house.open(before)
+        let opened = try await house.files.open(before)
         #expect(opened.content == plan)
         #expect(opened.author.user == anna.identity.user)
         #expect(opened.author.standing == .current)
         let state = try await house.client.state(of: tresor)
-        #expect(try await house.name(in: state) == Name(typed: "interventions"))
+        #expect(try await house.tresors.name(in: state) == Name(typed: "interventions"))
 
-        #expect(await failure { _ = try await house.seal(plan, type: type, in: tresor) } == .noAccess)
+        #expect(await failure { _ = try await house.files.seal(plan, type: type, in: tresor) } == .noAccess)
 
-        let revoked = try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        let revoked = try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         #expect(revoked.state.epoch == 2)
-        let after = try await anna.seal(plan, type: type, in: tresor)
-        #expect(await failure { _ = try await house.open(after) } == .noAccess)
-        #expect(try await anna.open(before).content == plan)
-        #expect(try await anna.open(after).content == plan)
+        let after = try await anna.files.seal(plan, type: type, in: tresor)
+        #expect(await failure { _ = try await house.files.open(after) } == .noAccess)
+        #expect(try await anna.files.open(before).content == plan)
+        #expect(try await anna.files.open(after).content == plan)
     }
 
     @Test func fromNowReadsNothingEarlier() async throws {
@@ -43,16 +43,16 @@ import Tresor
         let anna = try await world.person("anna")
         let house = try await world.person("dr-house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(try Name(typed: "interventions")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "interventions")).tresor
         let type = try #require(json)
-        let before = try await anna.seal(plan, type: type, in: tresor)
+        let before = try await anna.files.seal(plan, type: type, in: tresor)
         let share = Act.share(with: [house.identity.chain], role: .reader, fromNow: true, notAfter: nil)
-        _ = try await anna.perform(share, on: tresor)
-        #expect(await failure { _ = try await house.open(before) } == .noAccess)
-        let after = try await anna.seal(plan, type: type, in: tresor)
-        #expect(try await house.open(after).content == plan)
+        _ = try await anna.tresors.perform(share, on: tresor)
+        #expect(await failure { _ = try await house.files.open(before) } == .noAccess)
+        let after = try await anna.files.seal(plan, type: type, in: tresor)
+        #expect(try await house.files.open(after).content == plan)
         let state = try await house.client.state(of: tresor)
-        #expect(try await house.name(in: state) == Name(typed: "interventions"))
+        #expect(try await house.tresors.name(in: state) == Name(typed: "interventions"))
     }
 
     @Test func identityOpensWithItsPasswordAlone() async throws {

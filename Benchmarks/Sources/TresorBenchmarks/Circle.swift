@@ -32,7 +32,7 @@ struct Circle {
             under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: clock())
         try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
         anna = Session(client: client, identity: identity)
-        tresor = try await anna.create(Name(text: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(text: "plans")).tresor
         readers = try Cores.map(count - 1, grain: 16) { (range) throws(TresorError) in
             var people: [CardChain] = []
             for number in range {
@@ -42,7 +42,7 @@ struct Circle {
         }
         for start in stride(from: 0, to: readers.count, by: 500) {
             let chains = Array(readers[start..<min(start + 500, readers.count)])
-            try await anna.perform(
+            try await anna.tresors.perform(
                 .share(with: chains, role: .reader, fromNow: false, notAfter: nil), on: tresor,
                 acceptingUnverified: true)
         }

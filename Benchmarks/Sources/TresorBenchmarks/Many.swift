@@ -17,7 +17,7 @@ enum Many {
         let type = try Name(text: "application/json")
         let content = NamedContent([UInt8](repeating: 7, count: 1024), record: try Name(text: "plan.json"), type: type)
         let contents = [NamedContent](repeating: content, count: batchCount)
-        let files = try await people.anna.seal(contents, in: people.tresor)
+        let files = try await people.anna.files.seal(contents, in: people.tresor)
         let payload = files[0].bytes.count - 90 - 72
         let message = 4 + 24 + 90 + 49 + 16 + 9 + 64
         var figures: [Figure] = []
@@ -28,7 +28,7 @@ enum Many {
             let share = count > 100_000 ? 10 : 1
             let seal = try await Measure.byTurns(rounds) {
                 for _ in 0..<(count / batch) {
-                    _ = try await people.anna.seal(Array(contents.prefix(batch)), in: people.tresor)
+                    _ = try await people.anna.files.seal(Array(contents.prefix(batch)), in: people.tresor)
                 }
             } _: {
                 try Measure.onAllCores(count / share) { rounds in
@@ -36,7 +36,7 @@ enum Many {
                 }
             }
             let open = try await Measure.byTurns(rounds) {
-                for _ in 0..<(count / batch) { _ = await people.anna.open(Array(files.prefix(batch))) }
+                for _ in 0..<(count / batch) { _ = await people.anna.files.open(Array(files.prefix(batch))) }
             } _: {
                 try Measure.onAllCores(count / share) { rounds in
                     baseline_hash_and_verify(rounds, 1024, message) | baseline_open(rounds, 158, payload)

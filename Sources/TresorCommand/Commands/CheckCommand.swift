@@ -61,7 +61,7 @@ struct CheckCommand: InputsCommand {
         let client = session?.client ?? workplace.client
         for finding in try await client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
-            for finding in try await session.checkDeep(ids.isEmpty ? nil : ids) { try report.add(finding) }
+            for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         }
         if let head { try await check(head, ids, workplace, &report) }
         for path in inputs { try await check(file: path, session, workplace, &report) }
@@ -135,7 +135,7 @@ struct CheckCommand: InputsCommand {
             session.identity.chain.extends(known)
         else { return }
         try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
-        let renewal = try await Interrupts.atomically { try await session.renew(in: state.tresor) }
+        let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
         let id = state.tresor.description.prefix(10)
         workplace.output.say("\(id) knows your newest keys now")
         if !renewal.isRotated { workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)") }
@@ -143,7 +143,7 @@ struct CheckCommand: InputsCommand {
 
     private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
         do throws(TresorError) {
-            try await session.restoreWraps(of: state.tresor)
+            try await session.audit.restoreWraps(of: state.tresor)
         } catch {
             guard error == .noAccess else { throw workplace.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
@@ -200,12 +200,12 @@ struct CheckCommand: InputsCommand {
             let start = try input.start(FileOpener.smallByteCount)
             if let stored = try opener.storedFile(input, startingWith: start) {
                 try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
-                    try await session.verify(stored).proof
+                    try await session.files.verify(stored).proof
                 }
             } else {
                 let file = try opener.sealedFile(input, startingWith: start)
                 try await check(file.header, subject, session, workplace, &report) { (session) throws(TresorError) in
-                    try await session.open(file).proof
+                    try await session.files.open(file).proof
                 }
             }
         } catch {

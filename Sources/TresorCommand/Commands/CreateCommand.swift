@@ -28,7 +28,7 @@ struct CreateCommand: SurfaceCommand {
         try workplace.proveMarks(session)
         let state: LogState
         do throws(TresorError) {
-            state = try await session.create(tresorName, kind: tresorKind ?? .empty)
+            state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
             throw CommandFailure.usage(

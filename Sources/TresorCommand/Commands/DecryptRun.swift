@@ -72,7 +72,7 @@ struct DecryptRun {
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
-        let files = isOne ? [] : await session.open(items.map(\.file), expecting: expectations)
+        let files = isOne ? [] : await session.files.open(items.map(\.file), expecting: expectations)
         var settings: [TresorID: FileOpener.Setting] = [:]
         for (index, item) in items.enumerated() {
             do {
@@ -107,7 +107,7 @@ struct DecryptRun {
                 // A second attempt, after somebody was asked, must not follow what the first one wrote.
                 output.restart()
                 var sink = OutputSink(output, note, progress, total: file.source.byteCount)
-                return try await session.open(file, to: &sink, expecting: expectations).proof
+                return try await session.files.open(file, to: &sink, expecting: expectations).proof
             }
         } catch let failure as CommandFailure {
             throw note.words(for: failure.error, or: failure)

@@ -86,7 +86,7 @@ struct DeviceCommand: SurfaceCommand {
             return "\(id.description.prefix(10))\(name)"
         }
         try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)
-        try await Interrupts.atomically { try await session.revokeDevices(chosen) }
+        try await Interrupts.atomically { try await session.unlocking.revokeDevices(chosen) }
         for id in chosen {
             workplace.output.say("\(id.description.prefix(10)) opens nothing any more")
             guard options.json, let device = devices.first(where: { $0.id == id }) else { continue }

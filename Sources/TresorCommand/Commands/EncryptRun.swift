@@ -67,7 +67,7 @@ struct EncryptRun {
         guard !items.isEmpty else { return }
         let files: Result<[SealedFile], TresorError>
         do throws(TresorError) {
-            files = .success(try await session.seal(items.map(\.content), in: tresor))
+            files = .success(try await session.files.seal(items.map(\.content), in: tresor))
         } catch {
             files = .failure(error)
         }
@@ -105,7 +105,7 @@ struct EncryptRun {
         var content = InputContent(input, startingWith: start, note, progress)
         let stream: SealedStream
         do throws(TresorError) {
-            stream = try await session.seal(&content, to: &sink, record: record, type: type, in: tresor)
+            stream = try await session.files.seal(&content, to: &sink, record: record, type: type, in: tresor)
             try await sink.finish()
         } catch {
             throw note.words(for: error, or: CommandFailure(error, file: input.path))

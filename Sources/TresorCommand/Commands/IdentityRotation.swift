@@ -14,7 +14,7 @@ struct IdentityRotation {
         let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
         let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
         let session = unlocked.session
-        if try await session.renewalIsUnfinished() {
+        if try session.renewal.isUnfinished() {
             guard !dryRun else {
                 workplace.output.say("would go on with a renewal that was interrupted")
                 return try report(session.identity.chain, generation: session.identity.generation)
@@ -63,7 +63,7 @@ struct IdentityRotation {
     /// are made.
     private func checkStore(_ session: Session) async throws {
         do throws(TresorError) {
-            try await session.checkRenewal()
+            try await session.renewal.check()
         } catch {
             guard error == .forked else { throw error }
             throw CommandFailure(
@@ -84,15 +84,15 @@ struct IdentityRotation {
     ) async throws -> Session {
         guard !kit.noKit else {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
-            return try await session.renew(password: password, cost: cost, kit: nil)
+            return try await session.renewal.renew(password: password, cost: cost, kit: nil)
         }
-        return try await session.renew(password: password, cost: cost, kit: try kit.make(workplace))
+        return try await session.renewal.renew(password: password, cost: cost, kit: try kit.make(workplace))
     }
 
     private func finish(_ session: Session) async throws {
-        let renewals = try await session.finishRenewal()
+        let renewals = try await session.renewal.finish()
         // Run again when there is nothing left to go on with, the command would make new keys once more.
-        let goesOn = try await session.renewalIsUnfinished()
+        let goesOn = try session.renewal.isUnfinished()
         let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
@@ -108,8 +108,8 @@ struct IdentityRotation {
     }
 
     /// What became of one tresor, by its name.
-    private func say(_ renewal: Session.Renewal, _ session: Session, goesOn: Bool) async {
-        let name = session.knownName(of: renewal.tresor)
+    private func say(_ renewal: IdentityRenewal.Outcome, _ session: Session, goesOn: Bool) async {
+        let name = session.tresors.knownName(of: renewal.tresor)
         let id = String(renewal.tresor.description.prefix(10))
         let title = name.map { DisplayText.name($0.bytes) } ?? id
         if let error = renewal.error {

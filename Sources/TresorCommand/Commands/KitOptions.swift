@@ -61,7 +61,7 @@ struct KitOptions: ParsableArguments, Sendable {
             return
         }
         let recoveryKit = try make(workplace)
-        try await session.setKit(recoveryKit)
+        try await session.unlocking.setKit(recoveryKit)
     }
 
     /// Makes a kit and keeps or shows its words. A kit that an interrupted run has written to the file is taken up again.

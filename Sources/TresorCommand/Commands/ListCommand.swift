@@ -35,7 +35,7 @@ struct ListCommand: SurfaceCommand {
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
         var rows: [Row] = []
         // By name, as a person looks for it; equal names by id.
-        let summaries = try await session.tresors().filter { all || !$0.isHidden }
+        let summaries = try await session.tresors.all().filter { all || !$0.isHidden }
         for summary in summaries.sorted(by: { order($0) < order($1) }) {
             var row = Row(summary, me: session.identity.user, workplace)
             if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
@@ -78,7 +78,7 @@ struct ListCommand: SurfaceCommand {
             throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
         }
         try workplace.proveMarks(session)
-        try session.hide(summary.tresor, hide != nil)
+        try session.tresors.hide(summary.tresor, hide != nil)
         workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
     }
 
@@ -89,7 +89,7 @@ struct ListCommand: SurfaceCommand {
     /// What a member can read of the tresor's kind; `nil` where it is empty or does not open.
     private func kind(of summary: TresorSummary, _ session: Session) async -> Name? {
         guard summary.error == nil, let state = summary.state, state.members[session.identity.user] != nil,
-            let kind = try? await session.kind(in: state), !kind.isEmpty
+            let kind = try? await session.tresors.kind(in: state), !kind.isEmpty
         else { return nil }
         return kind
     }

@@ -57,7 +57,7 @@ struct MembersCommand: SurfaceCommand {
 
     /// What the tresor is for, to a member whose identity is open; `nil` where nobody said, or it does not open.
     private func kind(in state: LogState, _ session: Session?) async -> Name? {
-        guard let session, let kind = try? await session.kind(in: state), !kind.isEmpty else { return nil }
+        guard let session, let kind = try? await session.tresors.kind(in: state), !kind.isEmpty else { return nil }
         return kind
     }
 

@@ -36,9 +36,11 @@ struct PasswdCommand: SurfaceCommand {
         let password = try CommandContext.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
         if revokeDevices {
-            try await Interrupts.atomically { try await session.changePasswordEndingDevices(to: password, cost: cost) }
+            try await Interrupts.atomically {
+                try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
+            }
         } else {
-            try Interrupts.atomically { try session.changePassword(to: password, cost: cost) }
+            try Interrupts.atomically { try session.unlocking.changePassword(to: password, cost: cost) }
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("remembered devices open nothing any more") }

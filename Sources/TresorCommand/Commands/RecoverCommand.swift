@@ -49,7 +49,7 @@ struct RecoverCommand: SurfaceCommand {
         try place.checkPlace(workplace.invocation, goingOnFor: workplace.client)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         let recoveryKit = try place.make(workplace)
-        try await Interrupts.atomically { try await session.setKit(recoveryKit) }
+        try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         workplace.output.say("the new kit counts; the old one opens nothing any more")
         try report(session, "kit", workplace)
     }

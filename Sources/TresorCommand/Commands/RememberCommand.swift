@@ -39,7 +39,7 @@ struct RememberCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
         let until = workplace.now + days * Timestamp.secondsPerDay
         let device = try await Interrupts.atomically {
-            try await session.rememberDevice(name: deviceName, until: until)
+            try await session.unlocking.rememberDevice(name: deviceName, until: until)
         }
         let last = Timestamp(seconds: device.until)
         workplace.output.say(

@@ -63,12 +63,12 @@ struct ResealCommand: InputsCommand {
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
             }
         }
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                try await session.reseal(file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.reseal(file, acceptingNewcomers: acceptNewcomers)
             }
         }
         guard let resealed else {
@@ -90,7 +90,7 @@ struct ResealCommand: InputsCommand {
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
             }
         }
         let note = FailureNote()
@@ -102,7 +102,7 @@ struct ResealCommand: InputsCommand {
         do {
             resealed = try await asking(file.header, input, session, opener) {
                 try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                    let resealed = try await session.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
+                    let resealed = try await session.files.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
                     if resealed != nil { try await sink.finish() }
                     return resealed
                 }
@@ -143,7 +143,7 @@ struct ResealCommand: InputsCommand {
         do {
             return try await naming(header, input, opener, body)
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
-            let name = session.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
+            let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
             try await opener.workplace.acceptClock(in: header.tresor, title, session)
             return try await naming(header, input, opener, body)

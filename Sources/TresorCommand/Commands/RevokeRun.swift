@@ -58,7 +58,7 @@ struct RevokeRun {
 
     private func effect(of act: Act, in state: LogState, _ title: String, _ text: String) async throws -> Effect {
         do throws(TresorError) {
-            return try await session.effect(of: act, in: state)
+            return try session.tresors.effect(of: act, in: state)
         } catch {
             switch error {
             case .noAccess:
@@ -80,7 +80,7 @@ struct RevokeRun {
     private func change(_ step: Step) async throws -> (effect: Effect, state: LogState) {
         guard !step.effect.isNothing, !command.dryRun else { return (step.effect, step.state) }
         return try await Interrupts.atomically {
-            try await session.perform(step.act, on: step.summary.tresor, expecting: step.effect)
+            try await session.tresors.perform(step.act, on: step.summary.tresor, expecting: step.effect)
         }
     }
 

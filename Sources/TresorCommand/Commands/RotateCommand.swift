@@ -60,7 +60,7 @@ struct RotateCommand: SurfaceCommand {
         try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
-            effect = try await session.effect(of: .rotate, in: state)
+            effect = try session.tresors.effect(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
             let owner = workplace.handle(of: workplace.owner(of: state), in: state)
@@ -75,7 +75,7 @@ struct RotateCommand: SurfaceCommand {
         }
         try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: yes)
         let done = try await Interrupts.atomically {
-            try await session.perform(.rotate, on: summary.tresor, expecting: effect)
+            try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
         }
         let key = done.effect.epoch ?? done.state.epoch
         workplace.output.say("\(title) now uses key \(key)")

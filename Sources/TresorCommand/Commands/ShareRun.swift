@@ -129,7 +129,7 @@ struct ShareRun {
 
     private func effect(of act: Act, in state: LogState, _ text: String) async throws -> Effect {
         do throws(TresorError) {
-            return try await session.effect(of: act, in: state)
+            return try session.tresors.effect(of: act, in: state)
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
             guard people.count == 1 else {
@@ -174,7 +174,7 @@ struct ShareRun {
         var state = step.state
         if let act = step.act, !command.dryRun {
             (effect, state) = try await Interrupts.atomically {
-                try await session.perform(
+                try await session.tresors.perform(
                     act, on: step.summary.tresor, expecting: step.effect,
                     acceptingUnverified: command.acceptUnverified)
             }

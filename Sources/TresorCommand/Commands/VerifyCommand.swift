@@ -125,7 +125,7 @@ struct VerifyCommand: SurfaceCommand {
         if summary.founderTrust != .me {
             try workplace.proveMarks(session)
             try ask(state, title, workplace)
-            try session.confirmMine(state)
+            try session.tresors.confirmMine(state)
         }
         workplace.output.say("\(title) is yours")
         guard options.json else { return }

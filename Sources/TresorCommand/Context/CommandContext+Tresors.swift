@@ -10,9 +10,9 @@ extension CommandContext {
     /// - Parameter isReadable: whether its log has to be in order.
     /// - Throws: 10 for none, 64 for several, with the list.
     func tresor(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
-        let found = try await session.tresors(named: text)
+        let found = try await session.tresors.named(text)
         guard let first = found.first else {
-            let all = try await session.tresors()
+            let all = try await session.tresors.all()
             let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
             if let apart = offeredByAStranger(text, among: all) { throw apart }
             let hints = Suggestion.near(text, among: names).map {
@@ -109,7 +109,7 @@ extension CommandContext {
         }
         let tresor = summary.tresor
         do {
-            let after = try await Interrupts.atomically { try await session.settle(tresor) }
+            let after = try await Interrupts.atomically { try await session.tresors.settle(tresor) }
             await tell(session)
             return after
         } catch let error as TresorError where error == .failed(.clock) {
@@ -123,7 +123,7 @@ extension CommandContext {
     /// - Throws: 1 without a person, and when they say anything but yes.
     func acceptClock(in tresor: TresorID, _ title: String, _ session: Session) async throws {
         try confirmClock(try await state(of: tresor), title)
-        await session.acceptClock(in: tresor)
+        await session.tresors.acceptClock(in: tresor)
     }
 
     /// Tells what was done besides what was asked for.
@@ -131,7 +131,8 @@ extension CommandContext {
         for notice in await session.takeNotices() {
             guard let state = try? session.client.verifiedState(of: notice.tresor) else { continue }
             let title =
-                session.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) } ?? Self.short(notice.tresor)
+                session.tresors.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) }
+                ?? Self.short(notice.tresor)
             switch notice.deed {
             case .ended(let users):
                 for user in users {

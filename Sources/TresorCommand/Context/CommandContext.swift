@@ -141,7 +141,7 @@ struct CommandContext: Sendable {
     /// Makes sure, before anything is done, that marks can be set: those that do not open are not replaced.
     func proveMarks(_ session: Session) throws {
         do throws(TresorError) {
-            try session.proveMarks()
+            try session.tresors.proveMarks()
         } catch {
             let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
             let path = home.path(of: .marks)

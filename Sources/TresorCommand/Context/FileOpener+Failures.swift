@@ -41,7 +41,7 @@ extension FileOpener {
         }
         let handle = DisplayText.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
-            let name = session.knownName(of: header.tresor)
+            let name = session.tresors.knownName(of: header.tresor)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
@@ -54,7 +54,7 @@ extension FileOpener {
     /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
     private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
         let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
-        let name = session.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
+        let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
         return CommandFailure(
@@ -76,7 +76,7 @@ extension FileOpener {
         _ error: TresorError, of session: Session, in state: LogState, _ input: InputFile
     ) async -> CommandFailure {
         let user = session.identity.user
-        let name = session.knownName(of: state.tresor)
+        let name = session.tresors.knownName(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {

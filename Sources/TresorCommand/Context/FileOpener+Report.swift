@@ -67,8 +67,8 @@ extension FileOpener {
     }
 
     private func name(of tresor: TresorID, in state: LogState?, as session: Session) async -> String {
-        let opened: Name? = if let state { try? await session.name(in: state) } else { nil }
-        let name = opened ?? session.knownName(of: tresor)
+        let opened: Name? = if let state { try? await session.tresors.name(in: state) } else { nil }
+        let name = opened ?? session.tresors.knownName(of: tresor)
         return name.map { DisplayText.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 

@@ -96,10 +96,10 @@ struct FileOpener {
     ) async throws -> OpenedFile {
         do {
             return try await attempt(file.header, as: session, from: input) { () throws(TresorError) in
-                try await session.open(file, expecting: expectations)
+                try await session.files.open(file, expecting: expectations)
             }
         } catch let failure as CommandFailure where failure.error == .forked {
-            guard let author = await session.formerAuthor(of: file) else { throw failure }
+            guard let author = await session.files.formerAuthor(of: file) else { throw failure }
             let liar = "\(DisplayText.name(author.handle.bytes)), \(Self.words(author.former)), made it up"
             let reading = "either the store shows another history, or \(liar)"
             throw CommandFailure(

@@ -52,7 +52,7 @@ enum Readme {
 
     private static let archiveText = """
 
-        `archive/vVERSION/` is what a release left behind, and every later one must open: homes of `anna` (founder, renewed once), `dr-house` (writer) and `eve` (reader from now on), the store they share, their cards in armour, \
+        `archive/vVERSION/` is what a release leaves behind, and every later one must open (there is none before the first release): homes of `anna` (founder, renewed once), `dr-house` (writer) and `eve` (reader from now on), the store they share, their cards in armour, \
         sealed `files/NAME.tresor` beside their contents `files/NAME`, recovery kits, and the `password` of all three (the cost is the floor). `SHA256SUMS` lists it; nothing there is edited. `scripts/archive` writes one, for a release. \
         It is opened by the tests of this package, not by the two programs: how a store lies on disk is private to an implementation (SPEC §11).
 

@@ -12,12 +12,12 @@ import TresorStore
     @Test func A92_everyBitOfTheHeaderCounts() async throws {
         let circle = try await Circle.make()
         let file = try await circle.seal([1, 2, 3])
-        _ = try await circle.house.open(file)
+        _ = try await circle.house.files.open(file)
         let home = try circle.home(of: "house")
         for bit in 0..<(FileHeader.byteCount * 8) {
             var bytes = file.bytes
             bytes[bit / 8] ^= 0x80 >> UInt8(bit % 8)
-            let error = await failure { _ = try await circle.house.open(SealedFile(bytes)) }
+            let error = await failure { _ = try await circle.house.files.open(SealedFile(bytes)) }
             switch bit / 8 {
             case 0..<6: #expect(error == .altered, "bit \(bit)")
             case 6..<10: #expect(error == .unsupported, "bit \(bit)")
@@ -36,12 +36,12 @@ import TresorStore
 
     @Test func A78_aRemovalLeavesNoWrapBehind() async throws {
         let circle = try await Circle.make()
-        try await circle.anna.perform(.rotate, on: circle.tresor)
+        try await circle.anna.tresors.perform(.rotate, on: circle.tresor)
         let user = circle.house.identity.user
         let wraps = try await circle.store.wraps(of: user, in: circle.tresor, epoch: nil)
         #expect(wraps.count == 2)
         #expect(wraps.allSatisfy { circle.dump().holds(Array($0.suffix(64))) })
-        try await circle.anna.perform(.revoke([user]), on: circle.tresor)
+        try await circle.anna.tresors.perform(.revoke([user]), on: circle.tresor)
         #expect(try await circle.store.wraps(of: user, in: circle.tresor, epoch: nil) == [])
         let dump = circle.dump()
         for wrap in wraps { #expect(!dump.holds(Array(wrap.suffix(64)))) }

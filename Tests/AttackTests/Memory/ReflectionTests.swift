@@ -34,13 +34,13 @@ import TresorStore
     @Test func A41_nothingThatHoldsASecretShowsIt() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 1, in: state)
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let keys = try await anna.keyRing.keys(of: 1, in: state)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let half = try #require(anna.home[.deviceShare])
         let device = try DeviceShare(SecretBytes(copying: half.span))
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let words = try kit.words()
         let secret = try keys.secret()
         let content = secret.span.publicBytes

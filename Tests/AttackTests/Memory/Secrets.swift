@@ -78,7 +78,7 @@
             for tresor in try client.knownTresors() {
                 let state = try await client.state(of: tresor, remembering: .no)
                 for epoch in 1...state.epoch {
-                    guard let found = try? await session.keys(of: epoch, in: state) else { continue }
+                    guard let found = try? await session.keyRing.keys(of: epoch, in: state) else { continue }
                     let wrapped = try found.secret()
                     let both = wrapped.span.publicBytes
                     keys["TK \(tresor) \(epoch)"] = Array(both.prefix(32))

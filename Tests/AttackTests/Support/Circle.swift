@@ -21,9 +21,9 @@ final class Circle: Sendable {
         let house = try await person("house", scratch, store)
         try anna.client.pin(house.identity.chain)
         try house.client.pin(anna.identity.chain)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let act = Act.share(with: [house.identity.chain], role: .reader, fromNow: false, notAfter: nil)
-        try await anna.perform(act, on: tresor)
+        try await anna.tresors.perform(act, on: tresor)
         return Circle(scratch: scratch, store: store, anna: anna, house: house, tresor: tresor)
     }
 
@@ -54,7 +54,8 @@ final class Circle: Sendable {
     }
 
     func seal(_ content: [UInt8]) async throws -> SealedFile {
-        try await anna.seal(content, record: Name(text: "plan.json"), type: Name(text: "application/json"), in: tresor)
+        try await anna.files.seal(
+            content, record: Name(text: "plan.json"), type: Name(text: "application/json"), in: tresor)
     }
 
     /// A person's home, byte for byte, without evidence.

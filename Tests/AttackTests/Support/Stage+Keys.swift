@@ -24,7 +24,7 @@ extension Stage {
         let session = try await session(of: person)
         let sealed = try SealedFile(self[file])
         let state = try await session.client.state(of: sealed.header.tresor, remembering: .no)
-        let keys = try await session.keys(of: sealed.header.epoch, in: state)
+        let keys = try await session.keyRing.keys(of: sealed.header.epoch, in: state)
         let header = sealed.header.bytes
         let body = sealed.bytes.span.extracting(header.count..<sealed.bytes.count)
         var payload = try TC1.open(body, with: keys.content, label: .fileSeal, context: header.span)
@@ -38,7 +38,7 @@ extension Stage {
         let session = try await session(of: person)
         let known = try #require(session.client.knownTresors().first)
         let state = try await session.client.state(of: known, remembering: .no)
-        let keys = try await session.keys(of: state.epoch, in: state)
+        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let sealed = try SealedFile.seal(
             content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: keys, state: state,
             author: session.identity, time: 1_777_730_400)

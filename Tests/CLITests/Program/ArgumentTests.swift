@@ -28,11 +28,9 @@ struct ArgumentTests {
         #expect(arguments.rest == rest)
     }
 
-    /// What the committed surface says of every command: its options that take one value, each with all its names.
+    /// What the parser says of every command: its options that take one value, each with all its names.
     private static func singleOptions() throws -> [(command: String, names: [String])] {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("surface.json")
-        let surface = try JSONReader.read([UInt8](try Data(contentsOf: file)))
+        let surface = try JSONReader.read(Array(RootCommand._dumpHelp().utf8))
         var found: [(String, [String])] = []
         for command in surface["command"]?["subcommands"]?.list ?? [] {
             guard let name = command["commandName"]?.text else { continue }

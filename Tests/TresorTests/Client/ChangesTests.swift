@@ -26,40 +26,40 @@ import TresorStore
 
     @Test func whatBecomesDifferentIsSaidOnce() async throws {
         var changes = follow(house)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         #expect(await changes.next() == .added(tresor))
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(await changes.next() == .epochChanged(tresor, epoch: 2))
-        let renewed = try await anna.renew(password: password("anna"), cost: .floor, kit: nil)
-        _ = try await renewed.finishRenewal()
+        let renewed = try await anna.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
+        _ = try await renewed.renewal.finish()
         #expect(await changes.next() == .renewed(anna.identity.user, generation: 1))
         #expect(await changes.next() == .epochChanged(tresor, epoch: 3))
         try house.client.pin(renewed.identity.chain)
-        try await renewed.perform(.revoke([house.identity.user]), on: tresor)
+        try await renewed.tresors.perform(.revoke([house.identity.user]), on: tresor)
         #expect(await changes.next() == .removed(tresor))
     }
 
     @Test func theFirstChangesAreThoseSinceTheHomeLastLooked() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         _ = try await house.client.state(of: tresor)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         var changes = follow(house)
         #expect(await changes.next() == .epochChanged(tresor, epoch: 2))
     }
 
     @Test func A65_aForkIsSaidOnceAndEndsWithTheLie() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         _ = try await house.client.state(of: tresor)
         var changes = follow(house)
         evil.frozen(1)
         #expect(await changes.next() == .failed(tresor, .forked))
         evil.behave()
         let honest = world.session(of: anna, seeing: evil.truth)
-        try await honest.perform(.rotate, on: tresor)
+        try await honest.tresors.perform(.rotate, on: tresor)
         #expect(await changes.next() == .epochChanged(tresor, epoch: 3))
     }
 

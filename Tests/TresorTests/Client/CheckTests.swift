@@ -21,10 +21,10 @@ import TresorStore
         house = try await world.quick("house")
         late = try await world.quick("late")
         try world.introduce(anna, house, late)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
         try await anna.share(tresor, with: [late], fromNow: true)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
     }
 
     /// What is said of wraps, by whom it is said of.
@@ -39,7 +39,7 @@ import TresorStore
     }
 
     private func wrap(epoch: UInt64, for person: Session, history: History = .all) async throws -> StoredWrap {
-        let keys = try await anna.keys(of: epoch, in: anna.client.state(of: tresor))
+        let keys = try await anna.keyRing.keys(of: epoch, in: anna.client.state(of: tresor))
         let user = person.identity.user
         let wrap = try Wrap(keys, of: tresor, for: person.identity.chain.newest, user: user, history: history)
         return StoredWrap(user: user, epoch: epoch, bytes: wrap.bytes)
@@ -47,8 +47,8 @@ import TresorStore
 
     @Test func anHonestStoreHasNeitherTooFewNorTooMany() async throws {
         #expect(try await remarks() == [:])
-        try await anna.perform(.revoke([late.identity.user]), on: tresor)
-        try await house.perform(.leave, on: tresor)
+        try await anna.tresors.perform(.revoke([late.identity.user]), on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         #expect(try await remarks() == [:])
     }
 
@@ -63,10 +63,10 @@ import TresorStore
     @Test func A78_wrapsOfWhoWasRemovedAreReportedAndGoWithTheNextKey() async throws {
         let user = house.identity.user
         evil.keep()
-        try await anna.perform(.revoke([user]), on: tresor)
+        try await anna.tresors.perform(.revoke([user]), on: tresor)
         #expect(try await remarks() == [user: [.surplusWrap]])
         evil.behave()
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await remarks() == [:])
         #expect(try await evil.truth.wraps(of: user, in: tresor, epoch: nil).isEmpty)
     }
@@ -82,14 +82,14 @@ import TresorStore
         let spoiled = [2, 3].map { StoredWrap(user: reader, epoch: $0, bytes: [1]) }
         try await evil.truth.putWraps(spoiled, in: tresor)
         #expect(try await remarks() == [reader: [.failed(.altered), .missingWrap]])
-        #expect(await failure { _ = try await world.session(of: late).open(file) } == .altered)
+        #expect(await failure { _ = try await world.session(of: late).files.open(file) } == .altered)
         let count = try await log(tresor, in: evil.truth).count
-        try await world.session(of: anna).restoreWraps(of: tresor)
+        try await world.session(of: anna).audit.restoreWraps(of: tresor)
         #expect(try await remarks() == [:])
         #expect(try await log(tresor, in: evil.truth).count == count)
         let state = try await late.client.state(of: tresor)
         for epoch in 2...3 as ClosedRange<UInt64> {
-            #expect(try await !world.session(of: late).keys(of: epoch, in: state).opensHistory)
+            #expect(try await !world.session(of: late).keyRing.keys(of: epoch, in: state).opensHistory)
         }
     }
 
@@ -133,7 +133,7 @@ import TresorStore
 
     @Test func A85_whoReadsFromNowPutsNothingBack() async throws {
         let writes = evil.writeCount
-        #expect(await failure { try await late.restoreWraps(of: tresor) } == .noAccess)
+        #expect(await failure { try await late.audit.restoreWraps(of: tresor) } == .noAccess)
         #expect(evil.writeCount == writes)
     }
 
@@ -152,8 +152,8 @@ import TresorStore
                 await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
             }
         }
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
-        try await late.perform(.leave, on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await late.tresors.perform(.leave, on: tresor)
         let file = try await anna.seal("after", in: tresor)
         let restored = world.session(of: anna, seeing: backup)
         #expect(await failure { _ = try await restored.client.state(of: tresor) } == .forked)
@@ -163,13 +163,13 @@ import TresorStore
         }
         let kept = try #require(anna.home[.wraps])
         try anna.client.home.delete(.wraps)
-        #expect(await failure { try await restored.restoreWraps(of: tresor) } == .noAccess)
+        #expect(await failure { try await restored.audit.restoreWraps(of: tresor) } == .noAccess)
         try anna.client.home.replace(.wraps, with: kept)
-        try await restored.restoreWraps(of: tresor)
+        try await restored.audit.restoreWraps(of: tresor)
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
-        #expect(try await world.session(of: anna, seeing: backup).open(file).content == Array("after".utf8))
+        #expect(try await world.session(of: anna, seeing: backup).files.open(file).content == Array("after".utf8))
         #expect(try await restored.client.restoreEntries(of: tresor) == 0)
     }
 
@@ -187,17 +187,17 @@ import TresorStore
     @Test func A85_anOlderWrapIsNotKeptInThePlaceOfANewerOne() async throws {
         let older = world.session(of: anna)
         let state = try await older.client.state(of: tresor)
-        _ = try await older.name(in: state)
-        try await anna.perform(.rotate, on: tresor)
-        _ = try await older.name(in: state)
+        _ = try await older.tresors.name(in: state)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        _ = try await older.tresors.name(in: state)
         let kept = anna.client.keptWraps().wraps(of: tresor)
         #expect(try kept.first.map { try Wrap($0.bytes).epoch } == 4)
     }
 
     @Test func headsThatDoNotReadAreNoErrorOfADeepCheck() async throws {
         try anna.client.home.replace(.heads, with: [1])
-        #expect(try await anna.checkDeep([tresor]).map(\.level) == [.bad])
-        #expect(try await anna.checkDeep() == [])
+        #expect(try await anna.audit.check([tresor]).map(\.level) == [.bad])
+        #expect(try await anna.audit.check() == [])
         let findings = try await anna.client.check()
         let isNamed = findings.contains { $0.subject == .file(.heads) && $0.level == .bad }
         #expect(isNamed)
@@ -212,11 +212,11 @@ import TresorStore
         for bytes in [flipped(mine, 700), try await wrap(epoch: 1, for: anna).bytes, []] {
             wraps[tresor, state.epoch] = bytes.isEmpty ? nil : bytes
             try anna.client.home.replace(.wraps, with: wraps.bytes)
-            #expect(await failure { try await world.session(of: anna).restoreWraps(of: tresor) } == .altered)
+            #expect(await failure { try await world.session(of: anna).audit.restoreWraps(of: tresor) } == .altered)
         }
         wraps[tresor, state.epoch] = mine
         try anna.client.home.replace(.wraps, with: wraps.bytes)
-        try await world.session(of: anna).restoreWraps(of: tresor)
+        try await world.session(of: anna).audit.restoreWraps(of: tresor)
         #expect(try await remarks() == [:])
     }
 

@@ -21,7 +21,7 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         start = world.clock.now
         try await anna.share(tresor, with: [house], notAfter: start + 500 * Self.day)
     }
@@ -31,20 +31,20 @@ import TresorStore
     @Test func A206_oneActUnderAWrongClockEndsNothing() async throws {
         world.clock.now = start + 64 * 365 * Self.day
         for _ in 0..<2 {
-            #expect(await failure { try await anna.perform(.rotate, on: tresor) } == .failed(.clock))
+            #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == .failed(.clock))
             #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .failed(.clock))
         }
         #expect(try await anna.client.state(of: tresor).head.sequence == 1)
         world.clock.now = start + 10
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await members() == 2)
     }
 
     /// What somebody signed once under a late clock does not end what is shared under the right one.
     @Test func A206_anEntryOfALateClockDoesNotCount() async throws {
         world.clock.now = start + 64 * 365 * Self.day
-        await anna.acceptClock(in: tresor)
-        try await anna.perform(.rotate, on: tresor)
+        await anna.tresors.acceptClock(in: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await members() == 2)
         world.clock.now = start + 10
         let late = try await world.quick("late")
@@ -75,7 +75,7 @@ import TresorStore
         }
         #expect(try await anna.client.state(of: tresor).head.sequence == 1)
         // Who was asked and said yes seals, in the same run as often as they like, and nobody's date is ended.
-        await anna.acceptClock(in: tresor)
+        await anna.tresors.acceptClock(in: tresor)
         _ = try await anna.seal("x", in: tresor)
         _ = try await anna.seal("y", in: tresor)
         #expect(try await members() == 2)
@@ -86,13 +86,13 @@ import TresorStore
         let late = try await world.quick("late")
         try world.introduce(anna, late)
         try await anna.share(tresor, with: [late], notAfter: start - 3 * Self.day)
-        #expect(await failure { try await anna.perform(.rotate, on: tresor) } == nil)
+        #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == nil)
         #expect(try await members() == 2)
     }
 
     @Test func A206_leavingAsksNoClock() async throws {
         world.clock.now = start + 64 * 365 * Self.day
-        try await house.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         #expect(try await members() == 1)
     }
 

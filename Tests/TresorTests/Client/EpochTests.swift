@@ -19,7 +19,7 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
 
@@ -38,18 +38,18 @@ import TresorStore
         evil.showWraps { _, user, _ in [user == me ? wraps[0] : wraps[1]] }
         let writer = fresh(house)
         let home = writer.home
-        #expect(await failure { _ = try await writer.open(file) } == .altered)
+        #expect(await failure { _ = try await writer.files.open(file) } == .altered)
         #expect(await failure { _ = try await writer.seal("y", in: tresor) } == .altered)
-        #expect(await failure { _ = try await writer.name(in: state) } == .altered)
+        #expect(await failure { _ = try await writer.tresors.name(in: state) } == .altered)
         #expect(writer.home == home)
         // Whoever began the epoch has kept her own wrap, and goes on by that.
         let owner = fresh(anna)
-        #expect(try await owner.open(file).content == Array("x".utf8))
+        #expect(try await owner.files.open(file).content == Array("x".utf8))
         let sealed = try await owner.seal("y", in: tresor)
         #expect(sealed.header.epoch == 1)
         #expect(await failure { _ = try sealed.open(with: foreign, in: state) } == .altered)
         try owner.client.home.delete(.wraps)
-        #expect(await failure { _ = try await fresh(anna).open(file) } == .altered)
+        #expect(await failure { _ = try await fresh(anna).files.open(file) } == .altered)
         #expect(await failure { _ = try await fresh(anna).seal("y", in: tresor) } == .store(.withheld))
     }
 
@@ -60,25 +60,25 @@ import TresorStore
             EpochKeys(epoch: 1), of: tresor, for: house.identity.chain.newest, user: user, history: .all
         ).bytes
         evil.showWraps { wraps, asked, _ in asked == user ? [other] : wraps }
-        #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
-        #expect(try await fresh(anna).open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await fresh(house).files.open(file) } == .altered)
+        #expect(try await fresh(anna).files.open(file).content == Array("x".utf8))
     }
 
     @Test func A81_wrapsDoNotMoveBetweenMembersEpochsTresorsAndGenerations() async throws {
-        let second = try await anna.create(Name(typed: "second")).tresor
+        let second = try await anna.tresors.create(Name(typed: "second")).tresor
         try await anna.share(second, with: [house])
-        try await anna.perform(.rotate, on: tresor)
-        try await anna.perform(.rotate, on: second)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: second)
         let file = try await anna.seal("x", in: tresor)
         let honest = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 2)
         let all = evil.everyWrap.map(\.bytes)
         #expect(all.count >= 8)
         for wrap in all where !honest.contains(wrap) {
             evil.showWraps { _, _, _ in [wrap] }
-            #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
+            #expect(await failure { _ = try await fresh(house).files.open(file) } == .altered)
         }
         evil.showWraps { _, _, _ in honest }
-        #expect(try await fresh(house).open(file).content == Array("x".utf8))
+        #expect(try await fresh(house).files.open(file).content == Array("x".utf8))
     }
 
     @Test func A15_everyDamagedWrapIsAltered() async throws {
@@ -90,7 +90,7 @@ import TresorStore
         let zero = Array(honest[..<(start + 1088)]) + [UInt8](repeating: 0, count: 32) + honest[(start + 1120)...]
         for damaged in [halves, zero, Array(honest.dropLast()), honest + [0]] {
             evil.showWraps { _, _, _ in [damaged] }
-            #expect(await failure { _ = try await fresh(house).keys(of: 1, in: state) } == .altered)
+            #expect(await failure { _ = try await fresh(house).keyRing.keys(of: 1, in: state) } == .altered)
         }
     }
 
@@ -109,20 +109,21 @@ import TresorStore
         let body = encoder.bytes
         let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
         try anna.client.pin(mallory)
-        try await anna.perform(.share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+        try await anna.tresors.perform(
+            .share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)
         #expect(theirs.count == 1)
         evil.showWraps { _, _, _ in theirs }
         let state = try await anna.client.state(of: tresor)
         try anna.client.home.delete(.wraps)
-        #expect(await failure { _ = try await fresh(anna).keys(of: 1, in: state) } == .altered)
+        #expect(await failure { _ = try await fresh(anna).keyRing.keys(of: 1, in: state) } == .altered)
     }
 
     /// An epoch by `author` whose back-link carries what `link` makes of the present keys.
     private func rotate(_ author: Session, link: (EpochKeys) throws -> [EpochKeys], garbage: Bool = false) async throws
     {
         let state = try await author.client.state(of: tresor)
-        let present = try await author.keys(of: state.epoch, in: state)
+        let present = try await author.keyRing.keys(of: state.epoch, in: state)
         let next = try EpochKeys(epoch: state.epoch + 1)
         var statement = try next.statement(of: tresor, linking: link(present))
         if garbage {
@@ -136,7 +137,7 @@ import TresorStore
         let outcome = try await evil.append(
             LogChange(
                 tresor: tresor, sequence: entry.sequence, previous: log(tresor, in: evil.truth).last,
-                entry: entry.bytes, putting: author.wraps(next, for: state.members, in: state)))
+                entry: entry.bytes, putting: EntryDrafting(session: author).wraps(next, for: state.members, in: state)))
         #expect(outcome == .done)
     }
 
@@ -154,16 +155,16 @@ import TresorStore
         try world.introduce(anna, third)
         #expect(await failure { try await anna.share(tresor, with: [third], fromNow: true) } == .altered)
         let name = try Name(typed: "again")
-        try await anna.perform(.rename(name), on: tresor)
-        #expect(try await anna.name(in: anna.client.state(of: tresor)) == name)
+        try await anna.tresors.perform(.rename(name), on: tresor)
+        #expect(try await anna.tresors.name(in: anna.client.state(of: tresor)) == name)
         try await anna.share(tresor, with: [third], fromNow: true)
-        #expect(try await third.name(in: third.client.state(of: tresor)) == name)
+        #expect(try await third.tresors.name(in: third.client.state(of: tresor)) == name)
     }
 
     @Test func A76_aNameIsNotSealedUnderTheKeyOfSomebodyWhoLeavesMeanwhile() async throws {
         let (house, tresor) = (house, tresor)
-        evil.beforeNextAppend { _ = await failure { try await house.perform(.leave, on: tresor) } }
-        try await anna.perform(.rename(Name(typed: "again")), on: tresor)
+        evil.beforeNextAppend { _ = await failure { try await house.tresors.perform(.leave, on: tresor) } }
+        try await anna.tresors.perform(.rename(Name(typed: "again")), on: tresor)
         let state = try await anna.client.state(of: tresor)
         #expect(state.members[house.identity.user] == nil)
         #expect(state.epoch == 2)
@@ -197,23 +198,23 @@ import TresorStore
         try await spoil(link, by: anna)
         let late = try await newcomer("late")
         let new = try await fresh(anna).seal("new", in: tresor)
-        #expect(await failure { _ = try await late.open(old) } == .altered)
-        #expect(try await late.open(new).content == Array("new".utf8))
-        let findings = try await fresh(late).checkDeep([tresor])
+        #expect(await failure { _ = try await late.files.open(old) } == .altered)
+        #expect(try await late.files.open(new).content == Array("new".utf8))
+        let findings = try await fresh(late).audit.check([tresor])
         #expect(findings.contains { $0.remark == .failed(.altered) })
     }
 
     @Test(arguments: Link.allCases) func A83_whoHasAnOlderWrapReadsOnWithIt(link: Link) async throws {
         let old = try await anna.seal("old", in: tresor)
         try await spoil(link, by: anna)
-        #expect(try await fresh(house).open(old).content == Array("old".utf8))
-        #expect(try await fresh(house).checkDeep([tresor]).allSatisfy { $0.remark == .fine })
+        #expect(try await fresh(house).files.open(old).content == Array("old".utf8))
+        #expect(try await fresh(house).audit.check([tresor]).allSatisfy { $0.remark == .fine })
         evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
         // The home keeps a wrap to which no newer one leads.
-        #expect(try await fresh(house).open(old).content == Array("old".utf8))
+        #expect(try await fresh(house).files.open(old).content == Array("old".utf8))
         try house.client.home.delete(.wraps)
-        #expect(await failure { _ = try await fresh(house).open(old) } == .altered)
-        let findings = try await fresh(house).checkDeep([tresor])
+        #expect(await failure { _ = try await fresh(house).files.open(old) } == .altered)
+        let findings = try await fresh(house).audit.check([tresor])
         #expect(findings.contains { $0.remark == .failed(.altered) })
     }
 
@@ -221,12 +222,12 @@ import TresorStore
         let old = try await anna.seal("old", in: tresor)
         try await spoil(link, by: anna)
         let late = try await newcomer("late")
-        try await fresh(anna).perform(.rotate, on: tresor)
-        #expect(try await fresh(late).open(old).content == Array("old".utf8))
+        try await fresh(anna).tresors.perform(.rotate, on: tresor)
+        #expect(try await fresh(late).files.open(old).content == Array("old".utf8))
         let later = try await newcomer("later")
-        #expect(try await later.open(old).content == Array("old".utf8))
-        try await fresh(anna).perform(.rotate, on: tresor)
-        #expect(try await newcomer("latest").open(old).content == Array("old".utf8))
+        #expect(try await later.files.open(old).content == Array("old".utf8))
+        try await fresh(anna).tresors.perform(.rotate, on: tresor)
+        #expect(try await newcomer("latest").files.open(old).content == Array("old".utf8))
     }
 
     @Test func A83_aLinkSpoiledSeveralEpochsAgoIsRepairedToo() async throws {
@@ -236,35 +237,37 @@ import TresorStore
         try await rotate(fresh(anna), link: { [$0] })
         try await spoil(.otherKeys, by: fresh(anna))
         try await rotate(fresh(anna), link: { [$0] })
-        try await fresh(anna).perform(.rotate, on: tresor)
+        try await fresh(anna).tresors.perform(.rotate, on: tresor)
         let late = try await newcomer("late")
         for (file, text) in [(first, "first"), (second, "second")] {
-            #expect(try await fresh(late).open(file).content == Array(text.utf8))
+            #expect(try await fresh(late).files.open(file).content == Array(text.utf8))
         }
         let state = try await late.client.state(of: tresor)
-        for epoch in 1...state.epoch { #expect(try await fresh(late).keys(of: epoch, in: state).epoch == epoch) }
+        for epoch in 1...state.epoch {
+            #expect(try await fresh(late).keyRing.keys(of: epoch, in: state).epoch == epoch)
+        }
     }
 
     @Test func A83_aLaterLinkThatLiesDoesNotHideAnEarlierOneThatHolds() async throws {
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let second = try await anna.seal("second", in: tresor)
         try await rotate(anna, link: { [$0, try EpochKeys(epoch: 1)] })
-        #expect(try await fresh(house).open(second).content == Array("second".utf8))
+        #expect(try await fresh(house).files.open(second).content == Array("second".utf8))
     }
 
     @Test func A85_aWithheldWrapDeniesOneAndIsPutBackWithoutAnEntry() async throws {
         let file = try await anna.seal("x", in: tresor)
         let user = house.identity.user
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
-        #expect(await failure { _ = try await fresh(house).open(file) } == .noAccess)
-        #expect(try await fresh(anna).open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await fresh(house).files.open(file) } == .noAccess)
+        #expect(try await fresh(anna).files.open(file).content == Array("x".utf8))
         evil.behave()
         try await evil.truth.putWraps([StoredWrap(user: user, epoch: 1, bytes: [1])], in: tresor)
-        #expect(await failure { _ = try await fresh(house).open(file) } == .altered)
+        #expect(await failure { _ = try await fresh(house).files.open(file) } == .altered)
         let count = try await log(tresor, in: evil.truth).count
-        try await anna.restoreWraps(of: tresor)
+        try await anna.audit.restoreWraps(of: tresor)
         #expect(try await log(tresor, in: evil.truth).count == count)
-        #expect(try await fresh(house).open(file).content == Array("x".utf8))
+        #expect(try await fresh(house).files.open(file).content == Array("x".utf8))
     }
 
     @Test func A87_whoLeftAndCameBackWithFullHistoryReadsItInTheSameSession() async throws {
@@ -272,11 +275,11 @@ import TresorStore
         try world.introduce(anna, third)
         let first = try await anna.seal("first", in: tresor)
         try await anna.share(tresor, with: [third], fromNow: true)
-        _ = try await third.open(try await anna.seal("second", in: tresor))
-        try await third.perform(.leave, on: tresor)
+        _ = try await third.files.open(try await anna.seal("second", in: tresor))
+        try await third.tresors.perform(.leave, on: tresor)
         try await anna.share(tresor, with: [third], as: .owner)
-        #expect(try await third.open(first).content == Array("first".utf8))
-        try await third.perform(.rotate, on: tresor)
-        #expect(try await fresh(house).open(first).content == Array("first".utf8))
+        #expect(try await third.files.open(first).content == Array("first".utf8))
+        try await third.tresors.perform(.rotate, on: tresor)
+        #expect(try await fresh(house).files.open(first).content == Array("first".utf8))
     }
 }

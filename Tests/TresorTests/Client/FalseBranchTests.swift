@@ -24,13 +24,13 @@ import TresorStore
         bob = try await world.quick("bob", seeing: evil)
         accomplice = try await world.quick("accomplice")
         try world.introduce(anna, bob, accomplice)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [accomplice], as: .owner)
         _ = try await bob.client.state(of: tresor)
         // What she has read she keeps.
-        _ = try await accomplice.keys(of: 1, in: accomplice.client.state(of: tresor))
-        try await anna.perform(.revoke([accomplice.identity.user]), on: tresor)
+        _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.state(of: tresor))
+        try await anna.tresors.perform(.revoke([accomplice.identity.user]), on: tresor)
     }
 
     /// What the accomplice signs in the place of her removal.
@@ -68,7 +68,8 @@ import TresorStore
         case .ghost: body = try Chronicle.grant([identity("ghost").chain], .reader)
         case .key:
             let keys = try EpochKeys(epoch: 2)
-            body = .epoch(try keys.statement(of: tresor, linking: [try await accomplice.keys(of: 1, in: state)]))
+            body = .epoch(
+                try keys.statement(of: tresor, linking: [try await accomplice.keyRing.keys(of: 1, in: state)]))
             let card = bob.identity.chain.newest
             let wrap = try Wrap(keys, of: tresor, for: card, user: bob.identity.user, history: .all).bytes
             evil.showWraps { wraps, _, epoch in epoch == 2 ? [wrap] : wraps }
@@ -87,17 +88,19 @@ import TresorStore
         let file = try await bob.seal("mine", in: tresor)
         #expect(file.header.head == head)
         #expect(try bob.client.heads()[tresor] == head)
-        let refused = await failure { _ = try await anna.open(file) }
+        let refused = await failure { _ = try await anna.files.open(file) }
         #expect(refused == (branch == .key ? .altered : .forked))
         let (home, writes) = (bob.home, evil.writeCount)
         let owners = try await anna.seal("true", in: tresor)
-        #expect(await failure { _ = try await bob.open(owners) } == branch.refusal)
+        #expect(await failure { _ = try await bob.files.open(owners) } == branch.refusal)
         #expect(bob.evidenceCount == 0)
         evil.behave()
         let uses: [() async throws -> Void] = [
             { _ = try await bob.client.state(of: tresor) }, { _ = try await bob.seal("x", in: tresor) },
-            { _ = try await bob.open(owners) }, { _ = try await bob.open(file) }, { _ = try await bob.reseal(file) },
-            { try await bob.perform(.rotate, on: tresor) }, { try await bob.perform(.leave, on: tresor) },
+            { _ = try await bob.files.open(owners) }, { _ = try await bob.files.open(file) },
+            { _ = try await bob.files.reseal(file) },
+            { try await bob.tresors.perform(.rotate, on: tresor) },
+            { try await bob.tresors.perform(.leave, on: tresor) },
         ]
         for use in uses { #expect(await failure(use) == .forked) }
         #expect(evil.writeCount == writes)
@@ -108,7 +111,7 @@ import TresorStore
     @Test func A64_aFalseBranchThatRemovesTheFounderIsNotBelieved() async throws {
         let state = try await Fold.state(of: Array(log(tresor, in: honest).prefix(3)), tresor: tresor)
         let keys = try EpochKeys(epoch: 2)
-        let statement = try keys.statement(of: tresor, linking: [try await accomplice.keys(of: 1, in: state)])
+        let statement = try keys.statement(of: tresor, linking: [try await accomplice.keyRing.keys(of: 1, in: state)])
         let home = bob.home
         for users in [[anna.identity.user], [anna.identity.user, bob.identity.user].sorted()] {
             evil.fork(3, [try entry(.remove(users: users, epoch: statement), at: state).bytes])

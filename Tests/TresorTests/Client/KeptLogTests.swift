@@ -18,7 +18,7 @@ import TresorStore
         world = World(store: store)
         anna = try await world.quick("anna")
         home = try #require(anna.client.home as? MemoryHome)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await grow(to: 1100)
     }
 

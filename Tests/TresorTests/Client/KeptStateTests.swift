@@ -20,9 +20,9 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .owner, fromNow: false)
-        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         state = try await anna.client.state(of: tresor)
         home = try #require(anna.client.home as? MemoryHome)
         keeper = try SnapshotStore(anna.identity)
@@ -57,7 +57,7 @@ import TresorStore
         try home.replace(.log(tresor), with: [1, 2, 3])
         #expect(try world.client(home).verifiedState(of: tresor) == nil)
         #expect(try known(later()) == keeper.bytes(of: state))
-        try await house.perform(.rotate, on: tresor)
+        try await house.tresors.perform(.rotate, on: tresor)
         #expect(try await later().client.state(of: tresor).head.sequence == 3)
         let entries = try await log(tresor, in: world.store)
         #expect(home.read(.log(tresor)) == LogCopy(entries: entries).bytes)
@@ -75,7 +75,7 @@ import TresorStore
 
     @Test func A74_aKeptStateThatIsNotInOrderIsAsIfThereWereNone() async throws {
         let good = try keeper.bytes(of: marked(state))
-        let second = try await anna.create(Name(typed: "other")).tresor
+        let second = try await anna.tresors.create(Name(typed: "other")).tresor
         let other = try await anna.client.state(of: second)
         let thief = try SnapshotStore(identity("anna"))
         let renewed = try SnapshotStore(try anna.identity.renewed(time: 5).identity)
@@ -110,7 +110,7 @@ import TresorStore
         let older = try marked(Fold.state(of: entries, tresor: tresor))
         try home.replace(.state(tresor), with: try keeper.bytes(of: older))
         home.delete(.log(tresor))
-        try await house.perform(.rotate, on: tresor)
+        try await house.tresors.perform(.rotate, on: tresor)
         #expect(try await later().client.state(of: tresor).name.sealed == older.name.sealed)
     }
 
@@ -138,15 +138,15 @@ import TresorStore
     }
 
     @Test func A74_aDeepCheckFindsAStateThatNoLogGives() async throws {
-        #expect(try await later().checkDeep().map(\.remark) == [.fine])
+        #expect(try await later().audit.check().map(\.remark) == [.fine])
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
-        #expect(try await later().checkDeep().map(\.remark) == [.failed(.altered)])
+        #expect(try await later().audit.check().map(\.remark) == [.failed(.altered)])
         var moved = state
         moved.headTime += 1
         try home.replace(.state(tresor), with: try keeper.bytes(of: moved))
-        #expect(try await later().checkDeep().map(\.remark) == [.failed(.altered)])
+        #expect(try await later().audit.check().map(\.remark) == [.failed(.altered)])
         home.delete(.state(tresor))
-        #expect(try await later().checkDeep().map(\.remark) == [.fine])
+        #expect(try await later().audit.check().map(\.remark) == [.fine])
     }
 
     @Test func whatCannotBeKeptIsNoError() async throws {

@@ -22,9 +22,9 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .owner)
-        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         _ = try await house.client.state(of: tresor)
         stranger = try identity("stranger")
     }
@@ -36,10 +36,10 @@ import TresorStore
         let uses: [() async throws -> Void] = [
             { _ = try await person.client.state(of: tresor) },
             { _ = try await person.seal("x", in: tresor) },
-            { _ = try await person.open(file) },
-            { try await person.perform(.rotate, on: tresor) },
-            { try await person.perform(.rename(Name(typed: "evil")), on: tresor) },
-            { _ = try await person.reseal(file) },
+            { _ = try await person.files.open(file) },
+            { try await person.tresors.perform(.rotate, on: tresor) },
+            { try await person.tresors.perform(.rename(Name(typed: "evil")), on: tresor) },
+            { _ = try await person.files.reseal(file) },
         ]
         for use in uses { #expect(await failure(use) == expected) }
         #expect(person.home == home)
@@ -49,7 +49,7 @@ import TresorStore
 
     private func honestFile() async throws -> SealedFile {
         let state = try #require(try anna.client.verifiedState(of: tresor))
-        let keys = try await anna.keys(of: state.epoch, in: state)
+        let keys = try await anna.keyRing.keys(of: state.epoch, in: state)
         return try SealedFile.seal(
             [1, 2, 3], type: Name(typed: "a"), record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
     }
@@ -97,7 +97,7 @@ import TresorStore
     @Test func A59_anEmptyStoreIsForked() async throws {
         let empty = world.session(of: house, seeing: MemoryStore())
         #expect(await failure { _ = try await empty.client.state(of: tresor) } == .forked)
-        #expect(try await empty.tresors().map(\.error) == [.forked])
+        #expect(try await empty.tresors.all().map(\.error) == [.forked])
         #expect(await failure { _ = try await empty.client.state(of: TresorID(anyDigest())) } == .notFound)
     }
 
@@ -167,11 +167,11 @@ import TresorStore
 
     /// Of a log that cannot be read the home still knows who founded it and what it was called.
     @Test func aForkedTresorOfMineHasItsName() async throws {
-        for person in [anna, house] { _ = try await person.tresors() }
+        for person in [anna, house] { _ = try await person.tresors.all() }
         evil.frozen(1)
-        #expect(await failure { _ = try await anna.create(Name(typed: "care")) } == .usage)
-        _ = try await anna.create(Name(typed: "other"))
-        _ = try await house.create(Name(typed: "care"))
+        #expect(await failure { _ = try await anna.tresors.create(Name(typed: "care")) } == .usage)
+        _ = try await anna.tresors.create(Name(typed: "other"))
+        _ = try await house.tresors.create(Name(typed: "care"))
     }
 
     /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it goes on.
@@ -217,13 +217,13 @@ import TresorStore
 
     /// Where nothing but the genesis was seen, no later entry gives the other one away.
     @Test(arguments: [true, false]) func A55_anotherGenesisAloneIsForked(isCached: Bool) async throws {
-        let other = try await anna.create(Name(typed: "other")).tresor
+        let other = try await anna.tresors.create(Name(typed: "other")).tresor
         let head = try await anna.client.state(of: other).head
         evil.fork(0, try await beginning(of: other, length: 1))
         if !isCached { try forget(other, in: anna) }
         let home = anna.home
         #expect(await failure { _ = try await anna.client.state(of: other) } == .forked)
-        #expect(await failure { try await anna.perform(.rotate, on: other) } == .forked)
+        #expect(await failure { try await anna.tresors.perform(.rotate, on: other) } == .forked)
         #expect(anna.home == home)
         evil.behave()
         #expect(try await anna.client.state(of: other).head == head)
@@ -268,7 +268,7 @@ import TresorStore
         evil.append(entry)
         try await expectAll(.unsupported, by: house, evidence: false)
         try await expectAll(.unsupported, by: anna, evidence: false)
-        #expect(try await house.tresors().map(\.error) == [.unsupported])
+        #expect(try await house.tresors.all().map(\.error) == [.unsupported])
         evil.show { log in log + [entry, leave.bytes] }
         try await expectAll(.unsupported, by: house, evidence: false)
         evil.behave()
@@ -278,32 +278,32 @@ import TresorStore
     /// The store has let go of what it was given: a member with the keys is told that it is behind, and reads on by the home.
     @Test func A219_aStoreThatIsBehindIsNoLossOfAccess() async throws {
         let old = try await log(tresor, in: evil.truth).count
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let file = try await anna.seal("new", in: tresor)
         evil.frozen(old)
         let reader = world.session(of: house, seeing: evil)
-        #expect(await failure { _ = try await reader.open(file) } == .store(.behind))
+        #expect(await failure { _ = try await reader.files.open(file) } == .store(.behind))
         evil.behave()
-        _ = try await reader.name(in: reader.client.state(of: tresor))
+        _ = try await reader.tresors.name(in: reader.client.state(of: tresor))
         // Now this home has seen it: the store is older than that, and its wraps are too.
         evil.frozen(old)
         evil.showWraps { wraps, _, epoch in epoch == 2 ? [] : wraps.filter { (try? Wrap($0).epoch) == 1 } }
         let again = world.session(of: house, seeing: evil)
-        #expect(await failure { _ = try await again.open(file) } == .forked)
+        #expect(await failure { _ = try await again.files.open(file) } == .forked)
         var accepting = Expectations()
         accepting.acceptingForked = true
-        #expect(try await again.open(file, expecting: accepting).content == Array("new".utf8))
+        #expect(try await again.files.open(file, expecting: accepting).content == Array("new".utf8))
         // Of a file that no entry could make true nothing is said of the store.
         var bytes = file.bytes
         bytes.replaceSubrange(42..<50, with: bigEndianBytes(UInt64(1)))
         bytes.replaceSubrange(50..<58, with: bigEndianBytes(UInt64(99)))
         evil.behave()
-        #expect(await failure { _ = try await anna.open(SealedFile(bytes)) } == .altered)
+        #expect(await failure { _ = try await anna.files.open(SealedFile(bytes)) } == .altered)
         // Who is no member is told that, whatever the file names.
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let later = try await anna.seal("later", in: tresor)
         evil.frozen(old + 2)
-        #expect(await failure { _ = try await world.session(of: house, seeing: evil).open(later) } == .noAccess)
+        #expect(await failure { _ = try await world.session(of: house, seeing: evil).files.open(later) } == .noAccess)
     }
 
     @Test func A73_aPageLongerThanAskedForIsTheStoresFault() async throws {
@@ -318,38 +318,38 @@ import TresorStore
         let shown = try await log(tresor, in: evil.truth).prefix(2) + entries
         let state = try Fold.state(of: Array(shown), tresor: tresor)
         let known = try #require(try house.client.verifiedState(of: tresor))
-        let keys = try await house.keys(of: 1, in: known)
+        let keys = try await house.keyRing.keys(of: 1, in: known)
         let onBranch = try SealedFile.seal(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
         evil.fork(2, entries)
         var expecting = Expectations()
         expecting.acceptingForked = true
         let (home, writes) = (anna.home, evil.writeCount)
-        #expect(await failure { _ = try await anna.open(file) } == .forked)
-        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
-        #expect(await failure { _ = try await anna.open(onBranch, expecting: expecting) } == .forked)
-        #expect(await failure { _ = try await anna.reseal(file, expecting: expecting) } == .forked)
+        #expect(await failure { _ = try await anna.files.open(file) } == .forked)
+        #expect(try await anna.files.open(file, expecting: expecting).content == [1, 2, 3])
+        #expect(await failure { _ = try await anna.files.open(onBranch, expecting: expecting) } == .forked)
+        #expect(await failure { _ = try await anna.files.reseal(file, expecting: expecting) } == .forked)
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
         // Neither does a log that is no log stand in the way, nor is one that only goes on looked at.
         evil.behave()
         evil.append([1])
-        #expect(await failure { _ = try await world.session(of: anna, seeing: evil).open(file) } == .altered)
-        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
+        #expect(await failure { _ = try await world.session(of: anna, seeing: evil).files.open(file) } == .altered)
+        #expect(try await anna.files.open(file, expecting: expecting).content == [1, 2, 3])
         evil.behave()
-        _ = try await house.perform(.leave, on: tresor)
-        #expect(try await anna.open(file, expecting: expecting).content == [1, 2, 3])
+        _ = try await house.tresors.perform(.leave, on: tresor)
+        #expect(try await anna.files.open(file, expecting: expecting).content == [1, 2, 3])
         #expect(anna.home == home)
         let kept = try #require(anna.client.home as? MemoryHome)
         for object in [.log(tresor), .state(tresor)] as [HomeObject] { kept.delete(object) }
         let forgetful = world.session(of: anna)
-        #expect(await failure { _ = try await forgetful.open(file, expecting: expecting) } == .forked)
+        #expect(await failure { _ = try await forgetful.files.open(file, expecting: expecting) } == .forked)
     }
 
     @Test func A62_aFileFromTheOtherBranchIsForked() async throws {
         let log = try await log(tresor, in: evil.truth)
         let known = try #require(try house.client.verifiedState(of: tresor))
-        let keys = try await house.keys(of: 1, in: known)
+        let keys = try await house.keyRing.keys(of: 1, in: known)
         let home = anna.home
         // A head in the place of a known one is of another history; one beyond the log may only be one that the store does not show.
         for (shown, refusal) in [
@@ -359,10 +359,10 @@ import TresorStore
             let file = try SealedFile.seal(
                 [9], type: .empty, record: .empty, keys: keys, state: Fold.state(of: Array(shown), tresor: tresor),
                 author: house.identity, time: 1)
-            #expect(await failure { _ = try await anna.open(file) } == refusal)
+            #expect(await failure { _ = try await anna.files.open(file) } == refusal)
         }
         #expect(anna.home == home)
-        #expect(try await anna.open(try await honestFile()).content == [1, 2, 3])
+        #expect(try await anna.files.open(try await honestFile()).content == [1, 2, 3])
     }
 
     @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
@@ -371,10 +371,10 @@ import TresorStore
         let findings = try await house.client.check([tresor])
         #expect(findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
         let honest = world.session(of: anna, seeing: evil.truth)
-        try await honest.perform(.rotate, on: tresor)
+        try await honest.tresors.perform(.rotate, on: tresor)
         let newer = try await honest.seal("new", in: tresor)
-        #expect(await failure { _ = try await house.open(newer) } == .store(.behind))
-        let opened = try await honest.open(try await house.seal("old", in: tresor))
+        #expect(await failure { _ = try await house.files.open(newer) } == .store(.behind))
+        let opened = try await honest.files.open(try await house.seal("old", in: tresor))
         #expect(opened.epoch == 1)
         #expect(opened.sealer.head == head)
     }

@@ -17,28 +17,28 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        plans = try await house.create(Name(typed: "plans")).tresor
+        plans = try await house.tresors.create(Name(typed: "plans")).tresor
     }
 
     private func found(_ text: String) async throws -> [TresorID] {
-        try await house.tresors(named: text).map(\.tresor)
+        try await house.tresors.named(text).map(\.tresor)
     }
 
     /// A tresor of anna's that house co-owns, and has seen.
     private func shared(_ name: String) async throws -> TresorID {
-        let tresor = try await anna.create(Name(typed: name)).tresor
+        let tresor = try await anna.tresors.create(Name(typed: name)).tresor
         try await anna.share(tresor, with: [house], as: .writer)
-        _ = try await house.tresors()
+        _ = try await house.tresors.all()
         return tresor
     }
 
     // MARK: What is read
 
     @Test func theWorkOfAnOperationDoesNotGrowWithTheNumberOfTresors() async throws {
-        _ = try await house.tresors()
+        _ = try await house.tresors.all()
         let alone = try await work()
-        for number in 1..<100 { _ = try await house.create(Name(typed: "plan \(number)")) }
-        _ = try await house.tresors()
+        for number in 1..<100 { _ = try await house.tresors.create(Name(typed: "plan \(number)")) }
+        _ = try await house.tresors.all()
         let amongMany = try await work()
         #expect(amongMany == alone)
         for (work, counts) in alone {
@@ -54,7 +54,7 @@ import TresorStore
     private func work() async throws -> [String: [String: Int]] {
         let text = try Name(typed: "text/plain")
         let content = NamedContent([1, 2, 3], record: text, type: text)
-        let file = try #require(try await house.seal([content], in: plans).first)
+        let file = try #require(try await house.files.seal([content], in: plans).first)
         func operation(_ body: (Session) async throws -> Void) async throws -> [String: Int] {
             let home = CountingHome(home: house.client.home)
             let store = CountingStore(store: world.store)
@@ -67,20 +67,20 @@ import TresorStore
         }
         func encrypt(_ name: String) async throws -> [String: Int] {
             try await operation { session in
-                let summary = try #require(try await session.tresors(named: name).first)
+                let summary = try #require(try await session.tresors.named(name).first)
                 let state = try #require(summary.state)
                 #expect(try session.client.founderTrust(in: state).isVerified)
-                _ = try await session.settle(summary.tresor)
-                #expect(try await session.seal([content], in: summary.tresor).count == 1)
+                _ = try await session.tresors.settle(summary.tresor)
+                #expect(try await session.files.seal([content], in: summary.tresor).count == 1)
             }
         }
         func decrypt(_ name: String?) async throws -> [String: Int] {
             try await operation { session in
                 var expecting = Expectations()
-                if let name { expecting.tresor = try await session.tresors(named: name).first?.tresor }
-                let opened = try await session.open(file, expecting: expecting)
+                if let name { expecting.tresor = try await session.tresors.named(name).first?.tresor }
+                let opened = try await session.files.open(file, expecting: expecting)
                 let state = try await session.client.state(of: opened.proof.tresor)
-                #expect(try await session.name(in: state) == Name(typed: "plans"))
+                #expect(try await session.tresors.name(in: state) == Name(typed: "plans"))
             }
         }
         return [
@@ -95,7 +95,7 @@ import TresorStore
 
     @Test func whereNoNameIsKnownEveryLogIsRead() async throws {
         let care = try await shared("care")
-        try await anna.perform(.rename(Name(typed: "home care")), on: care)
+        try await anna.tresors.perform(.rename(Name(typed: "home care")), on: care)
         #expect(try await found("home care") == [care])
     }
 
@@ -111,47 +111,47 @@ import TresorStore
     @Test func aNameThatLooksLikeTheBeginningOfAnIDIsMeantBesideIt() async throws {
         let text = String(plans.description.prefix(8))
         #expect(try await found(text) == [plans])
-        let other = try await house.create(Name(typed: text)).tresor
+        let other = try await house.tresors.create(Name(typed: text)).tresor
         #expect(try await Set(found(text)) == [plans, other])
     }
 
     @Test func aWholeIDIsNothingElse() async throws {
-        let other = try await house.create(Name(typed: plans.description)).tresor
+        let other = try await house.tresors.create(Name(typed: plans.description)).tresor
         #expect(try await found(plans.description) == [plans])
         #expect(try await found(other.description) == [other])
     }
 
     @Test func aNameThatTheHomeKnowsComesBeforeOneThatIsNew() async throws {
         let care = try await shared("care")
-        try await anna.perform(.rename(Name(typed: "plans")), on: care)
+        try await anna.tresors.perform(.rename(Name(typed: "plans")), on: care)
         #expect(try await found("plans") == [plans])
         #expect(try await found("anna/plans") == [care])
-        _ = try await house.tresors()
+        _ = try await house.tresors.all()
         #expect(try await Set(found("plans")) == [plans, care])
     }
 
     @Test func namesThatWereExchangedSinceAreTheNewOnes() async throws {
         let (one, other) = (try await shared("one"), try await shared("other"))
-        try await anna.perform(.rename(Name(typed: "other")), on: one)
-        try await anna.perform(.rename(Name(typed: "one")), on: other)
+        try await anna.tresors.perform(.rename(Name(typed: "other")), on: one)
+        try await anna.tresors.perform(.rename(Name(typed: "one")), on: other)
         #expect(try await found("one") == [other])
         #expect(try await found("other") == [one])
     }
 
     @Test func aNameThatNoLongerHoldsLeavesEveryLogToBeRead() async throws {
         let care = try await shared("care")
-        try await anna.perform(.rename(Name(typed: "old care")), on: care)
-        let new = try await anna.create(Name(typed: "care")).tresor
+        try await anna.tresors.perform(.rename(Name(typed: "old care")), on: care)
+        let new = try await anna.tresors.create(Name(typed: "care")).tresor
         try await anna.share(new, with: [house], as: .writer)
         #expect(try await found("care") == [new])
     }
 
     @Test func aRemovedMemberFindsANewTresorOfTheSameName() async throws {
         let care = try await shared("care")
-        try await anna.perform(.revoke([house.identity.user]), on: care)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
         let rose = try await world.quick("rose")
         try world.introduce(rose, house)
-        let new = try await rose.create(Name(typed: "care")).tresor
+        let new = try await rose.tresors.create(Name(typed: "care")).tresor
         try await rose.share(new, with: [house], as: .writer)
         #expect(try await Set(found("care")) == [care, new])
     }
@@ -159,12 +159,12 @@ import TresorStore
     @Test func aStrangersTresorHasNoBareName() async throws {
         let mallory = try await world.quick("mallory")
         try mallory.client.pin(house.identity.chain)
-        let theirs = try await mallory.create(Name(typed: "plans")).tresor
+        let theirs = try await mallory.tresors.create(Name(typed: "plans")).tresor
         try await mallory.share(theirs, with: [house], as: .writer)
         #expect(try await found("plans") == [plans])
         #expect(try await found("mallory/plans") == [theirs])
         #expect(try await found(theirs.description) == [theirs])
-        let names = try await mallory.create(Name(typed: "nothing of yours")).tresor
+        let names = try await mallory.tresors.create(Name(typed: "nothing of yours")).tresor
         try await mallory.share(names, with: [house], as: .writer)
         #expect(try await found("nothing of yours").isEmpty)
     }
@@ -178,7 +178,7 @@ import TresorStore
 
     @Test func whoIsOutStillFindsATresorByItsName() async throws {
         let care = try await shared("care")
-        try await anna.perform(.revoke([house.identity.user]), on: care)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
         #expect(try await found("care") == [care])
         #expect(try await found("plans") == [plans])
     }

@@ -20,12 +20,12 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         mallory = try identity("house")
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
     }
 
     private func share(_ chain: CardChain) async -> TresorError? {
         await failure {
-            try await anna.perform(
+            try await anna.tresors.perform(
                 .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         }
     }
@@ -64,24 +64,24 @@ import TresorStore
     @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
         let evilHouse = try await World(store: MemoryStore()).settle(mallory)
         try evilHouse.client.pin(anna.identity.chain)
-        let theirs = try await evilHouse.create(Name(typed: "plans")).tresor
+        let theirs = try await evilHouse.tresors.create(Name(typed: "plans")).tresor
         try await evilHouse.share(theirs, with: [anna], as: .writer)
         let file = try await evilHouse.seal("x", in: theirs)
         let there = world.session(of: anna, seeing: evilHouse.client.store)
         var expecting = Expectations()
         expecting.acceptingUnverified = true
         let before = anna.home
-        #expect(try await there.open(file, expecting: expecting).content == Array("x".utf8))
+        #expect(try await there.files.open(file, expecting: expecting).content == Array("x".utf8))
         #expect(anna.home == before)
         for pinned in [false, true] {
             if pinned { try anna.client.pin(house.identity.chain) }
             let pins = anna.home[.pins]
-            #expect(await failure { _ = try await there.open(file) } == .unverified)
+            #expect(await failure { _ = try await there.files.open(file) } == .unverified)
             #expect(await failure { _ = try await there.seal("x", in: theirs) } == .unverified)
-            #expect(await failure { _ = try await there.reseal(file) } == .unverified)
+            #expect(await failure { _ = try await there.files.reseal(file) } == .unverified)
             #expect(anna.home[.pins] == pins)
         }
-        #expect(await failure { _ = try await there.open(file, expecting: expecting) } == .unverified)
+        #expect(await failure { _ = try await there.files.open(file, expecting: expecting) } == .unverified)
     }
 
     @Test func A45_whatIsComparedIsWhatIsUsed() async throws {
@@ -224,8 +224,8 @@ import TresorStore
         _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
         let home = try #require(anna.client.home as? MemoryHome)
         let me = try await world.settle(mine, previous: [sealed], home: home)
-        #expect(await failure { _ = try await me.open(anyFile()) } == .forked)
-        #expect(await failure { try await me.perform(.rotate, on: tresor) } != nil)
+        #expect(await failure { _ = try await me.files.open(anyFile()) } == .forked)
+        #expect(await failure { try await me.tresors.perform(.rotate, on: tresor) } != nil)
     }
 
     private func anyFile() async throws -> SealedFile {
@@ -278,24 +278,24 @@ import TresorStore
     }
 
     @Test func anOwnersSlashIsOneWhateverMarkStandsBehindIt() async throws {
-        let marked = try await anna.create(Name(typed: "\u{301}x")).tresor
+        let marked = try await anna.tresors.create(Name(typed: "\u{301}x")).tresor
         let text = anna.identity.handle.text + "/\u{301}x"
-        #expect(try await anna.tresors(named: text).map(\.tresor) == [marked])
+        #expect(try await anna.tresors.named(text).map(\.tresor) == [marked])
     }
 
     @Test func A54_aTresorIsItsId() async throws {
         let other = try await world.quick("other")
         try other.client.pin(anna.identity.chain)
-        let theirs = try await other.create(Name(typed: "plans")).tresor
+        let theirs = try await other.tresors.create(Name(typed: "plans")).tresor
         try await other.share(theirs, with: [anna], as: .writer)
-        #expect(try await anna.tresors(named: "plans").map(\.tresor) == [tresor])
-        #expect(try await anna.tresors(named: "other/plans").map(\.founderTrust) == [.unverified])
+        #expect(try await anna.tresors.named("plans").map(\.tresor) == [tresor])
+        #expect(try await anna.tresors.named("other/plans").map(\.founderTrust) == [.unverified])
         let file = try await other.seal("x", in: theirs)
-        #expect(await failure { _ = try await anna.open(file) } == .unverified)
+        #expect(await failure { _ = try await anna.files.open(file) } == .unverified)
         try anna.client.pin(other.identity.chain)
         var expecting = Expectations()
         expecting.tresor = tresor
-        #expect(await failure { _ = try await anna.open(file, expecting: expecting) } == .altered)
-        #expect(try await anna.open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await anna.files.open(file, expecting: expecting) } == .altered)
+        #expect(try await anna.files.open(file).content == Array("x".utf8))
     }
 }

@@ -14,7 +14,7 @@ import TresorStore
         let other = try await world.quick("other")
         let house = try await world.quick("house")
         try world.introduce(anna, other, house)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [other], as: .owner)
         try await anna.share(tresor, with: [house])
         let second = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
@@ -30,7 +30,7 @@ import TresorStore
                     var results: [(Act, TresorError?)] = []
                     for act in acts.shuffled() {
                         await Task.yield()
-                        results.append((act, await failure { try await person.perform(act, on: tresor) }))
+                        results.append((act, await failure { try await person.tresors.perform(act, on: tresor) }))
                     }
                     return results
                 }
@@ -47,9 +47,9 @@ import TresorStore
         #expect(bodies.count { if case .epoch = $0 { true } else { false } } == rotations)
         #expect(Set(entries).count == entries.count)
         let file = try await anna.seal("end", in: tresor)
-        #expect(try await other.open(file).content == Array("end".utf8))
+        #expect(try await other.files.open(file).content == Array("end".utf8))
         let isIn = state.members[doctor.user] != nil
-        #expect(await failure { _ = try await house.open(file) } == (isIn ? nil : .noAccess))
+        #expect(await failure { _ = try await house.files.open(file) } == (isIn ? nil : .noAccess))
     }
 
     /// Anna, who was shown what revoking the doctor does, and her other device.
@@ -60,19 +60,20 @@ import TresorStore
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         let doctor = house.identity.user
-        let shown = try await anna.effect(of: .revoke([doctor]), in: anna.client.state(of: tresor))
+        let shown = try await anna.tresors.effect(of: .revoke([doctor]), in: anna.client.state(of: tresor))
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
         return (anna, device, tresor, doctor, shown, world)
     }
 
     @Test func A67_anActWhoseMeaningChangedIsNotDone() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
-        try await device.perform(.revoke([doctor]), on: tresor)
+        try await device.tresors.perform(.revoke([doctor]), on: tresor)
         let count = try await log(tresor, in: world.store).count
-        #expect(await failure { try await anna.perform(.revoke([doctor]), on: tresor, expecting: shown) } == .busy)
+        #expect(
+            await failure { try await anna.tresors.perform(.revoke([doctor]), on: tresor, expecting: shown) } == .busy)
         #expect(try await log(tresor, in: world.store).count == count)
     }
 
@@ -83,7 +84,7 @@ import TresorStore
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
         evil.beforeNextAppend { try? await device.share(tresor, with: [house]) }
         try await anna.share(tresor, with: [house])
@@ -99,22 +100,22 @@ import TresorStore
         let bob = try await world.quick("bob")
         let cam = try await world.quick("cam")
         try world.introduce(anna, bob, cam)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [bob], notAfter: end)
         try await anna.share(tresor, with: [cam])
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
-        _ = try await anna.settle(tresor)
+        _ = try await anna.tresors.settle(tresor)
         #expect(await anna.takeNotices() == [])
         world.clock.now = end + 1
-        if otherIsFaster { evil.beforeNextAppend { _ = try? await device.settle(tresor) } }
-        let settled = try await anna.settle(tresor)
+        if otherIsFaster { evil.beforeNextAppend { _ = try? await device.tresors.settle(tresor) } }
+        let settled = try await anna.tresors.settle(tresor)
         #expect(settled.members[bob.identity.user] == nil)
         #expect(settled.endOfGrant(of: bob.identity.user) == end)
         let own = Notice(tresor: tresor, deed: .ended([bob.identity.user]), epoch: 2)
         #expect(await anna.takeNotices() == (otherIsFaster ? [] : [own]))
-        try await device.perform(.revoke([cam.identity.user]), on: tresor)
-        let later = try await anna.settle(tresor)
+        try await device.tresors.perform(.revoke([cam.identity.user]), on: tresor)
+        let later = try await anna.tresors.settle(tresor)
         #expect(await anna.takeNotices() == [])
         #expect(later.epoch == 3)
     }
@@ -125,16 +126,16 @@ import TresorStore
         let (anna, device, tresor, doctor, _, world) = try await revocation()
         let house = try #require(try await anna.client.state(of: tresor).chain(of: doctor))
         let date = Act.share(with: [house], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
-        let shown = try await anna.effect(of: date, in: anna.client.state(of: tresor))
+        let shown = try await anna.tresors.effect(of: date, in: anna.client.state(of: tresor))
         #expect(shown.changed == [doctor])
         if isRemoved {
-            try await device.perform(.revoke([doctor]), on: tresor)
+            try await device.tresors.perform(.revoke([doctor]), on: tresor)
         } else {
-            try await device.perform(
+            try await device.tresors.perform(
                 .share(with: [house], role: .writer, fromNow: false, notAfter: nil), on: tresor)
         }
         let before = try await log(tresor, in: world.store)
-        #expect(await failure { try await anna.perform(date, on: tresor, expecting: shown) } == .busy)
+        #expect(await failure { try await anna.tresors.perform(date, on: tresor, expecting: shown) } == .busy)
         #expect(try await log(tresor, in: world.store) == before)
     }
 
@@ -142,9 +143,9 @@ import TresorStore
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
         let other = try await world.quick("other")
         try world.introduce(device, other)
-        try await device.perform(.rotate, on: tresor)
+        try await device.tresors.perform(.rotate, on: tresor)
         try await device.share(tresor, with: [other])
-        let done = try await anna.perform(.revoke([doctor]), on: tresor, expecting: shown)
+        let done = try await anna.tresors.perform(.revoke([doctor]), on: tresor, expecting: shown)
         #expect((shown.epoch, shown.remaining) == (2, 1))
         #expect((done.effect.epoch, done.effect.remaining) == (3, 2))
         #expect(done.state.members.keys.sorted() == [anna.identity.user, other.identity.user].sorted())

@@ -20,7 +20,7 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try anna.client.pin(house.identity.chain)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
 
@@ -28,21 +28,21 @@ import TresorStore
         let file = try await anna.seal("x", in: tresor)
         let home = house.home
         let uses: [() async throws -> Void] = [
-            { _ = try await house.open(file) }, { _ = try await house.seal("y", in: tresor) },
-            { try await house.perform(.rotate, on: tresor) },
+            { _ = try await house.files.open(file) }, { _ = try await house.seal("y", in: tresor) },
+            { try await house.tresors.perform(.rotate, on: tresor) },
         ]
         for use in uses { #expect(await failure(use) == .unverified) }
-        #expect(try await house.tresors().map(\.founderTrust) == [.unverified])
+        #expect(try await house.tresors.all().map(\.founderTrust) == [.unverified])
         #expect(try await house.client.records(of: tresor).records.count == 2)
         #expect(house.home == home)
         try house.client.pin(anna.identity.chain)
-        _ = try await house.open(file)
+        _ = try await house.files.open(file)
         #expect(try house.client.knownTresors() == [tresor])
     }
 
     @Test func A68_whoLeavesATresorWhoseOwnerNobodyComparedKeepsNothingOfIt() async throws {
         let home = house.home
-        try await house.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         #expect(house.home == home)
         #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
     }
@@ -57,26 +57,26 @@ import TresorStore
         func setMode(_ mode: Int) throws {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path + "/data/names")
         }
-        _ = try await reader.tresors()
+        _ = try await reader.tresors.all()
         try setMode(0o644)
-        #expect(reader.knownName(of: tresor) == nil)
-        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
-        #expect(try await reader.tresors().map(\.name) == [Name(typed: "care")])
+        #expect(reader.tresors.knownName(of: tresor) == nil)
+        try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
+        #expect(try await reader.tresors.all().map(\.name) == [Name(typed: "care")])
         try setMode(0o600)
-        #expect(reader.knownName(of: tresor) == (try Name(typed: "plans")))
+        #expect(reader.tresors.knownName(of: tresor) == (try Name(typed: "plans")))
     }
 
     @Test func A68_whatIsKnownAlreadyGoesOnBeingKept() async throws {
         try house.client.pin(anna.identity.chain)
         let file = try await anna.seal("x", in: tresor)
-        _ = try await house.open(file)
+        _ = try await house.files.open(file)
         let stranger = try identity("anna")
         try house.client.pin(stranger.chain, replacing: true)
-        try await anna.perform(.rotate, on: tresor)
-        #expect(await failure { _ = try await house.open(file) } == .unverified)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        #expect(await failure { _ = try await house.files.open(file) } == .unverified)
         #expect(try house.client.heads()[tresor]?.sequence == 2)
         evil.frozen(2)
-        #expect(await failure { _ = try await house.open(file) } == .forked)
+        #expect(await failure { _ = try await house.files.open(file) } == .forked)
     }
 
     /// The state that some entries come to, with the entries as somebody would hold who has just read them.
@@ -89,7 +89,7 @@ import TresorStore
     /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has read less.
     @Test func A68_A107_whoHasReadLessNeverLowersAHead() async throws {
         try house.client.pin(anna.identity.chain)
-        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
         for known in [nil, 1, 2] as [Int?] {
@@ -110,7 +110,7 @@ import TresorStore
     /// The same with another history, shorter than, as long as and longer than what is remembered.
     @Test(arguments: 1...3) func A68_A107_whoHasReadAnotherHistoryChangesNothing(length: Int) async throws {
         try house.client.pin(anna.identity.chain)
-        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
         let common = try read(Array(entries.prefix(2)))
@@ -137,7 +137,7 @@ import TresorStore
     /// Another process pins a higher head while this one reads, and nothing is kept that would say what it contains.
     @Test func A60_A107_whatIsReadIsJudgedByAHeadThatIsPinnedMeanwhile() async throws {
         try house.client.pin(anna.identity.chain)
-        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let whole = try read(entries).state
         let state = try read(Array(entries.prefix(2))).state
@@ -167,7 +167,7 @@ import TresorStore
         anna.client.folded.keep(state)
         #expect(try await anna.client.state(of: tresor).headTime == 77)
         #expect(try world.session(of: anna).client.verifiedState(of: tresor)?.headTime != 77)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let after = try await anna.client.state(of: tresor)
         #expect(anna.client.folded.state(of: tresor, at: after.head)?.head == after.head)
         #expect(anna.client.folded.state(of: tresor, at: state.head) == nil)

@@ -21,7 +21,7 @@ import TresorStore
         house = try await world.quick("house")
         third = try await world.quick("third")
         try world.introduce(anna, house, third)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
     }
 
     /// Whether any wrap the store ever had opens the file for one of these people, whatever the log says of them.
@@ -58,51 +58,53 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         try await anna.share(tresor, with: [third], as: .writer)
         let before = try await anna.seal("before", in: tresor)
-        #expect(try await house.open(before).content == Array("before".utf8))
+        #expect(try await house.files.open(before).content == Array("before".utf8))
         let home = try #require(house.client.home as? MemoryHome).copy()
         let wrapsBefore = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil)
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let after = try await anna.seal("after", in: tresor)
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil).isEmpty)
         #expect(try await opens(before, house))
         #expect(try await !opens(after, house))
         for person in [house, world.session(of: house, home: home), world.session(of: house, home: home.copy())] {
-            #expect(await failure { _ = try await person.open(after) } == .noAccess)
+            #expect(await failure { _ = try await person.files.open(after) } == .noAccess)
             #expect(await failure { _ = try await person.seal("x", in: tresor) } == .noAccess)
         }
         evil.showWraps { _, _, _ in wrapsBefore }
-        #expect(await failure { _ = try await world.session(of: house, home: home).open(after) } == .noAccess)
+        #expect(await failure { _ = try await world.session(of: house, home: home).files.open(after) } == .noAccess)
         evil.frozen(2)
         let old = world.session(of: house, home: MemoryHome())
         try old.client.pin(anna.identity.chain)
-        #expect(await failure { _ = try await old.open(after) } == .store(.behind))
+        #expect(await failure { _ = try await old.files.open(after) } == .store(.behind))
         evil.behave()
-        #expect(try await third.open(after).content == Array("after".utf8))
-        #expect(try await third.open(before).content == Array("before".utf8))
+        #expect(try await third.files.open(after).content == Array("after".utf8))
+        #expect(try await third.files.open(before).content == Array("before".utf8))
     }
 
     @Test func A82_fromNowOpensNothingEarlierWithTheWholeStore() async throws {
         let first = try await anna.seal("first", in: tresor)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let second = try await anna.seal("second", in: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let third = try await anna.seal("third", in: tresor)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let fourth = try await anna.seal("fourth", in: tresor)
         for file in [first, second] {
-            #expect(await failure { _ = try await house.open(file) } == .noAccess)
+            #expect(await failure { _ = try await house.files.open(file) } == .noAccess)
             #expect(try await !opens(file, house))
         }
-        for file in [third, fourth] { _ = try await house.open(file) }
+        for file in [third, fourth] { _ = try await house.files.open(file) }
         let state = try await house.client.state(of: tresor)
-        for epoch in 3...4 as ClosedRange<UInt64> { #expect(try await !house.keys(of: epoch, in: state).opensHistory) }
-        #expect(await failure { _ = try await house.keys(of: 2, in: state) } == .noAccess)
+        for epoch in 3...4 as ClosedRange<UInt64> {
+            #expect(try await !house.keyRing.keys(of: epoch, in: state).opensHistory)
+        }
+        #expect(await failure { _ = try await house.keyRing.keys(of: 2, in: state) } == .noAccess)
     }
 
     @Test func A82_aWrapWithAHistoryKeyIsRefused() async throws {
         try await anna.share(tresor, with: [house], fromNow: true)
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 2, in: state)
+        let keys = try await anna.keyRing.keys(of: 2, in: state)
         let card = house.identity.chain.newest
         let full = try Wrap(keys, of: tresor, for: card, user: house.identity.user, history: .all).bytes
         let other = try Wrap(
@@ -110,45 +112,45 @@ import TresorStore
         ).bytes
         for wrap in [full, other] {
             evil.showWraps { _, _, _ in [wrap] }
-            #expect(await failure { _ = try await house.keys(of: 2, in: state) } == .altered)
+            #expect(await failure { _ = try await house.keyRing.keys(of: 2, in: state) } == .altered)
         }
     }
 
     @Test func A86_afterSomebodyLeftTheKeyChangesFirst() async throws {
         try await anna.share(tresor, with: [house])
         try await anna.share(tresor, with: [third], as: .writer)
-        try await house.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         let marked = try await anna.client.state(of: tresor)
         #expect(marked.rotateFirst)
-        let keys = try await anna.keys(of: 1, in: marked)
+        let keys = try await anna.keyRing.keys(of: 1, in: marked)
         let early = try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: keys, state: marked, author: anna.identity, time: 1)
-        #expect(await failure { _ = try await third.open(early) } == .noAccess)
+        #expect(await failure { _ = try await third.files.open(early) } == .noAccess)
         let file = try await third.seal("x", in: tresor)
         #expect(file.header.epoch == 2)
         #expect(try await !opens(file, house))
-        #expect(await failure { _ = try await house.open(file) } == .noAccess)
+        #expect(await failure { _ = try await house.files.open(file) } == .noAccess)
     }
 
     /// The store tells of the leaving at the second question only.
     @Test func A86_aNameIsNotSealedUnderTheKeyOfWhoLeft() async throws {
         try await anna.share(tresor, with: [house])
-        try await house.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         evil.older(2)
-        try await anna.perform(.rename(Name(typed: "care")), on: tresor)
+        try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         let state = try await anna.client.state(of: tresor)
         #expect(state.name.epoch == 2 && !state.rotateFirst)
-        #expect(try await anna.name(in: state) == Name(typed: "care"))
+        #expect(try await anna.tresors.name(in: state) == Name(typed: "care"))
     }
 
     @Test func A87_comingBackFromNowOpensNothingBetween() async throws {
         try await anna.share(tresor, with: [house])
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let between = try await anna.seal("between", in: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
-        #expect(try await house.open(after).content == Array("after".utf8))
-        #expect(await failure { _ = try await house.open(between) } == .noAccess)
+        #expect(try await house.files.open(after).content == Array("after".utf8))
+        #expect(await failure { _ = try await house.files.open(between) } == .noAccess)
         #expect(try await !opens(between, house))
     }
 
@@ -156,11 +158,11 @@ import TresorStore
     @Test func A87_comingBackFromNowOpensNothingEarlierInTheSameSession() async throws {
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
-        #expect(try await house.open(before).content == Array("before".utf8))
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        #expect(try await house.files.open(before).content == Array("before".utf8))
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         for person in [house, world.session(of: house)] {
-            #expect(await failure { _ = try await person.open(before) } == .noAccess)
+            #expect(await failure { _ = try await person.files.open(before) } == .noAccess)
         }
     }
 
@@ -168,22 +170,22 @@ import TresorStore
     @Test func A87_comingBackFromNowBringsNothingOfBeforeBack() async throws {
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
-        #expect(try await house.open(before).content == Array("before".utf8))
+        #expect(try await house.files.open(before).content == Array("before".utf8))
         let wraps = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1)
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
         let empty = MemoryHome()
         try world.session(of: house, home: empty).client.pin(anna.identity.chain)
         for home in [house.client.home, empty] {
             let fresh = { world.session(of: house, home: home) }
-            #expect(try await fresh().open(after).content == Array("after".utf8))
-            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
+            #expect(try await fresh().files.open(after).content == Array("after".utf8))
+            #expect(await failure { _ = try await fresh().files.open(before) } == .noAccess)
             evil.showWraps { honest, _, epoch in epoch == 3 ? honest : wraps + honest }
-            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
+            #expect(await failure { _ = try await fresh().files.open(before) } == .noAccess)
             evil.showWraps { _, _, _ in wraps }
-            #expect(await failure { _ = try await fresh().open(before) } == .noAccess)
-            #expect(await failure { _ = try await fresh().open(after) } == .altered)
+            #expect(await failure { _ = try await fresh().files.open(before) } == .noAccess)
+            #expect(await failure { _ = try await fresh().files.open(after) } == .altered)
             evil.behave()
         }
     }
@@ -192,12 +194,12 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         let ghost = third.identity
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 1, in: state)
+        let keys = try await anna.keyRing.keys(of: 1, in: state)
         let wrap = try Wrap(keys, of: tresor, for: ghost.chain.newest, user: ghost.user, history: .all)
         try await evil.truth.putWraps([StoredWrap(user: ghost.user, epoch: 1, bytes: wrap.bytes)], in: tresor)
         #expect(await failure { _ = try await third.seal("x", in: tresor) } == .noAccess)
         let count = evil.everyWrap.count
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let users = Set(evil.everyWrap.dropFirst(count).map(\.user))
         #expect(users == [anna.identity.user, house.identity.user])
     }
@@ -221,11 +223,11 @@ import TresorStore
             (.rename(.empty), .usage),
         ]
         for (act, expected) in acts {
-            #expect(await failure { try await anna.perform(act, on: tresor) } == expected, "\(act)")
+            #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == expected, "\(act)")
         }
         #expect(evil.writeCount == writes)
-        try await anna.perform(.revoke([doctor.user]), on: tresor)
-        let again = try await anna.perform(.revoke([doctor.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
+        let again = try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
         #expect(again.effect.already == [doctor.user])
         #expect(again.state.epoch == 3)
     }
@@ -234,7 +236,7 @@ import TresorStore
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [house], notAfter: end)
         world.clock.now = end + 1
-        try await anna.perform(.rename(Name(typed: "new")), on: tresor)
+        try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor)
         let state = try await anna.client.state(of: tresor)
         #expect(state.members[house.identity.user] == nil)
         #expect(state.epoch == 2)
@@ -250,10 +252,10 @@ import TresorStore
         #expect(try await anna.seal("last", in: tresor).header.epoch == 1)
         world.clock.now = end + 1
         #expect(try await third.seal("a writer cannot", in: tresor).header.epoch == 1)
-        let after = try #require(try await anna.reseal(before))
+        let after = try #require(try await anna.files.reseal(before))
         #expect(after.header.epoch == 2)
         #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
-        #expect(await failure { _ = try await house.open(after) } == .noAccess)
+        #expect(await failure { _ = try await house.files.open(after) } == .noAccess)
         #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
         let again = end + 100
         try await anna.share(tresor, with: [house], notAfter: again)
@@ -266,9 +268,9 @@ import TresorStore
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [third], as: .owner)
         try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
-        let effect = try await anna.effect(of: .rename(Name(typed: "new")), in: anna.client.state(of: tresor))
+        let effect = try await anna.tresors.effect(of: .rename(Name(typed: "new")), in: anna.client.state(of: tresor))
         world.clock.now = end + 1
-        try await anna.perform(.rename(Name(typed: "new")), on: tresor, expecting: effect)
+        try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor, expecting: effect)
         world.clock.now = end - 40
         #expect(try await third.seal("another clock", in: tresor).header.epoch == 1)
         #expect(try await anna.seal("set back", in: tresor).header.epoch == 1)
@@ -283,7 +285,7 @@ import TresorStore
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
         let state = try await house.client.state(of: tresor)
-        let keys = try await house.keys(of: 1, in: state)
+        let keys = try await house.keyRing.keys(of: 1, in: state)
         world.clock.now = end + 100
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .noAccess)
         let writer = house.identity
@@ -292,15 +294,15 @@ import TresorStore
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer, time: time)
         }
         let dated = try file(at: state, time: end)
-        #expect(try await anna.open(dated).author.standing == .current)
-        #expect(await failure { _ = try await anna.open(file(at: state, time: end + 1)) } == .noAccess)
-        try await anna.perform(.rename(Name(typed: "new")), on: tresor)
+        #expect(try await anna.files.open(dated).author.standing == .current)
+        #expect(await failure { _ = try await anna.files.open(file(at: state, time: end + 1)) } == .noAccess)
+        try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor)
         let after = try await anna.client.state(of: tresor)
         #expect(after.members[writer.user] == nil)
-        #expect(await failure { _ = try await anna.open(file(at: after, time: end)) } == .noAccess)
-        #expect(try await anna.open(dated).author.standing != .current)
+        #expect(await failure { _ = try await anna.files.open(file(at: after, time: end)) } == .noAccess)
+        #expect(try await anna.files.open(dated).author.standing != .current)
         var expecting = Expectations()
         expecting.currentAuthor = true
-        #expect(await failure { _ = try await anna.open(dated, expecting: expecting) } == .noAccess)
+        #expect(await failure { _ = try await anna.files.open(dated, expecting: expecting) } == .noAccess)
     }
 }

@@ -22,48 +22,48 @@ import TresorStore
         house = try await world.quick("house")
         eve = try await world.quick("eve")
         try world.introduce(anna, house)
-        mine = try await anna.create(Name(typed: "plans")).tresor
+        mine = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(mine, with: [house], as: .writer)
         try eve.client.pin(house.identity.chain)
-        theirs = try await eve.create(Name(typed: "plans")).tresor
+        theirs = try await eve.tresors.create(Name(typed: "plans")).tresor
         try await eve.share(theirs, with: [house], as: .writer)
     }
 
     @Test func A215_aStrangersTresorLiesApart() async throws {
-        #expect(try await house.tresors(named: "plans").map(\.tresor) == [mine])
+        #expect(try await house.tresors.named("plans").map(\.tresor) == [mine])
         for text in ["eve/plans", theirs.description, String(theirs.description.prefix(10))] {
-            #expect(try await house.tresors(named: text).map(\.tresor) == [theirs])
+            #expect(try await house.tresors.named(text).map(\.tresor) == [theirs])
         }
-        let apart = try await house.tresors().filter(\.isApart)
+        let apart = try await house.tresors.all().filter(\.isApart)
         #expect(apart.map(\.tresor) == [theirs] && apart.allSatisfy { !$0.isHidden })
-        try house.hide(theirs)
-        try house.hide(mine)
-        #expect(try await house.tresors().filter(\.isHidden).map(\.tresor) == [theirs])
-        try house.hide(theirs, false)
-        #expect(try await house.tresors().filter(\.isHidden).isEmpty)
+        try house.tresors.hide(theirs)
+        try house.tresors.hide(mine)
+        #expect(try await house.tresors.all().filter(\.isHidden).map(\.tresor) == [theirs])
+        try house.tresors.hide(theirs, false)
+        #expect(try await house.tresors.all().filter(\.isHidden).isEmpty)
         // A verified owner's tresor has a name as well. Until this home has read it, the name means the one it knows.
         try house.client.pin(eve.identity.chain)
-        #expect(try await house.tresors(named: "plans").map(\.tresor) == [mine])
-        _ = try await house.tresors()
-        #expect(try await house.tresors(named: "plans").count == 2)
+        #expect(try await house.tresors.named("plans").map(\.tresor) == [mine])
+        _ = try await house.tresors.all()
+        #expect(try await house.tresors.named("plans").count == 2)
         // It keeps the name that it had when it was read.
         try house.client.home.delete(.pins)
         try house.client.pin(anna.identity.chain)
-        #expect(try await house.tresors(named: "plans").count == 2)
+        #expect(try await house.tresors.named("plans").count == 2)
     }
 
     @Test func A215_leavingNeedsNoTrust() async throws {
         let home = house.home
-        try await house.perform(.leave, on: theirs)
+        try await house.tresors.perform(.leave, on: theirs)
         #expect(house.home == home)
         #expect(try await eve.client.state(of: theirs).members[house.identity.user] == nil)
         try house.client.pin(identity("anna").chain, replacing: true)
-        try await house.perform(.leave, on: mine)
+        try await house.tresors.perform(.leave, on: mine)
         #expect(try await anna.client.state(of: mine).members[house.identity.user] == nil)
     }
 
     @Test func A215_theLastOwnerDoesNotLeaveAnythingWithoutOne() async throws {
-        #expect(await failure { try await eve.perform(.leave, on: theirs) } == .usage)
+        #expect(await failure { try await eve.tresors.perform(.leave, on: theirs) } == .usage)
     }
 
     @Test func A221_thePinnedPersonIsUsed() async throws {
@@ -77,7 +77,7 @@ import TresorStore
     }
 
     @Test func A217_whatTheStoreLacksIsFound() async throws {
-        try await anna.perform(.rotate, on: mine)
+        try await anna.tresors.perform(.rotate, on: mine)
         let whole = try await log(mine, in: evil.truth)
         _ = try await house.client.state(of: mine)
         func found() async throws -> [Finding.Remark] {

@@ -20,7 +20,7 @@ import TresorStore
         dora = try await world.quick("dora")
         house = try await world.quick("house")
         try world.introduce(anna, dora, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [dora], as: .owner)
         try await anna.share(tresor, with: [house], as: .writer)
         for person in [dora, house] { _ = try await person.client.state(of: tresor) }
@@ -40,18 +40,18 @@ import TresorStore
     @Test func A203_noKeyIsWrappedToACardThatThisHomeKnowsToBeSuperseded() async throws {
         let next = try renewed(house)
         try anna.client.pin(next.chain)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let user = house.identity.user
         #expect(await anna.takeNotices().map(\.deed) == [.renewed(user)])
         #expect(try await records().suffix(2) == [.renewed(user, generation: 1), .rotated])
         let file = try await anna.seal("new", in: tresor)
         // Whoever stole the old seed.
-        #expect(await failure { _ = try await fresh(house).open(file) } == .noAccess)
+        #expect(await failure { _ = try await fresh(house).files.open(file) } == .noAccess)
         let home = house.client.home.self
         let session = Session(client: world.client(home), identity: next)
-        #expect(try await session.open(file).content == Array("new".utf8))
+        #expect(try await session.files.open(file).content == Array("new".utf8))
         // Whose renewal is there already has nothing to do.
-        #expect(try await session.perform(.renew, on: tresor).effect.isNothing)
+        #expect(try await session.tresors.perform(.renew, on: tresor).effect.isNothing)
     }
 
     @Test func A203_twoGenerationsAreTwoEntries() async throws {
@@ -69,21 +69,21 @@ import TresorStore
         let late = try await world.quick("late")
         try world.introduce(anna, late)
         try await anna.share(tresor, with: [late])
-        try await late.perform(.leave, on: tresor)
+        try await late.tresors.perform(.leave, on: tresor)
         let writer = fresh(house)
         #expect(await failure { _ = try await writer.seal("x", in: tresor) } == .unverified)
-        #expect(await failure { try await writer.perform(.rotate, on: tresor) } == .unverified)
+        #expect(await failure { try await writer.tresors.perform(.rotate, on: tresor) } == .unverified)
         let state = try await writer.client.state(of: tresor)
-        #expect(try writer.superseded(in: state) == [dora.identity.user])
+        #expect(try writer.tresors.superseded(in: state) == [dora.identity.user])
         #expect(state.rotateFirst)
         // A pin that was replaced counts as none.
         let other = try identity("dora")
         try house.client.pin(other.chain, replacing: true)
-        #expect(try writer.superseded(in: state) == [])
+        #expect(try writer.tresors.superseded(in: state) == [])
     }
 
     @Test func A203_aFounderWhoLeftAndRenewedStopsNobody() async throws {
-        try await anna.perform(.leave, on: tresor)
+        try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
         try dora.client.pin(next.chain)
         let owner = fresh(dora)
@@ -92,26 +92,26 @@ import TresorStore
         let state = try await owner.client.state(of: tresor)
         #expect(state.chain(of: anna.identity.user) == next.chain)
         #expect(!state.rotateFirst && state.members[anna.identity.user] == nil)
-        try await owner.perform(.revoke([house.identity.user]), on: tresor)
-        try await owner.perform(.rotate, on: tresor)
-        try await owner.perform(.rename(Name(typed: "other")), on: tresor)
+        try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await owner.tresors.perform(.rotate, on: tresor)
+        try await owner.tresors.perform(.rename(Name(typed: "other")), on: tresor)
         let late = try await world.quick("late")
         try world.introduce(dora, late)
         try await owner.share(tresor, with: [late], as: .owner)
-        try await owner.perform(.leave, on: tresor)
+        try await owner.tresors.perform(.leave, on: tresor)
     }
 
     /// The founder's card that another owner put in has signed nothing yet: she signs as soon as she is back.
     @Test func A203_theFoundersNewKeysSignWhatAnotherOwnerToldTheLog() async throws {
-        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         try dora.client.pin(me.identity.chain)
-        try await fresh(dora).perform(.rotate, on: tresor)
+        try await fresh(dora).tresors.perform(.rotate, on: tresor)
         let late = try await world.quick("late")
         try late.client.pin(me.identity.chain)
         try dora.client.pin(late.identity.chain)
         try await fresh(dora).share(tresor, with: [late], as: .writer)
         #expect(await failure { _ = try await fresh(late).seal("x", in: tresor) } == .unverified)
-        #expect(try await me.finishRenewal().map(\.isRotated) == [true])
+        #expect(try await me.renewal.finish().map(\.isRotated) == [true])
         _ = try await fresh(late).seal("x", in: tresor)
     }
 
@@ -119,8 +119,8 @@ import TresorStore
     @Test func A203_anOwnerRenewsWhereTheLogLacksTheFoundersNewCard() async throws {
         let next = try renewed(anna)
         try dora.client.pin(next.chain)
-        let me = try await dora.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await me.finishRenewal().map(\.error) == [nil])
+        let me = try await dora.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await me.renewal.finish().map(\.error) == [nil])
         let state = try await me.client.state(of: tresor)
         #expect(state.chain(of: me.identity.user) == me.identity.chain)
         #expect(state.chain(of: anna.identity.user) == next.chain)
@@ -129,7 +129,7 @@ import TresorStore
 
     /// A tresor that a home never saw may be a thief's of the old seed.
     @Test func A203_withoutAPinnedHeadNobodyPutsInTheFoundersCard() async throws {
-        try await anna.perform(.leave, on: tresor)
+        try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
         try dora.client.pin(next.chain)
         try dora.client.home.delete(.heads)
@@ -139,16 +139,16 @@ import TresorStore
 
     @Test func A203_theComparedGenerationAloneIsCurrent() async throws {
         let file = try await house.seal("x", in: tresor)
-        #expect(try await fresh(anna).open(file).author.standing == .current)
+        #expect(try await fresh(anna).files.open(file).author.standing == .current)
         let next = try renewed(house)
         try anna.client.pin(next.chain)
-        let opened = try await fresh(anna).open(file)
+        let opened = try await fresh(anna).files.open(file)
         #expect(opened.author.standing == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
         var wanted = Expectations()
         wanted.currentAuthor = true
-        #expect(await failure { _ = try await fresh(anna).open(file, expecting: wanted) } == .noAccess)
-        #expect(try await fresh(dora).open(file, expecting: wanted).author.standing == .current)
-        let batch = await fresh(anna).open([file], expecting: wanted)
+        #expect(await failure { _ = try await fresh(anna).files.open(file, expecting: wanted) } == .noAccess)
+        #expect(try await fresh(dora).files.open(file, expecting: wanted).author.standing == .current)
+        let batch = await fresh(anna).files.open([file], expecting: wanted)
         #expect(batch.map { result in error { _ = try result.get() } } == [.noAccess])
     }
 }

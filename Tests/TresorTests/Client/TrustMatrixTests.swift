@@ -21,12 +21,12 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
 
     private func renewed(_ person: Session) async throws -> Session {
-        try await person.renew(password: password("new"), cost: .floor, kit: nil)
+        try await person.renewal.renew(password: password("new"), cost: .floor, kit: nil)
     }
 
     /// A reader whose home has this pin of house beside that of anna.
@@ -52,8 +52,8 @@ import TresorStore
         let early = try await house.seal("early", in: tresor)
         if pin != .older { try await check(pin, house.identity, early: early, late: nil) }
         let me = try await renewed(house)
-        _ = try await me.finishRenewal()
-        try await anna.perform(.rotate, on: tresor)
+        _ = try await me.renewal.finish()
+        try await anna.tresors.perform(.rotate, on: tresor)
         let late = try await me.seal("late", in: tresor)
         try await check(pin, me.identity, early: early, late: late)
     }
@@ -70,21 +70,21 @@ import TresorStore
         case .replaced: if case .changed = trust {} else { Issue.record("\(trust)") }
         }
         let isReplaced = pin == .replaced
-        #expect(await failure { _ = try await reader.open(early) } == (isReplaced ? .unverified : nil))
+        #expect(await failure { _ = try await reader.files.open(early) } == (isReplaced ? .unverified : nil))
         guard let late else { return }
         let isRefused = isReplaced || pin == .older
-        #expect(await failure { _ = try await reader.open(late) } == (isRefused ? .unverified : nil))
+        #expect(await failure { _ = try await reader.files.open(late) } == (isRefused ? .unverified : nil))
     }
 
     @Test func A209_theSameFileOpensNoMoreWithAReplacedPinThanWithNone() async throws {
         let file = try await house.seal("x", in: tresor)
         let reader = try await reader(.none, of: house.identity, "cam")
         try reader.client.pin(identity("house").chain)
-        #expect(await failure { _ = try await reader.open(file) } == .unverified)
+        #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
         try reader.client.pin(house.identity.chain, replacing: true)
-        #expect(try await reader.open(file).content == Array("x".utf8))
+        #expect(try await reader.files.open(file).content == Array("x".utf8))
         try reader.client.pin(identity("house").chain, replacing: true)
-        #expect(await failure { _ = try await reader.open(file) } == .unverified)
+        #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
         // What does not extend a replaced pin is forked all the same.
         let (other, _) = try house.identity.renewed(time: 5)
         try reader.client.pin(other.chain, replacing: true)
@@ -93,10 +93,10 @@ import TresorStore
 
     @Test func A204_whoIsOutAndHasNewKeysIsNoFork() async throws {
         let file = try await house.seal("x", in: tresor)
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let me = try await renewed(house)
         try anna.client.pin(me.identity.chain)
-        let opened = try await anna.open(file)
+        let opened = try await anna.files.open(file)
         #expect(opened.author.standing != .current)
         let state = try await anna.client.state(of: tresor)
         #expect(try anna.client.trust(of: me.identity.user, in: state) == .verified)
@@ -104,8 +104,8 @@ import TresorStore
 
     @Test func A204_aFormerAuthorWhoInventsAHeadIsNamed() async throws {
         let state = try await anna.client.state(of: tresor)
-        let keys = try await house.keys(of: 1, in: state)
-        try await anna.perform(.revoke([house.identity.user]), on: tresor)
+        let keys = try await house.keyRing.keys(of: 1, in: state)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         // The head of a branch that nobody has ever seen.
         var fold = Fold(state: state)
         let entry = try Entry(
@@ -115,12 +115,12 @@ import TresorStore
         let branch = try #require(fold.state)
         let file = try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: keys, state: branch, author: house.identity, time: 5)
-        #expect(await failure { _ = try await anna.open(file) } == .forked)
-        let author = try #require(await anna.formerAuthor(of: file))
+        #expect(await failure { _ = try await anna.files.open(file) } == .forked)
+        let author = try #require(await anna.files.formerAuthor(of: file))
         #expect(author.handle == house.identity.handle && author.former.cause == .removed)
         let mine = try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: keys, state: branch, author: anna.identity, time: 5)
-        #expect(await failure { _ = try await anna.open(mine) } == .forked)
-        #expect(await anna.formerAuthor(of: mine) == nil)
+        #expect(await failure { _ = try await anna.files.open(mine) } == .forked)
+        #expect(await anna.files.formerAuthor(of: mine) == nil)
     }
 }

@@ -20,7 +20,7 @@ import TresorStore
         let client = world.client(DirectoryHome(data: place, state: place + "/state"))
         session = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
         try await client.publishCard()
-        tresor = try await session.create(Name(typed: "plans")).tresor
+        tresor = try await session.tresors.create(Name(typed: "plans")).tresor
     }
 
     private func expose() throws {
@@ -30,14 +30,14 @@ import TresorStore
     @Test func anActSaysThatThePermissionsAreWrong() async throws {
         defer { try? FileManager.default.removeItem(atPath: place) }
         try expose()
-        #expect(await failure { try await session.perform(.rotate, on: tresor) } == .failed(.permissions))
+        #expect(await failure { try await session.tresors.perform(.rotate, on: tresor) } == .failed(.permissions))
         let chain = session.identity.chain
         #expect(await failure { _ = try session.client.trust(in: chain) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.person(chain.user) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.people(named: "anna") } == .failed(.permissions))
         #expect(await failure { _ = try session.client.hasLeftovers() } == .failed(.permissions))
         try #require(chmod(place + "/identity", 0o600) == 0)
-        try await session.perform(.rotate, on: tresor)
+        try await session.tresors.perform(.rotate, on: tresor)
     }
 
     @Test func checkNamesTheIdentityOnce() async throws {

@@ -22,7 +22,7 @@ import TresorStore
         bob = try await world.quick("bob")
         house = try await world.quick("house")
         try world.introduce(anna, bob, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [house])
         before = try await anna.seal("before", in: tresor)
@@ -56,7 +56,7 @@ import TresorStore
     private func lockOut() async throws -> Identity {
         let renewed = try bob.identity.renewed(time: world.clock.now).identity
         try await append(.renew(renewed.chain.newest), by: renewed, generation: 0)
-        try await withhold(by: renewed, for: [renewed], linking: [try await anna.keys(of: 1, in: state())])
+        try await withhold(by: renewed, for: [renewed], linking: [try await anna.keyRing.keys(of: 1, in: state())])
         return renewed
     }
 
@@ -65,26 +65,26 @@ import TresorStore
     @Test func A200_aWriterTakesAwayNothingOlder() async throws {
         _ = try await lockOut()
         for person in [anna, house] {
-            #expect(try await fresh(person).open(before).content == Array("before".utf8))
+            #expect(try await fresh(person).files.open(before).content == Array("before".utf8))
         }
-        #expect(await failure { _ = try await fresh(house).keys(of: 2, in: state()) } == .noAccess)
+        #expect(await failure { _ = try await fresh(house).keyRing.keys(of: 2, in: state()) } == .noAccess)
     }
 
     @Test func A200_theFounderRemovesTheWriterAndGoesOn() async throws {
         let writer = try await lockOut()
         let founder = fresh(anna)
-        try await founder.perform(.revoke([bob.identity.user]), on: tresor)
+        try await founder.tresors.perform(.revoke([bob.identity.user]), on: tresor)
         let after = try await founder.seal("after", in: tresor)
         for person in [anna, house] {
-            #expect(try await fresh(person).open(before).content == Array("before".utf8))
-            #expect(try await fresh(person).open(after).content == Array("after".utf8))
+            #expect(try await fresh(person).files.open(before).content == Array("before".utf8))
+            #expect(try await fresh(person).files.open(after).content == Array("after".utf8))
         }
         let removed = Session(client: bob.client, identity: writer)
-        #expect(await failure { _ = try await removed.open(after) } == .noAccess)
+        #expect(await failure { _ = try await removed.files.open(after) } == .noAccess)
         let late = try await world.quick("late")
         try world.introduce(anna, late)
         try await founder.share(tresor, with: [late])
-        #expect(try await late.open(before).content == Array("before".utf8))
+        #expect(try await late.files.open(before).content == Array("before".utf8))
     }
 
     enum Deed: CaseIterable { case seal, share, rename, rotate, reseal }
@@ -97,16 +97,16 @@ import TresorStore
         switch deed {
         case .seal: _ = try await owner.seal("new", in: tresor)
         case .share: try await owner.share(tresor, with: [late])
-        case .rename: try await owner.perform(.rename(Name(typed: "other")), on: tresor)
-        case .rotate: try await owner.perform(.rotate, on: tresor)
-        case .reseal: #expect(try await owner.reseal(before)?.header.epoch == 3)
+        case .rename: try await owner.tresors.perform(.rename(Name(typed: "other")), on: tresor)
+        case .rotate: try await owner.tresors.perform(.rotate, on: tresor)
+        case .reseal: #expect(try await owner.files.reseal(before)?.header.epoch == 3)
         }
         let notices = await owner.takeNotices()
         #expect(notices.map(\.deed) == (deed == .rotate ? [] : [.rekeyed]))
         let now = try await owner.seal("now", in: tresor)
         #expect(now.header.epoch == 3)
-        #expect(try await fresh(house).open(now).content == Array("now".utf8))
-        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+        #expect(try await fresh(house).files.open(now).content == Array("now".utf8))
+        #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
     }
 
     @Test func A200_aWriterStopsWhereOnlyAnOwnerCanHelp() async throws {
@@ -125,12 +125,12 @@ import TresorStore
         let dora = try await world.quick("dora")
         try world.introduce(anna, dora, house)
         try await anna.share(tresor, with: [dora], as: .owner)
-        try await withhold(by: dora.identity, for: [dora.identity], linking: [anna.keys(of: 1, in: state())])
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
-        try await fresh(anna).perform(.revoke([dora.identity.user]), on: tresor)
+        try await withhold(by: dora.identity, for: [dora.identity], linking: [anna.keyRing.keys(of: 1, in: state())])
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
+        try await fresh(anna).tresors.perform(.revoke([dora.identity.user]), on: tresor)
         let after = try await fresh(anna).seal("after", in: tresor)
-        #expect(try await fresh(house).open(after).content == Array("after".utf8))
-        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+        #expect(try await fresh(house).files.open(after).content == Array("after".utf8))
+        #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
     }
 
     /// The second epoch reaches everybody and links past what the first hides, or to nothing at all.
@@ -138,7 +138,7 @@ import TresorStore
         let dora = try await world.quick("dora")
         try world.introduce(anna, dora, house)
         try await anna.share(tresor, with: [dora], as: .owner)
-        let first = try await anna.keys(of: 1, in: state())
+        let first = try await anna.keyRing.keys(of: 1, in: state())
         let hidden = try await withhold(by: dora.identity, for: [dora.identity], linking: [first])
         let secret = try await SealedFile.seal(
             [1], type: .empty, record: .empty, keys: hidden, state: state(), author: dora.identity,
@@ -146,12 +146,12 @@ import TresorStore
         let all = [anna, bob, house, dora].map(\.identity)
         try await withhold(by: dora.identity, for: all, linking: linksPast ? [first] : [])
         for person in [anna, bob, house] {
-            #expect(try await fresh(person).open(before).content == Array("before".utf8))
-            #expect(await failure { _ = try await fresh(person).open(secret) } == .noAccess)
+            #expect(try await fresh(person).files.open(before).content == Array("before".utf8))
+            #expect(await failure { _ = try await fresh(person).files.open(secret) } == .noAccess)
         }
         let after = try await fresh(anna).seal("after", in: tresor)
         #expect(after.header.epoch == 3)
-        #expect(try await fresh(house).open(after).content == Array("after".utf8))
+        #expect(try await fresh(house).files.open(after).content == Array("after".utf8))
     }
 
     /// An epoch that reaches everybody and links to nothing, on a store that loses all older wraps.
@@ -161,15 +161,15 @@ import TresorStore
         try await anna.share(tresor, with: [dora], as: .owner)
         for _ in 0..<2 {
             try await withhold(by: dora.identity, for: [anna, bob, house, dora].map(\.identity), linking: [])
-            _ = try await fresh(anna).name(in: state())
+            _ = try await fresh(anna).tresors.name(in: state())
         }
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [3, 2, 1])
         evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
-        try await fresh(anna).perform(.rotate, on: tresor)
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
+        try await fresh(anna).tresors.perform(.rotate, on: tresor)
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [4])
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
-        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
+        #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
     }
 
     /// A name under a key that its author kept: it is spoiled, and *rename* helps.
@@ -187,36 +187,36 @@ import TresorStore
             fromNow: Grant.FromNow(epoch: try keys.statement(of: tresor, linking: []), sealedName: name))
         try await append(.grant(grant), by: dora.identity)
         #expect(await failure { try await fresh(anna).share(tresor, with: [late], fromNow: true) } == .altered)
-        try await fresh(anna).perform(.rename(Name(typed: "plans")), on: tresor)
+        try await fresh(anna).tresors.perform(.rename(Name(typed: "plans")), on: tresor)
         try await fresh(anna).share(tresor, with: [late], fromNow: true)
-        #expect(try await late.name(in: late.client.state(of: tresor)) == Name(typed: "plans"))
+        #expect(try await late.tresors.name(in: late.client.state(of: tresor)) == Name(typed: "plans"))
     }
 
     @Test func A200_threeHundredEpochsTakeNothingAway() async throws {
         let dora = try await world.quick("dora")
         try world.introduce(anna, dora)
         try await anna.share(tresor, with: [dora], as: .owner)
-        var keys = try await anna.keys(of: 1, in: state())
+        var keys = try await anna.keyRing.keys(of: 1, in: state())
         for _ in 0..<300 {
             keys = try await withhold(by: dora.identity, for: [dora.identity], linking: [keys])
         }
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
-        try await fresh(anna).perform(.revoke([dora.identity.user]), on: tresor)
-        #expect(try await fresh(house).open(before).content == Array("before".utf8))
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
+        try await fresh(anna).tresors.perform(.revoke([dora.identity.user]), on: tresor)
+        #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
         let after = try await fresh(anna).seal("after", in: tresor)
         #expect(after.header.epoch == 302)
-        #expect(try await fresh(house).open(after).content == Array("after".utf8))
+        #expect(try await fresh(house).files.open(after).content == Array("after".utf8))
     }
 
     @Test func A200_aStoreThatLosesTheWrapsTakesNothingFromTheOwner() async throws {
         _ = try await lockOut()
         let user = anna.identity.user
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         evil.behave()
-        try await fresh(anna).perform(.revoke([bob.identity.user]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([bob.identity.user]), on: tresor)
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
-        #expect(try await fresh(anna).open(before).content == Array("before".utf8))
+        #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         #expect(try await fresh(anna).seal("x", in: tresor).header.epoch == 3)
     }
 
@@ -232,7 +232,7 @@ import TresorStore
             try house.client.home.replace(.wraps, with: wraps.bytes)
             evil.showWraps { _, _, _ in shown }
             defer { evil.behave() }
-            return await failure { _ = try await fresh(house).keys(of: 1, in: state) }
+            return await failure { _ = try await fresh(house).keyRing.keys(of: 1, in: state) }
         }
         #expect(try await outcome([own] + spoiled) == nil)
         #expect(try await outcome([other, Array(own.dropLast()), own] + spoiled) == nil)
@@ -247,15 +247,15 @@ import TresorStore
         let own = try #require(try await evil.truth.wraps(of: user, in: tresor, epoch: 1).first)
         let spoiled = flipped(own, own.count * 8 - 1)
         evil.showWraps { _, _, _ in [spoiled, own] }
-        #expect(try await fresh(anna).reachableKeys(in: state).map(\.epoch) == [1])
+        #expect(try await fresh(anna).keyRing.reachableKeys(in: state).map(\.epoch) == [1])
         try anna.client.home.delete(.wraps)
-        #expect(try await fresh(anna).reachableKeys(in: state).isEmpty)
+        #expect(try await fresh(anna).keyRing.reachableKeys(in: state).isEmpty)
         evil.showWraps { _, _, _ in [own, spoiled] }
-        #expect(try await fresh(anna).reachableKeys(in: state).map(\.epoch) == [1])
+        #expect(try await fresh(anna).keyRing.reachableKeys(in: state).map(\.epoch) == [1])
     }
 
     @Test func A200_whereTheEpochIsMineTheStoreIsAtFault() async throws {
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         try anna.client.home.delete(.wraps)
         evil.showWraps { _, _, _ in [] }
         let count = evil.writeCount
@@ -267,11 +267,11 @@ import TresorStore
         let home = try #require(anna.client.home as? MemoryHome)
         let (count, kept) = (evil.writeCount, anna.client.keptWraps())
         home.fill(after: 0)
-        #expect(await failure { try await fresh(anna).perform(.rotate, on: tresor) } == .failed(.full))
+        #expect(await failure { try await fresh(anna).tresors.perform(.rotate, on: tresor) } == .failed(.full))
         home.fill(after: nil)
         #expect(evil.writeCount == count)
         #expect(anna.client.keptWraps() == kept)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [2])
     }
 
@@ -279,10 +279,11 @@ import TresorStore
     @Test func A200_aWrapThatNeverCountedReplacesNone() async throws {
         let first = anna.client.keptWraps()
         let other = fresh(anna)
-        try anna.keepBeforeSending([StoredWrap(user: anna.identity.user, epoch: 2, bytes: [1, 2])], of: tresor)
+        try LogWriter(session: anna).keepBeforeSending(
+            [StoredWrap(user: anna.identity.user, epoch: 2, bytes: [1, 2])], of: tresor)
         #expect(anna.client.keptWraps()[tresor, 1] == first[tresor, 1])
         evil.showWraps { _, _, _ in [] }
-        #expect(try await other.open(before).content == Array("before".utf8))
+        #expect(try await other.files.open(before).content == Array("before".utf8))
     }
 
     @Test func A200_checkNamesTheEpochItsAuthorAndHowManyItReaches() async throws {
@@ -290,7 +291,7 @@ import TresorStore
         let findings = try await anna.client.check([tresor])
         let named = findings.map(\.remark).contains(.withheldEpoch(2, by: writer.user, reaching: 1, of: 3))
         #expect(named)
-        try await fresh(anna).perform(.revoke([bob.identity.user]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([bob.identity.user]), on: tresor)
         let after = try await anna.client.check([tresor]).contains {
             if case .withheldEpoch = $0.remark { true } else { false }
         }

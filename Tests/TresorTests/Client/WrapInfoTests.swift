@@ -19,10 +19,10 @@ import TresorStore
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
         let state = try await anna.client.state(of: tresor)
-        let secret = try await anna.keys(of: 1, in: state).secret()
+        let secret = try await anna.keyRing.keys(of: 1, in: state).secret()
         let user = house.identity.user
         let card = house.identity.chain.newest
         let right = try #require(try await world.store.wraps(of: user, in: tresor, epoch: 1).first)
@@ -46,7 +46,7 @@ import TresorStore
             try await world.store.putWraps([StoredWrap(user: user, epoch: 1, bytes: wrap)], in: tresor)
             return await failure {
                 // A session of its own keeps nothing of what another one opened.
-                _ = try await world.session(of: house).keys(of: 1, in: state)
+                _ = try await world.session(of: house).keyRing.keys(of: 1, in: state)
             }
         }
 

@@ -27,14 +27,14 @@ import TresorStore
         try world.introduce(anna, house, third)
         var tresors: [TresorID] = []
         for name in ["one", "two", "three"] {
-            let tresor = try await anna.create(Name(typed: name)).tresor
+            let tresor = try await anna.tresors.create(Name(typed: name)).tresor
             try await anna.share(tresor, with: [house, third], as: .writer)
             tresors.append(tresor)
         }
         let kit: RecoveryKit? = try RecoveryKit()
-        let renewed = try await house.renew(password: password("new"), cost: .floor, kit: kit)
-        #expect(try await renewed.finishRenewal().count == 3)
-        for tresor in tresors { for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) } }
+        let renewed = try await house.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        #expect(try await renewed.renewal.finish().count == 3)
+        for tresor in tresors { for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) } }
         self.tresors = tresors
         people = [anna, renewed, third]
     }
@@ -79,13 +79,15 @@ import TresorStore
                         evil.showWraps { _, _, _ in [wrap] }
                         let fresh = world.session(of: person)
                         let refused = await failure {
-                            _ = try await fresh.open(wrap, of: place.epoch, in: state, history: .all)
+                            _ = try await fresh.keyRing.open(wrap, of: place.epoch, in: state, history: .all)
                         }
                         #expect(refused == .altered)
                     }
                     evil.showWraps { _, _, _ in [own] }
                     let fresh = world.session(of: person)
-                    #expect(try await fresh.open(own, of: place.epoch, in: state, history: .all).epoch == place.epoch)
+                    #expect(
+                        try await fresh.keyRing.open(own, of: place.epoch, in: state, history: .all).epoch
+                            == place.epoch)
                     evil.behave()
                 }
             }

@@ -23,7 +23,7 @@ import TresorStore
         house = try await world.quick("house")
         third = try await world.quick("third")
         try world.introduce(anna, house, third)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
     }
 
@@ -41,11 +41,11 @@ import TresorStore
     @Test(arguments: Deed.allCases) func A66_yesWithoutStoringIsTheStoresFault(deed: Deed) async throws {
         evil.lie(.storesNothing)
         let (home, kept) = (anna.homeBesidesWraps, anna.client.keptWraps())
-        #expect(await failure { try await anna.perform(act(deed), on: tresor) } == .store(.notStored))
+        #expect(await failure { try await anna.tresors.perform(act(deed), on: tresor) } == .store(.notStored))
         #expect(anna.homeBesidesWraps == home)
         #expect(anna.client.keptWraps()[tresor, 1] == kept[tresor, 1])
         evil.behave()
-        try await anna.perform(try act(deed), on: tresor)
+        try await anna.tresors.perform(try act(deed), on: tresor)
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
@@ -53,24 +53,24 @@ import TresorStore
         _ = try await house.client.state(of: tresor)
         evil.lie(.storesNothing)
         let home = house.home
-        #expect(await failure { try await house.perform(.leave, on: tresor) } == .store(.notStored))
+        #expect(await failure { try await house.tresors.perform(.leave, on: tresor) } == .store(.notStored))
         #expect(house.home == home)
         evil.lie(.saysConflict)
-        try await house.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
     @Test func A66_aRenewalThatWasNotStoredIsUnfinished() async throws {
         let kit: RecoveryKit? = try RecoveryKit()
-        let me = try await anna.renew(password: password("new"), cost: .floor, kit: kit)
+        let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
         evil.lie(.storesNothing)
-        let renewals = await (try? me.finishRenewal()) ?? []
+        let renewals = await (try? me.renewal.finish()) ?? []
         #expect(renewals.allSatisfy { $0.error != nil })
-        #expect(try await me.renewalIsUnfinished())
+        #expect(try me.renewal.isUnfinished())
         #expect(try await log(tresor, in: evil.truth).count == 2)
         evil.behave()
-        #expect(try await me.finishRenewal().allSatisfy { $0.error == nil })
-        #expect(try await !me.renewalIsUnfinished())
+        #expect(try await me.renewal.finish().allSatisfy { $0.error == nil })
+        #expect(try !me.renewal.isUnfinished())
         #expect(try await me.client.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
     }
 
@@ -80,9 +80,9 @@ import TresorStore
         let spoiled = users.map { StoredWrap(user: $0, epoch: 1, bytes: [1]) }
         try await evil.truth.putWraps([spoiled[1]], in: tresor)
         evil.lie(.storesNothing)
-        #expect(await failure { try await anna.restoreWraps(of: tresor) } == .store(.notStored))
+        #expect(await failure { try await anna.audit.restoreWraps(of: tresor) } == .store(.notStored))
         evil.behave()
-        try await anna.restoreWraps(of: tresor)
+        try await anna.audit.restoreWraps(of: tresor)
         let put = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
         #expect(zip(put, good).allSatisfy { $0 != [1] && $0?.count == $1?.count })
     }
@@ -94,16 +94,16 @@ import TresorStore
             let scene = try await WriteLieTests()
             let act = try scene.act(deed)
             scene.evil.fail(after: call, behind: behind)
-            let error = await failure { try await scene.anna.perform(act, on: scene.tresor) }
+            let error = await failure { try await scene.anna.tresors.perform(act, on: scene.tresor) }
             #expect(error == nil || error == .store(.inputOutput), "\(call)")
             scene.evil.behave()
             let count = try await log(scene.tresor, in: scene.evil.truth).count
             #expect(count == 2 || count == 3, "\(call)")
             #expect(error != nil || count == 3, "\(call)")
-            if count == 2 { try await scene.anna.perform(act, on: scene.tresor) }
+            if count == 2 { try await scene.anna.tresors.perform(act, on: scene.tresor) }
             let state = try await scene.anna.client.state(of: scene.tresor)
             #expect(state.head.sequence == 2, "\(call)")
-            _ = try await scene.anna.keys(of: 1, in: state)
+            _ = try await scene.anna.keyRing.keys(of: 1, in: state)
             #expect(try await scene.anna.client.check().allSatisfy { $0.level != .bad }, "\(call)")
             if error == nil { return }
         }
@@ -114,8 +114,8 @@ import TresorStore
     @Test func A67_aSlowStoreIsWaitedFor() async throws {
         evil.slow(.milliseconds(20))
         let other = world.session(of: anna, seeing: evil.truth)
-        async let slow: Void = { try await anna.perform(.rename(Name(typed: "slow")), on: tresor) }()
-        try await other.perform(.rotate, on: tresor)
+        async let slow: Void = { try await anna.tresors.perform(.rename(Name(typed: "slow")), on: tresor) }()
+        try await other.tresors.perform(.rotate, on: tresor)
         try await slow
         #expect(try await log(tresor, in: evil.truth).count == 4)
         #expect(try await anna.client.state(of: tresor).epoch == 2)
@@ -126,11 +126,11 @@ import TresorStore
         let before = anna.home
         let act = try act(deed)
         home.fill(after: 0)
-        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.full))
+        #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == .failed(.full))
         #expect(try await log(tresor, in: evil.truth).count == 2)
         home.fill(after: nil)
         #expect(anna.home == before)
-        try await anna.perform(act, on: tresor)
+        try await anna.tresors.perform(act, on: tresor)
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
@@ -138,7 +138,7 @@ import TresorStore
         let home = try #require(anna.client.home as? MemoryHome)
         let act = try act(deed)
         home.fill(after: 1)
-        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.notNoted))
+        #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == .failed(.notNoted))
         home.fill(after: nil)
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
     }
@@ -148,7 +148,7 @@ import TresorStore
         let home = try #require(anna.client.home as? MemoryHome)
         let act = try act(deed)
         home.hold(after: 1)
-        #expect(await failure { try await anna.perform(act, on: tresor) } == .failed(.notNoted))
+        #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == .failed(.notNoted))
         home.hold(after: nil)
         #expect(try await anna.client.state(of: tresor).head.sequence == 2)
     }
@@ -156,28 +156,28 @@ import TresorStore
     @Test func A106_creatingBeginsOnlyWithAHomeThatCanBeWritten() async throws {
         let home = try #require(house.client.home as? MemoryHome)
         home.fill(after: 0)
-        #expect(await failure { _ = try await house.create(Name(typed: "mine")) } == .failed(.full))
+        #expect(await failure { _ = try await house.tresors.create(Name(typed: "mine")) } == .failed(.full))
         home.fill(after: nil)
         #expect(try await evil.truth.tresors(of: house.identity.user) == [tresor])
-        #expect(try await house.create(Name(typed: "mine")).head.sequence == 0)
+        #expect(try await house.tresors.create(Name(typed: "mine")).head.sequence == 0)
     }
 
     @Test(arguments: Deed.allCases) func A66_aConflictThatIsNoneIsRecognised(deed: Deed) async throws {
         evil.lie(.saysConflict)
-        try await anna.perform(act(deed), on: tresor)
+        try await anna.tresors.perform(act(deed), on: tresor)
         #expect(try await log(tresor, in: evil.truth).count == 3)
     }
 
     @Test(arguments: [Deed.share, .fromNow, .revoke, .rotate])
     func A66_halfATransactionIsTheStoresFault(deed: Deed) async throws {
         evil.lie(.storesEntryAlone)
-        #expect(await failure { try await anna.perform(act(deed), on: tresor) } == .store(.notStored))
+        #expect(await failure { try await anna.tresors.perform(act(deed), on: tresor) } == .store(.notStored))
     }
 
     @Test(arguments: Deed.allCases) func A66_storedTwiceAdvancesNothing(deed: Deed) async throws {
         evil.lie(.storesTwice)
         let (home, kept) = (anna.homeBesidesWraps, anna.client.keptWraps())
-        #expect(await failure { try await anna.perform(act(deed), on: tresor) } == .altered)
+        #expect(await failure { try await anna.tresors.perform(act(deed), on: tresor) } == .altered)
         #expect(anna.homeBesidesWraps == home)
         #expect(anna.client.keptWraps()[tresor, 1] == kept[tresor, 1])
     }
@@ -185,7 +185,7 @@ import TresorStore
     @Test(arguments: [EvilStore.Lie.storesNothing, .storesEntryAlone])
     func A66_aTresorThatWasNotStoredIsNotMade(lie: EvilStore.Lie) async throws {
         evil.lie(lie)
-        #expect(await failure { _ = try await anna.create(Name(typed: "new")) } == .store(.notStored))
+        #expect(await failure { _ = try await anna.tresors.create(Name(typed: "new")) } == .store(.notStored))
     }
 
     @Test func A66_aCardThatWasNotStoredIsNotPublished() async throws {
@@ -198,7 +198,7 @@ import TresorStore
     @Test func A66_aKitWhoseCopyWasNotStoredLeavesTheOldOne() async throws {
         evil.lie(.storesNothing)
         let home = anna.home
-        #expect(await failure { _ = try await anna.makeKit() } == .store(.notStored))
+        #expect(await failure { _ = try await anna.unlocking.makeKit() } == .store(.notStored))
         #expect(anna.homeBesidesLeftovers == home)
     }
 
@@ -207,7 +207,8 @@ import TresorStore
         let home = anna.home
         let until = world.clock.now + 1000
         #expect(
-            await failure { _ = try await anna.rememberDevice(name: .empty, until: until) } == .store(.notStored))
+            await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) }
+                == .store(.notStored))
         #expect(anna.homeBesidesLeftovers == home)
     }
 
@@ -215,18 +216,18 @@ import TresorStore
         let writes = evil.writeCount
         for end in [0, Format.latestTime + 1, .max] {
             let share = Act.share(with: [third.identity.chain], role: .reader, fromNow: false, notAfter: end)
-            #expect(await failure { try await anna.perform(share, on: tresor) } == .usage)
+            #expect(await failure { try await anna.tresors.perform(share, on: tresor) } == .usage)
         }
         #expect(evil.writeCount == writes)
         world.clock.now = .max
-        try await anna.perform(.rename(Name(typed: "late")), on: tresor)
+        try await anna.tresors.perform(.rename(Name(typed: "late")), on: tresor)
         #expect(try await house.client.state(of: tresor).headTime == Format.latestTime)
     }
 
     @Test func A71_aDateOutsideTheFormatNeverReachesTheIdentityFile() async throws {
         let home = anna.home
         let until = Format.latestTime + 1
-        #expect(await failure { _ = try await anna.rememberDevice(name: .empty, until: until) } == .usage)
+        #expect(await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) } == .usage)
         #expect(anna.home == home)
         #expect(throws: Never.self) { try anna.client.identityFile() }
     }

@@ -75,7 +75,7 @@ final class CommandStage: Sendable {
         let file = try IdentityFile(of: identity, previous: previous, slots: [slot])
         try session.client.home.replace(.identity, with: file.bytes)
         try await session.client.publishCard()
-        _ = try await session.rememberDevice(name: .empty, until: Format.latestTime)
+        _ = try await session.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
         return session
     }
 

@@ -20,7 +20,7 @@ extension CommandSuite {
             bob = try await stage.person("bob")
             house = try await stage.person("house")
             try stage.world.introduce(anna, bob, house)
-            tresor = try await anna.create(Name(typed: "plans")).tresor
+            tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             try await anna.share(tresor, with: [house])
             try stage.write(Array("plan".utf8), to: "plan")
             try await seal("old.tresor")
@@ -117,7 +117,7 @@ extension CommandSuite {
             }
             #expect(stage.evil.writeCount == writes)
             // An act under that clock where no date stands, and then the true one.
-            let other = try await anna.create(Name(typed: "other")).tresor
+            let other = try await anna.tresors.create(Name(typed: "other")).tresor
             try await stage.expect(0, as: "anna", "rotate", "-t", "other", "--yes")
             stage.world.clock.now = now + day
             try await stage.expect(0, as: "anna", "share", "-t", "other", "bob", "--until", "2026-06-30")
@@ -131,10 +131,10 @@ extension CommandSuite {
         /// A207: two epochs with one key are refused by the log, in whichever order files are opened.
         @Test func A207_aKeyUsedTwiceIsToldByTheLogAlone() async throws {
             try await anna.share(tresor, with: [bob], as: .owner)
-            try await anna.perform(.rotate, on: tresor)
+            try await anna.tresors.perform(.rotate, on: tresor)
             try await seal("r2.tresor")
             let state = try await stage.state(of: tresor)
-            let second = try await bob.keys(of: 2, in: state)
+            let second = try await bob.keyRing.keys(of: 2, in: state)
             let secret = try second.secret()
             let third = try EpochKeys(epoch: 3, unwrapped: secret.span)
             let r3 = try SealedFile.seal(
@@ -203,7 +203,7 @@ extension CommandSuite {
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps])
         func A219_aStoreThatIsBehindIsNoLossOfAccess(lie: CommandStage.Lie) async throws {
             let count = try await stage.entries(of: tresor).count
-            try await anna.perform(.rotate, on: tresor)
+            try await anna.tresors.perform(.rotate, on: tresor)
             try await seal("new.tresor")
             stage.tell(lie)
             stage.evil.frozen(count)

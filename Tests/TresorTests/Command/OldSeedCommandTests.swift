@@ -24,13 +24,13 @@ extension CommandSuite {
         private func trap() async throws -> (tresor: TresorID, old: Identity, new: Identity) {
             let anna = try await stage.person("anna")
             try stage.world.introduce(anna, bob)
-            let plans = try await anna.create(Name(typed: "plans")).tresor
+            let plans = try await anna.tresors.create(Name(typed: "plans")).tresor
             try stage.copy("anna", to: "thief")
             let me = try await stage.renew(anna, at: "anna")
-            try await me.perform(.renew, on: plans)
-            try await me.perform(.rotate, on: plans)
+            try await me.tresors.perform(.renew, on: plans)
+            try await me.tresors.perform(.rotate, on: plans)
             let thief = Session(client: stage.client("thief"), identity: anna.identity)
-            let trap = try await thief.create(Name(typed: "medication")).tresor
+            let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
             try await thief.share(trap, with: [bob], as: .owner)
             try stage.write(try await thief.seal("dose", in: trap).bytes, to: "dose.tresor")
             return (trap, anna.identity, me.identity)
@@ -104,7 +104,7 @@ extension CommandSuite {
             stage.evil.late(old, old)
             #expect(try await rotate(0) == 2)
             try bob.client.pin(anna.identity.chain)
-            let bait = try await bob.create(Name(typed: "bait")).tresor
+            let bait = try await bob.tresors.create(Name(typed: "bait")).tresor
             try await bob.share(bait, with: [anna])
             #expect(try await rotate(16) == nil)
             #expect(try client.identityFile().chain.newest.generation == 3)

@@ -49,7 +49,7 @@ extension CommandSuite {
             let generations = [first.identity, second.identity, third.identity]
             var made: [(shelf: Shelf, tresor: TresorID)] = []
             for generation in 0...2 {
-                let tresor = try await anna.create(Name(typed: "plans\(generation)")).tresor
+                let tresor = try await anna.tresors.create(Name(typed: "plans\(generation)")).tresor
                 let shelf = Shelf(generation: generation, id: tresor.description)
                 try await anna.share(tresor, with: [house], as: .writer)
                 try await anna.share(tresor, with: [carol])
@@ -66,11 +66,11 @@ extension CommandSuite {
             for (shelf, tresor) in made {
                 let author = generations[shelf.generation]
                 let signing = subject == .anna ? Session(client: owner.client, identity: author) : owner
-                if shelf.generation > 0 { try await signing.perform(.rotate, on: tresor) }
+                if shelf.generation > 0 { try await signing.tresors.perform(.rotate, on: tresor) }
                 let state = try await stage.state(of: tresor)
                 let file = try SealedFile.seal(
                     Array("newest".utf8), type: .empty, record: .empty,
-                    keys: try await signing.keys(of: state.epoch, in: state),
+                    keys: try await signing.keyRing.keys(of: state.epoch, in: state),
                     state: state, author: author, time: stage.world.clock.now)
                 try stage.write(file.bytes, to: "\(shelf.name).newest")
             }

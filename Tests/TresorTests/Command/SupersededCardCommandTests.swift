@@ -20,7 +20,7 @@ extension CommandSuite {
             max = try await stage.person("max")
             house = try await stage.person("house")
             try stage.world.introduce(anna, max, house)
-            tresor = try await anna.create(Name(typed: "plans")).tresor
+            tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             try await anna.share(tresor, with: [max], as: .owner)
             try await anna.share(tresor, with: [house], as: .writer)
             try stage.write(Array("plan".utf8), to: "plan")

@@ -21,7 +21,7 @@ extension CommandSuite {
             bob = try await stage.person("bob")
             let house = try await stage.person("house")
             try stage.world.introduce(anna, bob, house)
-            tresor = try await anna.create(Name(typed: "plans")).tresor
+            tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             try await anna.share(tresor, with: [house])
             try stage.write(Array("plan".utf8), to: "plan")
             try await stage.expect(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@old.tresor")
@@ -36,7 +36,7 @@ extension CommandSuite {
         ///
         /// - Returns: the newest epoch. A file of it lies in `theirs.tresor`.
         private func lockOut(_ villain: Villain) async throws -> UInt64 {
-            let first = try await anna.keys(of: 1, in: stage.state(of: tresor))
+            let first = try await anna.keyRing.keys(of: 1, in: stage.state(of: tresor))
             var author = bob.identity
             if villain == .writer {
                 author = try await stage.renew(bob, at: "bob").identity
@@ -118,7 +118,7 @@ extension CommandSuite {
 
         /// A home that has lost its own wraps depends on the store, and says that it is the store's fault.
         @Test func A200_withoutAnyWrapTheStoreIsAtFault() async throws {
-            try await anna.perform(.rotate, on: tresor)
+            try await anna.tresors.perform(.rotate, on: tresor)
             try anna.client.home.delete(.wraps)
             stage.tell(.withholdsAllWraps)
             let writes = stage.evil.writeCount

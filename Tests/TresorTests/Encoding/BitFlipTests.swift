@@ -19,7 +19,7 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         _ = try await house.client.state(of: tresor)
     }
@@ -28,9 +28,9 @@ import TresorStore
 
     @Test func A1_A92_everyBitOfASealedFile() async throws {
         let file = try await anna.seal("a small plan", in: tresor)
-        _ = try await house.open(file)
+        _ = try await house.files.open(file)
         let state = try await house.client.state(of: tresor)
-        let keys = try await house.keys(of: 1, in: state)
+        let keys = try await house.keyRing.keys(of: 1, in: state)
         let home = house.home
         for bit in bits(file.bytes) {
             let damaged = flipped(file.bytes, bit)
@@ -39,14 +39,14 @@ import TresorStore
             case 6..<10: #expect(error { _ = try SealedFile(damaged) } == .unsupported)
             case 10..<50 where bit.isMultiple(of: 8):
                 let damaged = try SealedFile(damaged)
-                #expect(await failure { _ = try await house.open(damaged) } == .noAccess)
+                #expect(await failure { _ = try await house.files.open(damaged) } == .noAccess)
             default:
                 let damaged = try SealedFile(damaged)
                 #expect(error { _ = try damaged.open(with: keys, in: state) } == .altered)
             }
         }
         let last = try SealedFile(flipped(file.bytes, file.bytes.count * 8 - 1))
-        #expect(await failure { _ = try await house.open(last) } == .altered)
+        #expect(await failure { _ = try await house.files.open(last) } == .altered)
         #expect(house.home == home)
     }
 
@@ -62,8 +62,8 @@ import TresorStore
     }
 
     @Test func A1_A26_everyBitOfAnIdentityFile() async throws {
-        let kit = try await anna.makeKit()
-        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
+        let kit = try await anna.unlocking.makeKit()
+        _ = try await anna.unlocking.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
         let bytes = try #require(anna.home[.identity])
         let home = anna.home
         let kitSlot = try #require(

@@ -32,17 +32,17 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)
-        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], fromNow: true)
         let file = try await anna.seal("content", in: tresor)
-        _ = try await anna.rememberDevice(name: try Name(typed: "phone"), until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: try Name(typed: "phone"), until: world.clock.now + 9)
         let home = anna.home
         let card = try anna.identity.renewed(time: 5).identity.chain.bytes
         let wrap = try #require(try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: 2).first)
         let identity = try #require(home[.identity])
         let chainCount = anna.identity.chain.bytes.count
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 2, in: state)
+        let keys = try await anna.keyRing.keys(of: 2, in: state)
         var kept = KeptWraps()
         kept[tresor, 2] = wrap
         var marks = Marks()

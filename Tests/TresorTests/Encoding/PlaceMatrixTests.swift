@@ -29,15 +29,15 @@ import TresorStore
         let anna = try await world.quick("anna")
         var places: [(sealed: SealedName, keys: EpochKeys, tresor: TresorID, epoch: UInt64, sequence: UInt64)] = []
         for name in ["one", "two"] {
-            let tresor = try await anna.create(Name(typed: name)).tresor
+            let tresor = try await anna.tresors.create(Name(typed: name)).tresor
             for step in 0..<3 {
-                if step == 1 { try await anna.perform(.rename(Name(typed: name + "b")), on: tresor) }
+                if step == 1 { try await anna.tresors.perform(.rename(Name(typed: name + "b")), on: tresor) }
                 if step == 2 {
-                    try await anna.perform(.rotate, on: tresor)
-                    try await anna.perform(.rename(Name(typed: name + "c")), on: tresor)
+                    try await anna.tresors.perform(.rotate, on: tresor)
+                    try await anna.tresors.perform(.rename(Name(typed: name + "c")), on: tresor)
                 }
                 let state = try await anna.client.state(of: tresor)
-                let keys = try await anna.keys(of: state.name.epoch, in: state)
+                let keys = try await anna.keyRing.keys(of: state.name.epoch, in: state)
                 places.append((state.name.sealed, keys, tresor, state.name.epoch, state.name.sequence))
             }
         }
@@ -62,8 +62,8 @@ import TresorStore
     @Test func A75_aNameOfAnotherTresorInTheLogIsAltered() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let one = try await anna.create(Name(typed: "one"))
-        let two = try await anna.create(Name(typed: "two"))
+        let one = try await anna.tresors.create(Name(typed: "one"))
+        let two = try await anna.tresors.create(Name(typed: "two"))
         let entry = try Entry(
             tresor: one.tresor, sequence: 1, previous: one.head.hash, author: anna.identity, time: 5,
             body: .rename(two.name.sealed))
@@ -71,6 +71,6 @@ import TresorStore
         _ = try await world.store.append(
             LogChange(tresor: one.tresor, sequence: 1, previous: previous, entry: entry.bytes))
         let state = try await anna.client.state(of: one.tresor)
-        #expect(await failure { _ = try await anna.name(in: state) } == .altered)
+        #expect(await failure { _ = try await anna.tresors.name(in: state) } == .altered)
     }
 }

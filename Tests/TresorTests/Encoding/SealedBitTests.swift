@@ -25,10 +25,10 @@ import TresorStore
     }
 
     @Test func A1_everyBitOfABackLink() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
-        for _ in 0..<2 { try await anna.perform(.rotate, on: tresor) }
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 3, in: state)
+        let keys = try await anna.keyRing.keys(of: 3, in: state)
         let second = try #require(state.statement(of: 2))
         let third = try #require(state.statement(of: 3))
         expectEveryBit(of: third.backLink, .altered) {
@@ -40,9 +40,9 @@ import TresorStore
     }
 
     @Test func A1_everyBitOfATresorsName() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let state = try await anna.client.state(of: tresor)
-        let keys = try await anna.keys(of: 1, in: state)
+        let keys = try await anna.keyRing.keys(of: 1, in: state)
         expectEveryBit(of: state.name.sealed.bytes, .altered) {
             var decoder = ByteDecoder($0)
             let sealed = try SealedName(from: &decoder)

@@ -52,11 +52,11 @@ import TresorStore
     }
 
     private func objects(of person: Session, _ plan: String, _ name: String, in world: World) async throws -> [Place] {
-        let tresor = try await person.create(Name(typed: plan)).tresor
-        try await person.perform(.rotate, on: tresor)
+        let tresor = try await person.tresors.create(Name(typed: plan)).tresor
+        try await person.tresors.perform(.rotate, on: tresor)
         let state = try await person.client.state(of: tresor)
-        let keys = try await person.keys(of: 2, in: state)
-        let nameKeys = try await person.keys(of: state.name.epoch, in: state)
+        let keys = try await person.keyRing.keys(of: 2, in: state)
+        let nameKeys = try await person.keyRing.keys(of: state.name.epoch, in: state)
         let statement = try #require(state.statement(of: 2))
         let file = try await person.seal("content", in: tresor)
         let user = person.identity.user

@@ -13,33 +13,33 @@ import TresorStore
         let anna = try await world.quick("anna")
         let reader = try await world.quick("reader")
         try world.introduce(anna, reader)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [reader])
         let type = try Name(typed: "text/plain")
         let contents = try (0..<100).map { number in
             NamedContent(Array("content \(number)".utf8), record: try Name(typed: "record \(number)"), type: type)
         }
-        let files = try await anna.seal(contents, in: tresor)
+        let files = try await anna.files.seal(contents, in: tresor)
         #expect(files.count == contents.count)
         for (file, content) in zip(files, contents) {
-            let opened = try await reader.open(file)
+            let opened = try await reader.files.open(file)
             #expect(opened.content == content.content)
             #expect(opened.record == content.record)
         }
-        let together = await reader.open(files)
+        let together = await reader.files.open(files)
         #expect(try together.map { try $0.get().content } == contents.map(\.content))
-        #expect(try await anna.seal([], in: tresor).isEmpty)
-        #expect(await failure { _ = try await reader.seal(contents, in: tresor) } == .noAccess)
+        #expect(try await anna.files.seal([], in: tresor).isEmpty)
+        #expect(await failure { _ = try await reader.files.seal(contents, in: tresor) } == .noAccess)
     }
 
     @Test func A92_eachFileIsJudgedByItself() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
         let stranger = try await world.quick("stranger")
-        let one = try await anna.create(Name(typed: "one")).tresor
-        let other = try await stranger.create(Name(typed: "other")).tresor
+        let one = try await anna.tresors.create(Name(typed: "one")).tresor
+        let other = try await stranger.tresors.create(Name(typed: "other")).tresor
         let good = try await anna.seal("good", in: one)
-        try await anna.perform(.rotate, on: one)
+        try await anna.tresors.perform(.rotate, on: one)
         let newer = try await anna.seal("newer", in: one, record: "wanted")
         let foreign = try await stranger.seal("foreign", in: other)
         var damaged = good.bytes
@@ -48,11 +48,11 @@ import TresorStore
         moved[60] ^= 1
         let files = try [good, newer, foreign, SealedFile(damaged), SealedFile(moved)]
         for expecting in [Expectations(), wanting("wanted")] {
-            let together = await anna.open(files, expecting: expecting)
+            let together = await anna.files.open(files, expecting: expecting)
             for (file, result) in zip(files, together) {
                 var alone: Result<OpenedFile, TresorError>
                 do throws(TresorError) {
-                    alone = .success(try await anna.open(file, expecting: expecting))
+                    alone = .success(try await anna.files.open(file, expecting: expecting))
                 } catch {
                     alone = .failure(error)
                 }
@@ -70,14 +70,14 @@ import TresorStore
         try world.introduce(anna, reader)
         // The reader knows somebody else by that handle.
         try reader.client.pin(try Identity.make(handle: Name(typed: "carl"), time: world.clock.now).chain)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [carl], as: .writer)
         try await anna.share(tresor, with: [reader])
         let files = [
             try await anna.seal("one", in: tresor), try await carl.seal("two", in: tresor),
             try await anna.seal("three", in: tresor), try await carl.seal("four", in: tresor),
         ]
-        let opened = await reader.open(files)
+        let opened = await reader.files.open(files)
         for index in [0, 2] { #expect((try? opened[index].get()) != nil) }
         for index in [1, 3] { #expect(opened[index] == .failure(.unverified)) }
     }
@@ -86,13 +86,13 @@ import TresorStore
         let world = World(store: MemoryStore())
         let home = MemoryHome()
         let anna = try await world.quick("anna", home: home)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         var files: [SealedFile] = []
         for number in 0..<32 { files.append(try await anna.seal("\(number)", in: tresor)) }
-        _ = await anna.open(files)
+        _ = await anna.files.open(files)
         func reads(_ count: Int) async -> Int {
             let before = home.readCount
-            _ = await anna.open(Array(files.prefix(count)))
+            _ = await anna.files.open(Array(files.prefix(count)))
             return home.readCount - before
         }
         let two = await reads(2)

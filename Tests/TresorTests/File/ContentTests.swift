@@ -24,16 +24,16 @@ import TresorStore
     func A101_everyContentComesBackByteForByte() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         let type = try Name(typed: "application/fhir+json")
         #expect(Self.files.count >= 17)
         for file in Self.files {
             let content = Array(try Data(contentsOf: file))
             let record = try Name(typed: file.lastPathComponent)
-            let sealed = try await anna.seal(content, record: record, type: type, in: tresor)
+            let sealed = try await anna.files.seal(content, record: record, type: type, in: tresor)
             let payload = 32 + 4 + 8 + 2 + type.bytes.count + 2 + record.bytes.count + 1 + content.count + 72
             #expect(sealed.bytes.count == FileHeader.byteCount + TC1.sealedByteCount(Self.padme(payload)))
-            let opened = try await anna.open(try SealedFile(sealed.armoured))
+            let opened = try await anna.files.open(try SealedFile(sealed.armoured))
             #expect(opened.content == content, "\(file.lastPathComponent)")
             #expect(opened.record == record)
         }
@@ -43,7 +43,7 @@ import TresorStore
     @Test func A101_decodingAndEncodingChangesContents() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         for text in [
             "{\"dose\": 1, \"dose\": 2}", "{\"Zo\u{eb}\":1,\"Zoe\u{308}\":2}", "[ 1.0 ]",
 
@@ -53,7 +53,7 @@ import TresorStore
             let object = try? JSONSerialization.jsonObject(with: Data(content))
             let again = try object.map { try Array(JSONSerialization.data(withJSONObject: $0)) }
             #expect(again != content, "\(text)")
-            #expect(try await anna.open(try await anna.seal(text, in: tresor)).content == content)
+            #expect(try await anna.files.open(try await anna.seal(text, in: tresor)).content == content)
         }
     }
 
@@ -81,13 +81,13 @@ import TresorStore
     @Test func A9_shortContentsHaveOneSize() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         var sizes: Set<Int> = []
         for count in 0...(512 - 72 - 49) {
             let content = [UInt8](repeating: 0x41, count: count)
-            let sealed = try await anna.seal(content, type: .empty, in: tresor)
+            let sealed = try await anna.files.seal(content, type: .empty, in: tresor)
             sizes.insert(sealed.bytes.count)
-            #expect(try await anna.open(sealed).content == content)
+            #expect(try await anna.files.open(sealed).content == content)
         }
         #expect(sizes == [FileHeader.byteCount + 72 + 512])
     }
@@ -95,8 +95,9 @@ import TresorStore
     @Test(arguments: [65535, 65536, 65537, 200_000]) func contentsOfSeveralChunks(count: Int) async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
-        let tresor = try await anna.create(try Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         let content = try randomBytes(count)
-        #expect(try await anna.open(try await anna.seal(content, type: .empty, in: tresor)).content == content)
+        #expect(
+            try await anna.files.open(try await anna.files.seal(content, type: .empty, in: tresor)).content == content)
     }
 }

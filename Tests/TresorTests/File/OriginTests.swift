@@ -20,7 +20,7 @@ import TresorStore
         writer = try await world.quick("writer")
         reader = try await world.quick("reader")
         try world.introduce(anna, writer, reader)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
     }
@@ -36,7 +36,7 @@ import TresorStore
             header: header, author: writer.identity.user, generation: 0, time: 5,
             signature: try writer.identity.sign(.fileSignature, message))
         return try SealedFile.seal(
-            content, type: .empty, record: .empty, origin: origin, keys: try await anna.keys(of: 1, in: second),
+            content, type: .empty, record: .empty, origin: origin, keys: try await anna.keyRing.keys(of: 1, in: second),
             state: second, author: anna.identity, time: 9)
     }
 
@@ -48,28 +48,28 @@ import TresorStore
         try await anna.share(tresor, with: [guest])
         let late = try await anna.client.state(of: tresor)
         #expect(late.epoch == early.epoch && late.head.sequence == early.head.sequence + 1)
-        _ = try await reader.open(file(writtenAt: early, sealedAt: late))
-        _ = try await reader.open(file(writtenAt: late, sealedAt: late))
-        #expect(await failure { _ = try await reader.open(file(writtenAt: late, sealedAt: early)) } == .altered)
+        _ = try await reader.files.open(file(writtenAt: early, sealedAt: late))
+        _ = try await reader.files.open(file(writtenAt: late, sealedAt: late))
+        #expect(await failure { _ = try await reader.files.open(file(writtenAt: late, sealedAt: early)) } == .altered)
     }
 
     /// Step 14a: whom this home has compared counts up to the generation that was, as the first author too.
     @Test func anOriginsNewerGenerationIsUnverified() async throws {
         let kit: RecoveryKit? = try RecoveryKit()
-        let renewed = try await writer.renew(password: password("new"), cost: .floor, kit: kit)
-        #expect(try await renewed.finishRenewal().allSatisfy { $0.error == nil })
+        let renewed = try await writer.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
         try anna.client.pin(renewed.identity.chain)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let file = try await renewed.seal("plan", in: tresor)
-        try await anna.perform(.rotate, on: tresor)
-        let again = try #require(try await anna.reseal(file))
-        #expect(await failure { _ = try await reader.open(file) } == .unverified)
-        #expect(await failure { _ = try await reader.open(again) } == .unverified)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        let again = try #require(try await anna.files.reseal(file))
+        #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
+        #expect(await failure { _ = try await reader.files.open(again) } == .unverified)
         var expecting = Expectations()
         expecting.acceptingUnverified = true
-        let opened = try await reader.open(again, expecting: expecting)
+        let opened = try await reader.files.open(again, expecting: expecting)
         #expect(opened.origin?.generation == 1 && opened.sealer.user == anna.identity.user)
         try reader.client.pin(renewed.identity.chain)
-        #expect(try await reader.open(again).content == Array("plan".utf8))
+        #expect(try await reader.files.open(again).content == Array("plan".utf8))
     }
 }

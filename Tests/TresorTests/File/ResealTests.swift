@@ -20,19 +20,19 @@ import TresorStore
         writer = try await world.quick("writer")
         reader = try await world.quick("reader")
         try world.introduce(anna, writer, reader)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
     }
 
     @Test func A96_theFirstAuthorStaysThroughEveryResealing() async throws {
         let file = try await writer.seal("plan", in: tresor, record: "r")
-        #expect(try await anna.reseal(file) == nil)
-        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
-        let second = try #require(try await anna.reseal(file))
-        try await anna.perform(.rotate, on: tresor)
-        let third = try #require(try await anna.reseal(second))
-        let opened = try await reader.open(third)
+        #expect(try await anna.files.reseal(file) == nil)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
+        let second = try #require(try await anna.files.reseal(file))
+        try await anna.tresors.perform(.rotate, on: tresor)
+        let third = try #require(try await anna.files.reseal(second))
+        let opened = try await reader.files.open(third)
         #expect(opened.content == Array("plan".utf8))
         #expect(opened.epoch == 3)
         #expect(opened.sealer.user == anna.identity.user)
@@ -40,11 +40,11 @@ import TresorStore
         #expect(opened.author.standing == .former(.init(cause: .removed, time: world.clock.now)))
         var expecting = Expectations()
         expecting.currentAuthor = true
-        #expect(await failure { _ = try await reader.open(third, expecting: expecting) } == .noAccess)
+        #expect(await failure { _ = try await reader.files.open(third, expecting: expecting) } == .noAccess)
         expecting = Expectations()
         expecting.author = anna.identity.user
-        #expect(await failure { _ = try await reader.open(third, expecting: expecting) } == .altered)
-        #expect(await failure { _ = try await reader.reseal(file) } == .noAccess)
+        #expect(await failure { _ = try await reader.files.open(third, expecting: expecting) } == .altered)
+        #expect(await failure { _ = try await reader.files.reseal(file) } == .noAccess)
     }
 
     /// Sealing again would move a file past the grant of somebody who reads from then on only.
@@ -54,84 +54,85 @@ import TresorStore
         let old = try await writer.seal("old", in: tresor)
         try await anna.share(tresor, with: [late], fromNow: true)
         let recent = try await writer.seal("recent", in: tresor)
-        #expect(await failure { _ = try await anna.reseal(old) } == .usage)
-        #expect(await failure { _ = try await anna.resealingEpoch(of: old) } == .usage)
-        #expect(try await anna.reseal(recent) == nil)
+        #expect(await failure { _ = try await anna.files.reseal(old) } == .usage)
+        #expect(await failure { _ = try await anna.files.resealingEpoch(of: old) } == .usage)
+        #expect(try await anna.files.reseal(recent) == nil)
         let state = try await anna.client.state(of: tresor)
         #expect(state.newcomers(after: 1) == [late.identity.user])
         #expect(state.newcomers(after: 2) == [])
-        try await anna.perform(.rotate, on: tresor)
-        #expect(await failure { _ = try await writer.reseal(old) } == .usage)
-        let resealed = try #require(try await anna.reseal(recent))
-        #expect(try await late.open(resealed).content == Array("recent".utf8))
+        try await anna.tresors.perform(.rotate, on: tresor)
+        #expect(await failure { _ = try await writer.files.reseal(old) } == .usage)
+        let resealed = try #require(try await anna.files.reseal(recent))
+        #expect(try await late.files.open(resealed).content == Array("recent".utf8))
         let stored = try StoredFile(MemorySource(old.bytes))
         var sink = MemorySink()
-        #expect(await failure { _ = try await anna.reseal(stored, to: &sink) } == .usage)
+        #expect(await failure { _ = try await anna.files.reseal(stored, to: &sink) } == .usage)
         #expect(sink.bytes.isEmpty)
-        #expect(await failure { _ = try await anna.resealingEpoch(of: stored) } == .usage)
-        #expect(try await anna.resealingEpoch(of: old, acceptingNewcomers: true) == 3)
-        #expect(try await anna.resealingEpoch(of: stored, acceptingNewcomers: true) == 3)
-        #expect(await failure { _ = try await late.open(old) } == .noAccess)
-        let accepted = try #require(try await anna.reseal(old, acceptingNewcomers: true))
-        #expect(try await late.open(accepted).content == Array("old".utf8))
-        #expect(try await anna.reseal(stored, to: &sink, acceptingNewcomers: true) != nil)
-        try await anna.perform(.revoke([late.identity.user]), on: tresor)
-        #expect(try await anna.reseal(old) != nil)
+        #expect(await failure { _ = try await anna.files.resealingEpoch(of: stored) } == .usage)
+        #expect(try await anna.files.resealingEpoch(of: old, acceptingNewcomers: true) == 3)
+        #expect(try await anna.files.resealingEpoch(of: stored, acceptingNewcomers: true) == 3)
+        #expect(await failure { _ = try await late.files.open(old) } == .noAccess)
+        let accepted = try #require(try await anna.files.reseal(old, acceptingNewcomers: true))
+        #expect(try await late.files.open(accepted).content == Array("old".utf8))
+        #expect(try await anna.files.reseal(stored, to: &sink, acceptingNewcomers: true) != nil)
+        try await anna.tresors.perform(.revoke([late.identity.user]), on: tresor)
+        #expect(try await anna.files.reseal(old) != nil)
     }
 
     @Test func A95_whatARemovedWriterBackdatesIsNeverCurrent() async throws {
         let state = try await writer.client.state(of: tresor)
-        let keys = try await writer.keys(of: 1, in: state)
-        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
+        let keys = try await writer.keyRing.keys(of: 1, in: state)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let now = try await anna.client.state(of: tresor)
         func seal(at state: LogState) throws -> SealedFile {
             try SealedFile.seal(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer.identity, time: 1)
         }
-        #expect(await failure { _ = try await anna.open(seal(at: now)) } == .noAccess)
+        #expect(await failure { _ = try await anna.files.open(seal(at: now)) } == .noAccess)
         let backdated = try seal(at: state)
-        #expect(try await anna.open(backdated).author.standing == .former(.init(cause: .removed, time: now.headTime)))
+        #expect(
+            try await anna.files.open(backdated).author.standing == .former(.init(cause: .removed, time: now.headTime)))
         var expecting = Expectations()
         expecting.currentAuthor = true
-        #expect(await failure { _ = try await anna.open(backdated, expecting: expecting) } == .noAccess)
+        #expect(await failure { _ = try await anna.files.open(backdated, expecting: expecting) } == .noAccess)
     }
 
     @Test func standingNamesWhatHappened() async throws {
         let file = try await writer.seal("x", in: tresor)
-        #expect(try await anna.open(file).author.standing == .current)
-        try await writer.perform(.leave, on: tresor)
+        #expect(try await anna.files.open(file).author.standing == .current)
+        try await writer.tresors.perform(.leave, on: tresor)
         let left = try await anna.client.state(of: tresor).headTime
-        #expect(try await anna.open(file).author.standing == .former(.init(cause: .left, time: left)))
+        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .left, time: left)))
         try await anna.share(tresor, with: [writer], as: .reader)
-        #expect(try await anna.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
         try await anna.share(tresor, with: [writer], as: .writer)
-        #expect(try await anna.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
         let later = try await writer.seal("y", in: tresor)
-        #expect(try await anna.open(later).author.standing == .current)
+        #expect(try await anna.files.open(later).author.standing == .current)
     }
 
     /// Who comes back does not make current what was sealed before they went.
     @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
         let file = try await writer.seal("x", in: tresor)
-        try await anna.perform(.revoke([writer.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let removed = try await anna.client.state(of: tresor).headTime
         world.clock.advance(by: 10)
         try await anna.share(tresor, with: [writer], as: .writer)
         let former = AuthorStatus.former(.init(cause: .removed, time: removed))
-        #expect(try await anna.open(file).author.standing == former)
+        #expect(try await anna.files.open(file).author.standing == former)
         var wanted = Expectations()
         wanted.currentAuthor = true
-        #expect(await failure { _ = try await anna.open(file, expecting: wanted) } == .noAccess)
+        #expect(await failure { _ = try await anna.files.open(file, expecting: wanted) } == .noAccess)
         // Sealed again, it is still of the head at which its author first signed it.
-        let resealed = try #require(try await anna.reseal(file))
-        let opened = try await anna.open(resealed)
+        let resealed = try #require(try await anna.files.reseal(file))
+        let opened = try await anna.files.open(resealed)
         #expect(opened.author.standing == former && opened.sealer.standing == .current)
-        #expect(await failure { _ = try await anna.open(resealed, expecting: wanted) } == .noAccess)
+        #expect(await failure { _ = try await anna.files.open(resealed, expecting: wanted) } == .noAccess)
         let later = try await writer.seal("y", in: tresor)
-        #expect(try await anna.open(later, expecting: wanted).author.standing == .current)
+        #expect(try await anna.files.open(later, expecting: wanted).author.standing == .current)
         // A writer who becomes an owner has not gone.
         try await anna.share(tresor, with: [writer], as: .owner)
-        #expect(try await anna.open(later, expecting: wanted).author.standing == .current)
+        #expect(try await anna.files.open(later, expecting: wanted).author.standing == .current)
     }
 
     enum Edit: CaseIterable, Sendable {
@@ -140,7 +141,7 @@ import TresorStore
 
     @Test(arguments: Edit.allCases) func A94_anOriginIsCheckedLikeAFilesOwnAuthor(edit: Edit) async throws {
         let first = try await writer.client.state(of: tresor)
-        let keys = try await writer.keys(of: 1, in: first)
+        let keys = try await writer.keyRing.keys(of: 1, in: first)
         let author = edit == .reader ? reader.identity : writer.identity
         var header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
         if edit == .tresor { header = FileHeader(tresor: TresorID(try anyDigest()), epoch: 1, head: first.head) }
@@ -168,6 +169,6 @@ import TresorStore
             case .head: .forked
             default: .altered
             }
-        #expect(await failure { _ = try await reader.open(file) } == expected)
+        #expect(await failure { _ = try await reader.files.open(file) } == expected)
     }
 }

@@ -22,11 +22,11 @@ import TresorStore
         writer = try await world.quick("writer")
         reader = try await world.quick("reader")
         try world.introduce(anna, writer, reader)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
         state = try await anna.client.state(of: tresor)
-        keys = try await anna.keys(of: 1, in: state)
+        keys = try await anna.keyRing.keys(of: 1, in: state)
         for person in [writer, reader] { _ = try await person.client.state(of: tresor) }
     }
 
@@ -52,7 +52,7 @@ import TresorStore
 
     private func verdict(_ file: SealedFile) async -> TresorError? {
         let home = anna.home
-        let error = await failure { _ = try await anna.open(file) }
+        let error = await failure { _ = try await anna.files.open(file) }
         #expect(anna.home == home)
         return error
     }
@@ -60,7 +60,7 @@ import TresorStore
     @Test func A88_aReadersFileIsRefusedByEverybody() async throws {
         let file = try forge(by: reader.identity)
         for person in [anna, writer, reader] {
-            #expect(await failure { _ = try await person.open(file) } == .noAccess)
+            #expect(await failure { _ = try await person.files.open(file) } == .noAccess)
         }
         #expect(await verdict(try forge(by: writer.identity)) == nil)
         #expect(await verdict(try forge(by: identity("nobody"))) == .noAccess)
@@ -71,14 +71,14 @@ import TresorStore
         try await anna.share(tresor, with: [writer], as: .reader)
         let now = try await anna.client.state(of: tresor)
         #expect(await verdict(try forge(by: writer.identity, at: now.head)) == .noAccess)
-        let old = try await anna.open(try forge(by: writer.identity))
+        let old = try await anna.files.open(try forge(by: writer.identity))
         #expect(old.author.standing == .former(.init(cause: .roleChanged, time: now.headTime)))
     }
 
     @Test func A89_theEpochIsCurrentAtTheNamedHead() async throws {
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         let now = try await anna.client.state(of: tresor)
-        let second = try await anna.keys(of: 2, in: now)
+        let second = try await anna.keyRing.keys(of: 2, in: now)
         #expect(await verdict(try forge(by: anna.identity, at: now.head)) == .altered)
         #expect(await verdict(try forge(by: anna.identity, epoch: 2, keys: second)) == .altered)
         #expect(await verdict(try forge(by: anna.identity, at: now.head, epoch: 2, keys: second)) == nil)
@@ -168,13 +168,13 @@ import TresorStore
         for wish in wishes {
             var expecting = Expectations()
             try wish(&expecting)
-            #expect(await failure { _ = try await reader.open(file, expecting: expecting) } == .altered)
+            #expect(await failure { _ = try await reader.files.open(file, expecting: expecting) } == .altered)
         }
         var expecting = Expectations()
         expecting.record = try Name(typed: "one")
         expecting.author = anna.identity.user
         expecting.tresor = tresor
-        #expect(try await reader.open(file, expecting: expecting).record == Name(typed: "one"))
+        #expect(try await reader.files.open(file, expecting: expecting).record == Name(typed: "one"))
     }
 
     @Test func A102_theHeaderIsAClaim() async throws {

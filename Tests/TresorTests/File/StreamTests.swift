@@ -22,10 +22,10 @@ import TresorStore
         anna = try await world.quick("anna")
         reader = try await world.quick("reader")
         try world.introduce(anna, reader)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [reader])
         state = try await anna.client.state(of: tresor)
-        keys = try await anna.keys(of: 1, in: state)
+        keys = try await anna.keyRing.keys(of: 1, in: state)
         _ = try await reader.client.state(of: tresor)
     }
 
@@ -94,9 +94,9 @@ import TresorStore
             let content = content(size)
             let bytes = try sealed(content, by: anna.identity)
             var sink = MemorySink()
-            let verified = try await reader.open(StoredFile(MemorySource(bytes)), to: &sink)
+            let verified = try await reader.files.open(StoredFile(MemorySource(bytes)), to: &sink)
             #expect(sink.bytes == content, "\(size)")
-            let opened = try await reader.open(SealedFile(bytes))
+            let opened = try await reader.files.open(SealedFile(bytes))
             #expect(opened.content == content)
             #expect(verified.proof == opened.proof)
         }
@@ -114,8 +114,8 @@ import TresorStore
                     continuation.finish()
                 })
             var sink = MemorySink()
-            _ = try await anna.seal(&source, to: &sink, type: Name(typed: "text/plain"), in: tresor)
-            #expect(try await reader.open(SealedFile(sink.bytes)).content == content)
+            _ = try await anna.files.seal(&source, to: &sink, type: Name(typed: "text/plain"), in: tresor)
+            #expect(try await reader.files.open(SealedFile(sink.bytes)).content == content)
         }
     }
 
@@ -123,7 +123,7 @@ import TresorStore
         for size in [1, 70_000, 1_500_000] {
             let content = content(size)
             let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
-            let verified = try await reader.verify(file)
+            let verified = try await reader.files.verify(file)
             var generator = SystemRandomNumberGenerator()
             let edges = [0, 1, 65535, 65536, 65537, size - 1, size].filter { (0...size).contains($0) }
             let random = (0..<40).map { _ in Int.random(in: 0...size, using: &generator) }
@@ -140,7 +140,7 @@ import TresorStore
     @Test func A6_aPartChangedAfterVerificationIsRefused() async throws {
         let bytes = try sealed(content(1_000_000), by: anna.identity)
         let source = ChangingSource(bytes)
-        let verified = try await reader.verify(StoredFile(source))
+        let verified = try await reader.files.verify(StoredFile(source))
         #expect(try verified.read(300_000..<300_010).count == 10)
         source.change { $0[90 + 56 + 5 * 65552 + 100] ^= 1 }
         #expect(await failure { _ = try verified.read(330_000..<330_010) } == .altered)
@@ -173,15 +173,15 @@ import TresorStore
             damaged.append((bytes, .altered))
         }
         for (number, (bytes, error)) in damaged.enumerated() {
-            let released = await failure { _ = try await anna.verify(StoredFile(MemorySource(bytes))) }
+            let released = await failure { _ = try await anna.files.verify(StoredFile(MemorySource(bytes))) }
             #expect(released == error, "\(number)")
-            #expect(await failure { _ = try await anna.open(SealedFile(bytes)) } == error, "\(number)")
+            #expect(await failure { _ = try await anna.files.open(SealedFile(bytes)) } == error, "\(number)")
         }
-        #expect(await failure { _ = try await anna.verify(StoredFile(MemorySource(whole))) } == nil)
+        #expect(await failure { _ = try await anna.files.verify(StoredFile(MemorySource(whole))) } == nil)
         var expecting = Expectations()
         expecting.record = try Name(typed: "another")
         #expect(
-            await failure { _ = try await anna.verify(StoredFile(MemorySource(whole)), expecting: expecting) }
+            await failure { _ = try await anna.files.verify(StoredFile(MemorySource(whole)), expecting: expecting) }
                 == .altered)
     }
 
@@ -189,13 +189,13 @@ import TresorStore
         let content = content(900_000)
         let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
         var sink = MemorySink()
-        let untouched = try await anna.reseal(file, to: &sink)
+        let untouched = try await anna.files.reseal(file, to: &sink)
         #expect(untouched == nil && sink.bytes.isEmpty)
-        try await anna.perform(.rotate, on: tresor)
-        #expect(try await anna.resealingEpoch(of: file) == 2)
-        let stream = try await anna.reseal(file, to: &sink)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        #expect(try await anna.files.resealingEpoch(of: file) == 2)
+        let stream = try await anna.files.reseal(file, to: &sink)
         #expect(stream?.header.epoch == 2)
-        let opened = try await reader.open(SealedFile(sink.bytes))
+        let opened = try await reader.files.open(SealedFile(sink.bytes))
         #expect(opened.content == content)
         #expect(opened.origin?.user == anna.identity.user)
         #expect(opened.author.time == 5)
@@ -214,7 +214,7 @@ import TresorStore
         let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
         var sink = FullSink(room: 700_000)
         do throws(TresorError) {
-            _ = try await anna.open(file, to: &sink)
+            _ = try await anna.files.open(file, to: &sink)
             Issue.record("it fits")
         } catch {
             #expect(error == .failed(.full))

@@ -85,8 +85,8 @@ import TresorStore
         #expect(mine.user == other.user && mine.generation == other.generation)
         #expect(mine.chain != other.chain && mine.chain.bytes.count == other.chain.bytes.count)
         let anna = try await world.settle(mine, previous: [previous])
-        let kit = try await anna.makeKit()
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let kit = try await anna.unlocking.makeKit()
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let bytes = try anna.client.identityFile().bytes
         let replaced = Array(bytes[..<14]) + other.chain.bytes + bytes[(14 + other.chain.bytes.count)...]
         try anna.client.home.replace(.identity, with: replaced)

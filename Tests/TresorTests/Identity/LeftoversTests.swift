@@ -29,7 +29,7 @@ import TresorStore
     }
 
     @Test func A27_aKitThatNeverCountedOpensNothing() async throws {
-        let first = try await anna.makeKit()
+        let first = try await anna.unlocking.makeKit()
         let begun = try RecoveryKit()
         try anna.client.prepare(begun)
         let slot = try Slot.kit(of: anna.identity, kit: begun, time: 0)
@@ -53,12 +53,12 @@ import TresorStore
         try anna.client.note(generations: [1])
         #expect(try !anna.client.isIntroducing())
         #expect(try !anna.client.hasLeftovers())
-        #expect(try await !anna.renewalIsUnfinished())
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try !anna.renewal.isUnfinished())
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try anna.client.isIntroducing())
-        #expect(try await renewed.renewalIsUnfinished())
-        _ = try await renewed.finishRenewal()
-        #expect(try await !renewed.renewalIsUnfinished())
+        #expect(try renewed.renewal.isUnfinished())
+        _ = try await renewed.renewal.finish()
+        #expect(try !renewed.renewal.isUnfinished())
         #expect(try !anna.client.hasLeftovers())
     }
 
@@ -66,9 +66,9 @@ import TresorStore
         let evil = EvilStore(world.store)
         let session = world.session(of: anna, seeing: evil)
         // A device of this identity on another machine.
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.home.delete(.deviceShare)
-        let old = try await anna.makeKit()
+        let old = try await anna.unlocking.makeKit()
         let identity = anna.home[.identity]
         let kit = try RecoveryKit()
         let locator = try kit.locator()
@@ -87,26 +87,26 @@ import TresorStore
         let words = try kit.words()
         let same = try RecoveryKit(typed: words)
         let given: RecoveryKit? = same
-        return try await session.renew(password: password("new"), cost: .floor, kit: given)
+        return try await session.renewal.renew(password: password("new"), cost: .floor, kit: given)
     }
 
     @Test func A37_aKitCopyThatTheStoreLostComesBackWhenTheRenewalIsFinished() async throws {
         let kit = try RecoveryKit()
         let locator = try kit.locator()
         let given: RecoveryKit? = kit
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: given)
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: given)
         let copy = try await world.store.kitCopy(locator: locator)
         try await world.store.deleteKitCopy(locator: locator)
-        _ = try await renewed.finishRenewal()
+        _ = try await renewed.renewal.finish()
         #expect(copy != nil)
         #expect(try await world.store.kitCopy(locator: locator) == copy)
     }
 
     @Test func A32_aDeviceWhoseEndWasInterruptedIsEndedByRepeating() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let half = try #require(anna.home[.deviceShare])
-        try await anna.revokeDevices([device.id])
-        #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
+        try await anna.unlocking.revokeDevices([device.id])
+        #expect(await failure { try await anna.unlocking.revokeDevices([device.id]) } == .notFound)
         try anna.client.home.replace(.deviceShare, with: half)
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
         try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
@@ -114,13 +114,13 @@ import TresorStore
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
         #expect(anna.home[.deviceShare] == nil)
         try anna.client.home.replace(.deviceShare, with: half)
-        try await anna.revokeDevices([device.id])
+        try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)
         #expect(try anna.client.endingDevices().isEmpty)
     }
 
     @Test func A32_aNoteAloneEndsNoDevice() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
         _ = try await anna.client.unlockWithDevice()
         try await anna.client.settleWaysIn()
@@ -129,7 +129,7 @@ import TresorStore
     }
 
     @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         try anna.client.prepare(kit)
         try anna.client.home.delete(.identity)
         try await anna.client.settleWaysIn()
@@ -137,7 +137,7 @@ import TresorStore
     }
 
     @Test func A32_theStoresHalfFollowsWhenItCanBeReached() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.destroyDeviceHalf()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
@@ -147,20 +147,20 @@ import TresorStore
     }
 
     @Test func A26_aFileThatItsOwnerDidNotWriteIsNotWrittenAnew() async throws {
-        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: Name(typed: "phone"), until: world.clock.now + 9)
         let home = try #require(anna.client.home as? MemoryHome)
         var bytes = try #require(home.read(.identity))
         let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
         bytes[name] = 0x78
         try home.replace(.identity, with: bytes)
-        #expect(error { try anna.changePassword(to: password("new"), cost: .floor) } == .altered)
-        #expect(await failure { try await anna.setKit(try RecoveryKit()) } == .altered)
+        #expect(error { try anna.unlocking.changePassword(to: password("new"), cost: .floor) } == .altered)
+        #expect(await failure { try await anna.unlocking.setKit(try RecoveryKit()) } == .altered)
         #expect(home.read(.identity) == bytes)
     }
 
     @Test func revokingThisDeviceDestroysItsHalf() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try await anna.revokeDevices([device.id])
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)
     }
 }

@@ -17,11 +17,11 @@ import TresorStore
     init() async throws {
         let world = World(store: MemoryStore())
         anna = try await world.person("anna")
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let secret = try kit.words()
         words = secret.span.publicBytes
         let until = world.clock.now + 9
-        _ = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        _ = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let file = try anna.client.identityFile()
         let device = try DeviceShare(user: anna.identity.user)
         let ward = try file.adding(
@@ -29,7 +29,7 @@ import TresorStore
             identity: anna.identity)
         try anna.client.home.replace(.identity, with: ward.bytes)
         before = try anna.client.identityFile()
-        try anna.changePassword(to: password("the new one"), cost: .floor)
+        try anna.unlocking.changePassword(to: password("the new one"), cost: .floor)
         after = try anna.client.identityFile()
     }
 
@@ -84,7 +84,7 @@ import TresorStore
         let contents = home.contents
         let client = anna.client
         #expect(error { _ = try client.unlock(password: password("anna")) } == .altered)
-        #expect(error { try anna.changePassword(to: password("another"), cost: .floor) } == .altered)
+        #expect(error { try anna.unlocking.changePassword(to: password("another"), cost: .floor) } == .altered)
         #expect(home.contents == contents)
         try home.replace(.identity, with: after.bytes)
         #expect(throws: Never.self) { try after.open(kit: kit()) }

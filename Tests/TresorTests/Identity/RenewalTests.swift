@@ -18,79 +18,79 @@ import TresorStore
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
 
     private func renewed(_ person: Session) async throws -> Session {
         let kit: RecoveryKit? = try RecoveryKit()
-        return try await person.renew(password: password("new"), cost: .floor, kit: kit)
+        return try await person.renewal.renew(password: password("new"), cost: .floor, kit: kit)
     }
 
     @Test func A37_A51_afterARenewalContactsCompareAgain() async throws {
         let old = try await anna.seal("old", in: tresor)
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let me = try await renewed(anna)
         #expect(me.identity.generation == 1)
-        #expect(try await me.renewalIsUnfinished())
+        #expect(try me.renewal.isUnfinished())
         #expect(me.home[.deviceShare] == nil)
-        let renewals = try await me.finishRenewal()
+        let renewals = try await me.renewal.finish()
         #expect(renewals.allSatisfy { $0.error == nil && $0.isRotated })
-        #expect(try await !me.renewalIsUnfinished())
+        #expect(try !me.renewal.isUnfinished())
         let count = try await log(tresor, in: world.store).count
-        _ = try await me.finishRenewal()
+        _ = try await me.renewal.finish()
         #expect(try await log(tresor, in: world.store).count == count)
         let new = try await me.seal("new", in: tresor)
-        #expect(try await me.open(old).content == Array("old".utf8))
-        #expect(try await house.open(old).content == Array("old".utf8))
-        #expect(await failure { _ = try await house.open(new) } == .unverified)
+        #expect(try await me.files.open(old).content == Array("old".utf8))
+        #expect(try await house.files.open(old).content == Array("old".utf8))
+        #expect(await failure { _ = try await house.files.open(new) } == .unverified)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
         #expect(try house.client.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
         try house.client.pin(me.identity.chain)
-        #expect(try await house.open(new).content == Array("new".utf8))
-        #expect(try await house.open(old).author.standing != .current)
+        #expect(try await house.files.open(new).content == Array("new".utf8))
+        #expect(try await house.files.open(old).author.standing != .current)
     }
 
     @Test func A72_theOldGenerationDoesNothingMore() async throws {
         let me = try await renewed(anna)
-        _ = try await me.finishRenewal()
+        _ = try await me.renewal.finish()
         let count = try await log(tresor, in: world.store).count
-        #expect(await failure { try await anna.perform(.rotate, on: tresor) } == .noAccess)
+        #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == .noAccess)
         #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .noAccess)
         #expect(try await log(tresor, in: world.store).count == count)
         let state = try await me.client.state(of: tresor)
-        let keys = try await me.keys(of: state.epoch, in: state)
+        let keys = try await me.keyRing.keys(of: state.epoch, in: state)
         let file = try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
-        #expect(await failure { _ = try await me.open(file) } == .noAccess)
+        #expect(await failure { _ = try await me.files.open(file) } == .noAccess)
     }
 
     @Test func A72_nothingIsWrittenBetweenRenewalAndRotation() async throws {
         let me = try await renewed(house)
-        let renewals = try await me.finishRenewal()
+        let renewals = try await me.renewal.finish()
         #expect(renewals.map(\.isRotated) == [false])
         let state = try await anna.client.state(of: tresor)
         #expect(state.rotateFirst)
         let file = try await anna.seal("x", in: tresor)
         #expect(file.header.epoch == 2)
-        #expect(try await me.open(file).content == Array("x".utf8))
-        #expect(await failure { _ = try await world.session(of: house, home: MemoryHome()).open(file) } != nil)
+        #expect(try await me.files.open(file).content == Array("x".utf8))
+        #expect(await failure { _ = try await world.session(of: house, home: MemoryHome()).files.open(file) } != nil)
     }
 
     @Test func A72_aLogBelowThePinnedGenerationIsNotEncryptedTo() async throws {
         let me = try await renewed(anna)
         try house.client.pin(me.identity.chain)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
-        _ = try await me.finishRenewal()
+        _ = try await me.renewal.finish()
         #expect(try await house.seal("x", in: tresor).header.epoch == 2)
     }
 
     @Test func A38_theNewFileOpensWithTheNewWaysAlone() async throws {
-        let first = try await anna.makeKit()
+        let first = try await anna.unlocking.makeKit()
         let words = try RecoveryKit().words()
         let kit = try RecoveryKit(typed: words)
         let given: RecoveryKit? = try RecoveryKit(typed: words)
-        let me = try await anna.renew(password: password("new"), cost: .floor, kit: given)
+        let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: given)
         let file = try me.client.identityFile()
         #expect(error { _ = try file.open(kit: first) } == .wrongPassword)
         #expect(try file.open(kit: kit).generation == 1)
@@ -105,12 +105,12 @@ import TresorStore
             let typed = try SecretBytes(copying: Array(text.utf8).span)
             return try Password(typed: typed)
         }
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         for text in ["1234567", "123456e\u{301}"] {
             let short = try made(text)
             #expect(
                 error { _ = try Slot.password(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
-            #expect(error { try anna.changePassword(to: short, cost: .floor) } == .usage)
+            #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage)
             #expect(
                 await failure { _ = try await anna.client.recover(kit: kit, newPassword: short, cost: .floor) }
                     == .usage)
@@ -120,12 +120,12 @@ import TresorStore
                         handle: Name(typed: "new"), password: short, cost: .floor)
                 } == .usage)
         }
-        try anna.changePassword(to: made("1234567\u{e9}"), cost: .floor)
+        try anna.unlocking.changePassword(to: made("1234567\u{e9}"), cost: .floor)
     }
 
     @Test func A37_theOldWaysOpenedWhatWasBefore() async throws {
-        let kit = try await anna.makeKit()
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let kit = try await anna.unlocking.makeKit()
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let before = try anna.client.identityFile()
         #expect(try before.open(kit: kit).chain == anna.identity.chain)
         #expect(try await anna.client.unlockWithDevice().identity.chain == anna.identity.chain)
@@ -147,19 +147,19 @@ import TresorStore
         let other = try await newcomer.quick("other")
         try anna.client.pin(other.identity.chain)
         try await anna.share(tresor, with: [other])
-        _ = try await house.open(file)
+        _ = try await house.files.open(file)
         let me = try await renewed(anna)
         for person in [house, other] {
             try person.client.pin(me.identity.chain)
             #expect(await failure { _ = try await person.seal("y", in: tresor) } != nil)
         }
-        #expect(try await house.open(file).content == Array("x".utf8))
+        #expect(try await house.files.open(file).content == Array("x".utf8))
         #expect(await failure { _ = try await house.seal("y", in: tresor) } == .unverified)
-        #expect(await failure { _ = try await house.reseal(file) } == .unverified)
-        #expect(await failure { _ = try await other.open(file) } == .unverified)
-        #expect(try await other.tresors().map(\.founderTrust) == [.unverified])
-        #expect(await failure { _ = try await other.open(file) } == .unverified)
-        try await house.perform(.leave, on: tresor)
+        #expect(await failure { _ = try await house.files.reseal(file) } == .unverified)
+        #expect(await failure { _ = try await other.files.open(file) } == .unverified)
+        #expect(try await other.tresors.all().map(\.founderTrust) == [.unverified])
+        #expect(await failure { _ = try await other.files.open(file) } == .unverified)
+        try await house.tresors.perform(.leave, on: tresor)
     }
 
     @Test func A51_whatAComparedAuthorsNewKeysSignedWaitsForAnotherComparison() async throws {
@@ -169,24 +169,24 @@ import TresorStore
         try await anna.share(tresor, with: [third])
         let old = try await house.seal("old", in: tresor)
         let me = try await renewed(house)
-        _ = try await me.finishRenewal()
+        _ = try await me.renewal.finish()
         _ = try await anna.seal("turn the key", in: tresor)
         let new = try await me.seal("new", in: tresor)
-        #expect(try await anna.open(old).content == Array("old".utf8))
+        #expect(try await anna.files.open(old).content == Array("old".utf8))
         let home = anna.home
-        #expect(await failure { _ = try await anna.open(new) } == .unverified)
-        #expect(await failure { _ = try await anna.reseal(new) } == .unverified)
+        #expect(await failure { _ = try await anna.files.open(new) } == .unverified)
+        #expect(await failure { _ = try await anna.files.reseal(new) } == .unverified)
         #expect(anna.home == home)
         var expecting = Expectations()
         expecting.acceptingUnverified = true
-        #expect(try await anna.open(new, expecting: expecting).content == Array("new".utf8))
-        #expect(try await third.open(new).content == Array("new".utf8))
-        try await anna.perform(.rotate, on: tresor)
-        let again = try #require(try await third.client.state(of: tresor).epoch == 3 ? me.reseal(new) : nil)
-        #expect(await failure { _ = try await anna.open(again) } == .unverified)
+        #expect(try await anna.files.open(new, expecting: expecting).content == Array("new".utf8))
+        #expect(try await third.files.open(new).content == Array("new".utf8))
+        try await anna.tresors.perform(.rotate, on: tresor)
+        let again = try #require(try await third.client.state(of: tresor).epoch == 3 ? me.files.reseal(new) : nil)
+        #expect(await failure { _ = try await anna.files.open(again) } == .unverified)
         try anna.client.pin(me.identity.chain)
-        #expect(try await anna.open(new).content == Array("new".utf8))
-        #expect(try await anna.open(again).author.user == house.identity.user)
+        #expect(try await anna.files.open(new).content == Array("new".utf8))
+        #expect(try await anna.files.open(again).author.user == house.identity.user)
     }
 
     @Test func A51_theOriginOfAResealedFileIsHeldToTheComparedGenerationToo() async throws {
@@ -194,14 +194,14 @@ import TresorStore
         try world.introduce(anna, third)
         try await anna.share(tresor, with: [third], as: .writer)
         let me = try await renewed(house)
-        _ = try await me.finishRenewal()
+        _ = try await me.renewal.finish()
         _ = try await third.seal("turn the key", in: tresor)
         let new = try await me.seal("new", in: tresor)
-        try await anna.perform(.rotate, on: tresor)
-        let resealed = try #require(try await third.reseal(new))
-        #expect(await failure { _ = try await anna.open(resealed) } == .unverified)
+        try await anna.tresors.perform(.rotate, on: tresor)
+        let resealed = try #require(try await third.files.reseal(new))
+        #expect(await failure { _ = try await anna.files.open(resealed) } == .unverified)
         try anna.client.pin(me.identity.chain)
-        #expect(try await anna.open(resealed).author.user == house.identity.user)
+        #expect(try await anna.files.open(resealed).author.user == house.identity.user)
     }
 
     @Test func A44_anAuthorWhoBearsAKnownHandleIsUnverified() async throws {
@@ -212,8 +212,8 @@ import TresorStore
         try anna.client.pin(stranger.chain)
         try await anna.share(tresor, with: [doctor], as: .writer)
         let file = try await doctor.seal("x", in: tresor)
-        #expect(try await house.open(file).content == Array("x".utf8))
+        #expect(try await house.files.open(file).content == Array("x".utf8))
         try house.client.pin(identity("doctor").chain)
-        #expect(await failure { _ = try await house.open(file) } == .unverified)
+        #expect(await failure { _ = try await house.files.open(file) } == .unverified)
     }
 }

@@ -19,7 +19,7 @@ import TresorStore
     }
 
     @Test func A27_anOldKitDiesThoughSomebodySettlesMeanwhile() async throws {
-        let old = try await anna.makeKit()
+        let old = try await anna.unlocking.makeKit()
         let oldLocator = try old.locator()
         let user = anna.identity.user
         let new = try RecoveryKit()
@@ -43,7 +43,7 @@ import TresorStore
     }
 
     @Test func A32_whatIsNotedMeanwhileStaysNoted() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
         let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
         try anna.client.note(devices: [other])
@@ -57,7 +57,7 @@ import TresorStore
     @Test func aDeviceThatIsJustBeingRememberedIsNoOrphan() async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         let before = try #require(home.read(.identity))
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let after = try #require(home.read(.identity))
         let half = try #require(home.read(.deviceShare))
         for end in [{ (client: Client) in try await client.settleWaysIn() }, { try await Self.unlock($0) }] {
@@ -81,10 +81,10 @@ import TresorStore
 
     @Test func A32_theHalfThatCameInTheMeantimeIsNotDestroyed() async throws {
         let home = try #require(anna.client.home as? MemoryHome)
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let first = try #require(home.read(.deviceShare))
         let ended = try DeviceShare(SecretBytes(copying: first.span)).id
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let second = try #require(home.read(.deviceShare))
         try home.replace(.deviceShare, with: first)
         try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: ended)])
@@ -109,7 +109,7 @@ import TresorStore
 
     @Test func anOrphanedHalfIsDestroyedThoughNothingIsNoted() async throws {
         let before = try #require(anna.home[.identity])
-        _ = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.home.replace(.identity, with: before)
         #expect(try anna.client.leftovers().isEmpty)
         try await anna.client.settleWaysIn()
@@ -118,7 +118,7 @@ import TresorStore
 
     /// Somebody else replaces the identity file meanwhile: no new keys are made, and the devices open as before.
     @Test func A37_aRenewalThatSomebodyOvertakesEndsNoDevice() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
         let file = try anna.client.identityFile()
         let slot = try Slot.kit(of: anna.identity, kit: try RecoveryKit(), time: 0)
@@ -131,7 +131,7 @@ import TresorStore
         let refused = await failure {
             let kit = try RecoveryKit()
             locator = try kit.locator()
-            _ = try await anna.renew(password: password("new"), cost: .floor, kit: kit)
+            _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
         }
         #expect(refused == .busy)
         evil.behave()
@@ -152,11 +152,13 @@ import TresorStore
     }
 
     @Test func A37_aRenewalThatTheHomeHasNoRoomForLeavesNoNote() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let home = try #require(anna.client.home as? MemoryHome)
         let before = anna.home
         home.fill(after: 1)
-        let refused = await failure { _ = try await anna.renew(password: password("new"), cost: .floor, kit: nil) }
+        let refused = await failure {
+            _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        }
         home.fill(after: nil)
         #expect(refused == .failed(.full))
         #expect(anna.home == before)
@@ -164,47 +166,47 @@ import TresorStore
     }
 
     @Test func A37_aRenewalThatATresorWasNotToldOfIsNotDone() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         evil.show { _ in [] }
-        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.forked])
-        #expect(try await !renewed.renewalIsUnfinished(), "a log that is no more must not forbid new keys")
+        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.forked])
+        #expect(try !renewed.renewal.isUnfinished(), "a log that is no more must not forbid new keys")
         evil.behave()
-        #expect(try await !renewed.renewalIsUnfinished(), "what a store shows makes no renewal unfinished")
-        #expect(try await renewed.renew(in: tresor).isRotated)
+        #expect(try !renewed.renewal.isUnfinished(), "what a store shows makes no renewal unfinished")
+        #expect(try await renewed.renewal.renew(in: tresor).isRotated)
         #expect(try await renewed.client.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
     }
 
     @Test func A37_aStrangersTresorKeepsNobodyFromNewKeys() async throws {
         let stranger = try await world.quick("stranger")
         try stranger.client.pin(anna.identity.chain)
-        let theirs = try await stranger.create(Name(typed: "bait")).tresor
+        let theirs = try await stranger.tresors.create(Name(typed: "bait")).tresor
         try await stranger.share(theirs, with: [anna])
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.unverified])
-        #expect(try await !renewed.renewalIsUnfinished())
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.unverified])
+        #expect(try !renewed.renewal.isUnfinished())
         #expect(try !renewed.client.isIntroducing())
     }
 
     @Test func A37_aDateThatPassedKeepsNobodyFromNewKeys() async throws {
         let owner = try await world.quick("owner")
         try world.introduce(anna, owner)
-        let tresor = try await owner.create(Name(typed: "plans")).tresor
+        let tresor = try await owner.tresors.create(Name(typed: "plans")).tresor
         try await owner.share(tresor, with: [anna], notAfter: world.clock.now + 10)
         _ = try await anna.client.state(of: tresor)
         world.clock.advance(by: 20)
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.finishRenewal().compactMap(\.error) == [.noAccess])
-        #expect(try await !renewed.renewalIsUnfinished())
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.noAccess])
+        #expect(try !renewed.renewal.isUnfinished())
     }
 
     @Test func A37_aRenewalThatTheStoreInterruptsIsGoneOnWith() async throws {
-        _ = try await anna.create(Name(typed: "plans"))
-        let renewed = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        _ = try await anna.tresors.create(Name(typed: "plans"))
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         var failures = 0
         for call in 0... {
             evil.fail(after: call, behind: false)
-            let renewals = try? await renewed.finishRenewal()
+            let renewals = try? await renewed.renewal.finish()
             evil.behave()
             let isDone = renewals?.allSatisfy { $0.error == nil } ?? false
             #expect(try renewed.client.isIntroducing() != isDone, "\(call)")

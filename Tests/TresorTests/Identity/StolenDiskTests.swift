@@ -50,9 +50,9 @@ import TresorStore
     }
 
     @Test func A32_nothingOnTheDiskOpensASlot() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         _ = try await anna.client.state(of: tresor)
-        let device = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let device = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let slot = try Slot.password(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
         let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
         try anna.client.home.replace(.identity, with: file.bytes)
@@ -72,15 +72,15 @@ import TresorStore
 
     @Test func A34_theHalfOfAnotherDeviceOrOfBeforeIsAltered() async throws {
         let user = anna.identity.user
-        let first = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let first = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let earlier = try #require(try await evil.half(user: user, device: first.id))
         let away = try #require(anna.client.home as? MemoryHome).copy()
         // Another device of the same person: the same file, another half.
         let ward = Session(client: world.client(away), identity: anna.identity)
         away.delete(.deviceShare)
-        let second = try await ward.rememberDevice(name: Name(typed: "ward"), until: until)
+        let second = try await ward.unlocking.rememberDevice(name: Name(typed: "ward"), until: until)
         let others = try #require(try await evil.half(user: user, device: second.id))
-        let again = try await anna.rememberDevice(name: Name(typed: "desk"), until: until)
+        let again = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let right = try #require(try await evil.half(user: user, device: again.id))
         #expect(Set([earlier, others, right]).count == 3)
         let home = anna.home

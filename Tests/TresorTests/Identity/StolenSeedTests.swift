@@ -23,21 +23,21 @@ import TresorStore
         house = try await world.quick("house")
         mallory = try await world.quick("mallory")
         try world.introduce(anna, house, mallory)
-        plans = try await anna.create(Name(typed: "plans")).tresor
+        plans = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(plans, with: [house], as: .writer)
         let stolen = try #require(anna.client.home as? MemoryHome).copy()
         thief = world.session(of: anna, home: stolen)
     }
 
     private func renewed(_ person: Session) async throws -> Session {
-        let renewed = try await person.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.finishRenewal().allSatisfy { $0.error == nil })
+        let renewed = try await person.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
         return renewed
     }
 
     /// The trap: founded with the old seed, shared with an accomplice and everybody who matters.
     private func trap(for me: Session, withNewCard: Bool) async throws -> TresorID {
-        let trap = try await thief.create(Name(typed: "medication")).tresor
+        let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
         try await thief.share(trap, with: [mallory], as: .owner)
         try thief.client.home.delete(.pins)
         for person in [house, mallory] { try thief.client.pin(person.identity.chain) }
@@ -65,26 +65,26 @@ import TresorStore
         #expect(try me.client.founderTrust(in: state) == .unverified)
         #expect(me.home == home, "nothing of it is kept")
         let count = try await log(trap, in: world.store).count
-        let summary = try #require(try await me.tresors().first { $0.tresor == trap })
+        let summary = try #require(try await me.tresors.all().first { $0.tresor == trap })
         #expect(summary.isApart && summary.founderTrust == .unverified)
         if let file {
-            #expect(await failure { _ = try await me.open(file) } == .unverified)
+            #expect(await failure { _ = try await me.files.open(file) } == .unverified)
             var expecting = Expectations()
             expecting.acceptingUnverified = true
-            #expect(try await me.open(file, expecting: expecting).content == Array("dose".utf8))
+            #expect(try await me.files.open(file, expecting: expecting).content == Array("dose".utf8))
         }
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
         for act in [Act.rotate, .renew, .revoke([house.identity.user]), .rename(try Name(typed: "mine"))] {
-            #expect(await failure { try await me.perform(act, on: trap) } != nil, "\(act)")
+            #expect(await failure { try await me.tresors.perform(act, on: trap) } != nil, "\(act)")
         }
         // Whoever makes new keys once more signs nothing over.
-        let again = try await me.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await again.finishRenewal().first { $0.tresor == trap }?.error == .unverified)
+        let again = try await me.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await again.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
         #expect(again.identity.generation == 2)
         #expect(try await again.client.state(of: plans).chain(of: me.identity.user) == again.identity.chain)
         #expect(try await log(trap, in: world.store).count == count)
         #expect(again.client.marks()[trap] == [])
-        try await again.perform(.leave, on: trap)
+        try await again.tresors.perform(.leave, on: trap)
         #expect(try await mallory.client.state(of: trap, remembering: .no).members[again.identity.user] == nil)
     }
 
@@ -99,7 +99,7 @@ import TresorStore
         #expect(try house.client.founderTrust(in: state) == .unverified)
         #expect(house.home == home, "nothing of it is kept")
         #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
-        #expect(try await house.tresors().first { $0.tresor == trap }?.isApart == true)
+        #expect(try await house.tresors.all().first { $0.tresor == trap }?.isApart == true)
         // What the newest keys have signed is hers, in a home that never saw it as well.
         try house.client.home.delete(.heads)
         let plans = try await house.client.state(of: plans)
@@ -112,9 +112,9 @@ import TresorStore
         let trap = try await trap(for: anna, withNewCard: false)
         _ = try await anna.client.state(of: trap)
         #expect(try anna.client.heads()[trap] != nil)
-        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await me.finishRenewal().first { $0.tresor == trap }?.error == .unverified)
-        try await thief.perform(.rotate, on: trap)
+        let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await me.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
+        try await thief.tresors.perform(.rotate, on: trap)
         let heads = me.home[.heads]
         let state = try await me.client.state(of: trap)
         #expect(try me.client.founderTrust(in: state) == .unverified)
@@ -129,10 +129,10 @@ import TresorStore
         for (bytes, wanted) in [(flipped(sealed, 700), TresorError.altered), (newer, .unsupported)] {
             try anna.client.home.replace(.marks, with: bytes)
             let home = anna.home
-            #expect(error { try anna.proveMarks() } == wanted)
-            #expect(await failure { _ = try await anna.create(Name(typed: "other")) } == wanted)
-            #expect(error { try anna.hide(plans) } == wanted)
-            #expect(await failure { try anna.confirmMine(try await anna.client.state(of: plans)) } == wanted)
+            #expect(error { try anna.tresors.proveMarks() } == wanted)
+            #expect(await failure { _ = try await anna.tresors.create(Name(typed: "other")) } == wanted)
+            #expect(error { try anna.tresors.hide(plans) } == wanted)
+            #expect(await failure { try anna.tresors.confirmMine(try await anna.client.state(of: plans)) } == wanted)
             #expect(anna.home[.marks] == home[.marks])
             #expect(try await world.store.tresors(of: anna.identity.user) == [plans])
             let finding = Finding(subject: .file(.marks), remark: .failed(wanted))
@@ -142,18 +142,18 @@ import TresorStore
         }
         #expect(try await log(plans, in: world.store).count == count)
         try anna.client.home.delete(.marks)
-        _ = try await anna.create(Name(typed: "other"))
+        _ = try await anna.tresors.create(Name(typed: "other"))
     }
 
     @Test func A201_whatThisHomeMadeIsMineAfterARenewal() async throws {
         let file = try await anna.seal("plan", in: plans)
-        let me = try await anna.renew(password: password("new"), cost: .floor, kit: nil)
+        let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(me.client.marks()[plans].isConfirmed)
-        #expect(me.knownName(of: plans) == nil || me.knownName(of: plans)?.text == "plans")
+        #expect(me.tresors.knownName(of: plans) == nil || me.tresors.knownName(of: plans)?.text == "plans")
         let state = try await me.client.state(of: plans)
         #expect(try me.client.founderTrust(in: state) == .me)
-        #expect(try await me.open(file).content == Array("plan".utf8))
-        #expect(try await me.finishRenewal().allSatisfy { $0.error == nil && $0.isRotated })
+        #expect(try await me.files.open(file).content == Array("plan".utf8))
+        #expect(try await me.renewal.finish().allSatisfy { $0.error == nil && $0.isRotated })
         let again = try await renewed(me)
         #expect(try await again.seal("plan", in: plans).header.epoch == 3)
         // Without the identity there are no marks, and nothing of an older log is believed.
@@ -169,16 +169,16 @@ import TresorStore
         let fresh = world.session(of: me, home: home)
         let state = try await fresh.client.state(of: plans)
         #expect(try fresh.client.founderTrust(in: state) == .unverified)
-        #expect(try await fresh.tresors().map(\.isApart) == [true])
+        #expect(try await fresh.tresors.all().map(\.isApart) == [true])
         #expect(await failure { _ = try await fresh.seal("x", in: plans) } == .unverified)
-        try fresh.confirmMine(state)
+        try fresh.tresors.confirmMine(state)
         #expect(try fresh.client.founderTrust(in: state) == .me)
-        #expect(try await fresh.tresors(named: "plans").map(\.tresor) == [plans])
+        #expect(try await fresh.tresors.named("plans").map(\.tresor) == [plans])
         _ = try await fresh.seal("x", in: plans)
         // What was made with the newest keys needs no mark.
-        let made = try await me.create(Name(typed: "new")).tresor
+        let made = try await me.tresors.create(Name(typed: "new")).tresor
         #expect(try fresh.client.founderTrust(in: try await fresh.client.state(of: made)) == .me)
-        #expect(error { try house.confirmMine(state) } == .usage)
+        #expect(error { try house.tresors.confirmMine(state) } == .usage)
     }
 
     @Test func A202_whatAStoreShowsMakesNoRenewalUnfinished() async throws {
@@ -187,24 +187,26 @@ import TresorStore
         // The card of before is a beginning of mine: it stops nothing, and it is no interrupted renewal.
         for generation in 2...3 as ClosedRange<UInt32> {
             evil.late(old)
-            #expect(try await !me.renewalIsUnfinished())
-            try await me.checkRenewal()
+            #expect(try !me.renewal.isUnfinished())
+            try await me.renewal.check()
             evil.late()
             me = try await renewed(me)
             #expect(me.identity.generation == generation)
         }
         _ = try await trap(for: me, withNewCard: false)
-        #expect(try await !me.renewalIsUnfinished())
+        #expect(try !me.renewal.isUnfinished())
     }
 
     @Test func A202_anOldCopyOfAHomeMakesNoKeys() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: world.clock.now + 99)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 99)
         let copy = try #require(anna.client.home as? MemoryHome).copy()
         let stale = world.session(of: anna, home: copy)
         let me = try await renewed(anna)
-        let half = try await me.rememberDevice(name: .empty, until: world.clock.now + 99)
+        let half = try await me.unlocking.rememberDevice(name: .empty, until: world.clock.now + 99)
         let before = copy.contents
-        #expect(await failure { _ = try await stale.renew(password: password("x"), cost: .floor, kit: nil) } == .forked)
+        #expect(
+            await failure { _ = try await stale.renewal.renew(password: password("x"), cost: .floor, kit: nil) }
+                == .forked)
         #expect(copy.contents == before)
         #expect(try await world.store.half(user: me.identity.user, device: half.id) != nil)
         #expect(device.id != half.id)
@@ -214,7 +216,9 @@ import TresorStore
     @Test func A202_aStoreThatCannotBeReachedChangesNothing() async throws {
         let home = anna.home
         evil.fail(after: 0, behind: false)
-        let outcome = await failure { _ = try await anna.renew(password: password("x"), cost: .floor, kit: nil) }
+        let outcome = await failure {
+            _ = try await anna.renewal.renew(password: password("x"), cost: .floor, kit: nil)
+        }
         guard case .store = outcome else {
             Issue.record("\(String(describing: outcome))")
             return

@@ -22,7 +22,7 @@ import TresorStore
     private func file(_ session: Session) throws -> IdentityFile { try session.client.identityFile() }
 
     @Test func A34_onlyTheRightHalfOpens() async throws {
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let user = anna.identity.user
         #expect(try await anna.client.unlockWithDevice().identity.user == user)
         let home = anna.home
@@ -40,27 +40,27 @@ import TresorStore
         #expect(anna.home == home)
         evil.behave()
         #expect(try await anna.client.unlockWithDevice().identity.user == user)
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         #expect(try file(anna).devices.count == 1)
     }
 
     @Test func A32_afterRevokingTheDiskOpensNothing() async throws {
-        let device = try await anna.rememberDevice(name: try Name(typed: "phone"), until: until)
+        let device = try await anna.unlocking.rememberDevice(name: try Name(typed: "phone"), until: until)
         let disk = try #require(anna.client.home as? MemoryHome).copy()
-        try await anna.revokeDevices([device.id])
+        try await anna.unlocking.revokeDevices([device.id])
         #expect(try file(anna).devices.isEmpty)
         #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
-        #expect(await failure { try await anna.revokeDevices([device.id]) } == .notFound)
+        #expect(await failure { try await anna.unlocking.revokeDevices([device.id]) } == .notFound)
     }
 
     @Test func A36_aDeviceExpiresByTheLaterOfClockAndOwnEntries() async throws {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         world.clock.now = until
         _ = try await anna.client.unlockWithDevice()
         world.clock.now = until + 1
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
-        try await anna.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         for earlier: UInt64 in [500, 365 * 86_400] {
             world.clock.now = until - earlier
             let home = anna.home
@@ -72,11 +72,11 @@ import TresorStore
     @Test func A36_otherPeoplesDatesDoNotExpireADevice() async throws {
         let other = try await world.quick("other")
         try world.introduce(anna, other)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [other], as: .owner)
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         world.clock.now = until + 10_000
-        try await other.perform(.rotate, on: tresor)
+        try await other.tresors.perform(.rotate, on: tresor)
         world.clock.now = until
         let state = try await anna.client.state(of: tresor)
         #expect(state.epoch == 2)
@@ -84,7 +84,7 @@ import TresorStore
     }
 
     @Test func A32_forgettingDestroysBothHalves() async throws {
-        let device = try await anna.rememberDevice(name: .empty, until: until)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         try await anna.client.forgetDevice()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
@@ -92,10 +92,10 @@ import TresorStore
     }
 
     @Test func A25_slotsDoNotMove() async throws {
-        let kit = try await anna.makeKit()
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        let kit = try await anna.unlocking.makeKit()
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let other = try await world.quick("other")
-        let otherKit = try await other.makeKit()
+        let otherKit = try await other.unlocking.makeKit()
         let (mine, theirs) = (try file(anna), try file(other))
         for slot in mine.slots {
             let key = try kit.slotKey()
@@ -113,9 +113,9 @@ import TresorStore
     }
 
     @Test func A26_anOldSlotOrAnEditedFieldBreaksTheTag() async throws {
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let old = try file(anna)
-        _ = try await anna.rememberDevice(name: Name(typed: "phone"), until: until)
+        _ = try await anna.unlocking.rememberDevice(name: Name(typed: "phone"), until: until)
         let now = try file(anna)
         let tag = Array(now.bytes.suffix(32))
         let spliced = Array(old.bytes.dropLast(32)) + tag
@@ -131,9 +131,9 @@ import TresorStore
     }
 
     @Test func A27_A31_anOldKitOpensNothingNew() async throws {
-        let first = try await anna.makeKit()
+        let first = try await anna.unlocking.makeKit()
         let before = try file(anna)
-        let second = try await anna.makeKit()
+        let second = try await anna.unlocking.makeKit()
         #expect(error { _ = try file(anna).open(kit: first) } == .wrongPassword)
         #expect(throws: Never.self) { try file(anna).open(kit: second) }
         #expect(try await evil.truth.kitCopy(locator: first.locator()) == nil)
@@ -143,9 +143,9 @@ import TresorStore
     }
 
     @Test func A31_somebodyElsesCopyIsAWrongKit() async throws {
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let other = try await world.quick("other")
-        let otherKit = try await other.makeKit()
+        let otherKit = try await other.unlocking.makeKit()
         let theirs = try await evil.truth.kitCopy(locator: otherKit.locator())
         evil.showKitCopy { _ in theirs }
         let home = MemoryHome()
@@ -164,10 +164,10 @@ import TresorStore
     }
 
     @Test func A31_aCopyWithAnotherWayInIsNoCopy() async throws {
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let locator = try kit.locator()
         let honest = try #require(await evil.truth.kitCopy(locator: locator))
-        _ = try await anna.rememberDevice(name: .empty, until: until)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let whole = try file(anna)
         let deviceOnly = try IdentityFile(
             of: anna.identity, previous: [], slots: whole.slots.filter { $0.kind != .kit(locator: locator) })
@@ -218,8 +218,8 @@ import TresorStore
     }
 
     @Test func A36_recoveryIntoAnEmptyHomeEndsAllDevices() async throws {
-        let kit = try await anna.makeKit()
-        let device = try await anna.rememberDevice(name: .empty, until: until)
+        let kit = try await anna.unlocking.makeKit()
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let disk = try #require(anna.client.home as? MemoryHome).copy()
         let home = MemoryHome()
         let recovered = try await world.client(home).recover(kit: kit, newPassword: password("anna"), cost: .floor)
@@ -241,7 +241,7 @@ import TresorStore
     }
 
     @Test func A12_aForeignCardNeverSigns() async throws {
-        let kit = try await anna.makeKit()
+        let kit = try await anna.unlocking.makeKit()
         let own = try file(anna)
         let other = try identity("anna").chain
         let prefix = 14 + own.chain.bytes.count

@@ -55,7 +55,7 @@ private struct LogFile: Store {
 
     /// Names, one after another: every entry but the first has one size.
     static func write(_ count: UInt64, by anna: Session, at path: URL) async throws -> LogFile {
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let genesis = try #require(try await log(tresor, in: anna.client.store).first)
         _ = FileManager.default.createFile(atPath: path.path, contents: nil)
         let file = try FileHandle(forWritingTo: path)

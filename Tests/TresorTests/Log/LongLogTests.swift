@@ -94,7 +94,7 @@ import TresorStore
         let view = ScheduledStore(store, Schedule(of: 1, seed: 0), person: 0)
         let world = World(store: store)
         let anna = try await world.quick("anna", seeing: view)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         var state = try await anna.client.state(of: tresor)
         var previous = try await log(tresor, in: store)[0]
         for _ in 1..<count {

@@ -70,7 +70,7 @@ import TresorStore
         let owner = try await world.quick("owner")
         let house = try await world.quick("house")
         try world.introduce(owner, house)
-        let tresor = try await owner.create(Name(typed: "plans")).tresor
+        let tresor = try await owner.tresors.create(Name(typed: "plans")).tresor
         try await owner.share(tresor, with: [house])
         let head = try await owner.client.state(of: tresor).head
         var row = try Entry(
@@ -90,7 +90,7 @@ import TresorStore
             previous: try await TresorTests.log(tresor, in: evil.truth).last,
             entry: additive.bytes)
         #expect(try await evil.append(change) == .done)
-        try await owner.perform(.revoke([house.identity.user]), on: tresor)
+        try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let findings = try await owner.client.check([tresor]).map(\.remark)
         #expect(findings.contains(.unknownBody(sequence: 2, type: 128)))
     }

@@ -88,7 +88,7 @@ import Testing
         let outsider = try await world.quick("outsider")
         let former = try await world.quick("former")
         try world.introduce(anna, writer, reader, outsider, former)
-        let tresor = try await anna.create(Name(typed: "plans")).tresor
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
         let stranger = outsider.identity.chain
@@ -99,16 +99,16 @@ import Testing
             .share(with: [reader.identity.chain], role: .owner, fromNow: false, notAfter: nil),
         ]
         try await anna.share(tresor, with: [former], as: .owner)
-        try await anna.perform(.revoke([former.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([former.identity.user]), on: tresor)
         for person in [writer, reader, outsider, former] {
             _ = await failure { _ = try await person.client.state(of: tresor) }
             let (home, writes) = (person.home, evil.writeCount)
             for act in acts {
-                #expect(await failure { try await person.perform(act, on: tresor) } == .noAccess)
+                #expect(await failure { try await person.tresors.perform(act, on: tresor) } == .noAccess)
             }
             #expect(person.home == home)
             #expect(evil.writeCount == writes)
         }
-        #expect(await failure { try await outsider.perform(.leave, on: tresor) } == .noAccess)
+        #expect(await failure { try await outsider.tresors.perform(.leave, on: tresor) } == .noAccess)
     }
 }

@@ -60,7 +60,7 @@ private final class RaceHistory {
         }
         self.parties = parties
         try world.introduce(parties[0].session, parties[1].session, parties[2].session, parties[3].session)
-        tresor = try await parties[0].session.create(Name(typed: "plans")).tresor
+        tresor = try await parties[0].session.tresors.create(Name(typed: "plans")).tresor
         try await parties[0].session.share(tresor, with: [parties[1].session], as: .owner)
         _ = try await parties[1].session.client.state(of: tresor)
         onlooker = try Onlooker(genesis: try await log(tresor, in: honest)[0], people: identities.map(\.user))
@@ -97,7 +97,7 @@ private final class RaceHistory {
             .share(with: [guest.chain], role: .reader, fromNow: .random(using: &dice), notAfter: nil),
         ]
         guard let act = acts.randomElement(using: &dice) else { return }
-        owner.view.beforeNextAppend { [tresor] in _ = try? await other.perform(act, on: tresor) }
+        owner.view.beforeNextAppend { [tresor] in _ = try? await other.tresors.perform(act, on: tresor) }
     }
 
     /// Another continuation from an entry before the last, signed by an owner who has gone over to the store, and by whoever follows. Nobody else
@@ -131,14 +131,14 @@ private final class RaceHistory {
         let party = parties[Int.random(in: 2..<4, using: &dice)]
         switch Int.random(in: 0..<8, using: &dice) {
         case 7: try await renew(party)
-        case 0: try await session.perform(.rotate, on: tresor)
-        case 1: try await party.session.perform(.leave, on: tresor)
-        case 2, 3: try await session.perform(.revoke([party.user]), on: tresor)
+        case 0: try await session.tresors.perform(.rotate, on: tresor)
+        case 1: try await party.session.tresors.perform(.leave, on: tresor)
+        case 2, 3: try await session.tresors.perform(.revoke([party.user]), on: tresor)
         case 4: try await session.share(tresor, with: [party.session], as: .writer)
         case 5: try await session.share(tresor, with: [party.session], fromNow: true)
         default:
             let name = try Name(typed: "name \(Int.random(in: 0..<99, using: &dice))")
-            try await session.perform(.rename(name), on: tresor)
+            try await session.tresors.perform(.rename(name), on: tresor)
         }
     }
 
@@ -149,7 +149,7 @@ private final class RaceHistory {
         let home = try #require(party.session.client.home as? MemoryHome)
         party.generations.append(next)
         party.session = try await world.settle(next, previous: [sealed] + file.previous, home: home, seeing: party.view)
-        _ = try await party.session.finishRenewal()
+        _ = try await party.session.renewal.finish()
         for other in parties where other !== party { try other.session.client.pin(next.chain) }
     }
 
@@ -165,7 +165,7 @@ private final class RaceHistory {
             ]
             let asked = party.view.writeCount
             for act in acts {
-                let refused = await failure { try await party.session.perform(act, on: tresor) }
+                let refused = await failure { try await party.session.tresors.perform(act, on: tresor) }
                 #expect(refused == .noAccess, "\(seed) \(act)")
             }
             #expect(party.view.writeCount == asked, seed)
@@ -200,7 +200,7 @@ private final class RaceHistory {
         #expect(seen == nil, "\(seed) \(String(describing: seen))")
         let fresh = Session(client: party.session.client, identity: party.session.identity)
         for epoch in 1...state.epoch {
-            guard let keys = try? await fresh.keys(of: epoch, in: state) else { continue }
+            guard let keys = try? await fresh.keyRing.keys(of: epoch, in: state) else { continue }
             #expect(state.members[party.user] != nil, seed)
             try keys.check(against: #require(state.statement(of: epoch)), of: tresor)
             for other in parties {

@@ -51,7 +51,7 @@ extension HostileHistory {
         for person in hostile where truth.members[person.user] != nil {
             let session = fresh(person)
             for epoch in 1...truth.epoch where hostileKeys[epoch] == nil {
-                if let keys = try? await session.keys(of: epoch, in: truth), keys.opensHistory {
+                if let keys = try? await session.keyRing.keys(of: epoch, in: truth), keys.opensHistory {
                     hostileKeys[epoch] = keys
                 }
             }
@@ -209,13 +209,13 @@ extension HostileHistory {
         note("a trap")
         // Nobody compares anything with a thief.
         try thief.client.home.delete(.pins)
-        let trap = try await thief.create(Name(typed: "trap \(forgeries.count)")).tresor
+        let trap = try await thief.tresors.create(Name(typed: "trap \(forgeries.count)")).tresor
         var forgery = Forgery(victim: victim, generation: thief.identity.generation, tresor: trap)
         let accomplice = hostile[2]
         let others = honest.filter { $0 !== victim }.map(\.identity.chain)
         let owner = Act.share(with: [accomplice.identity.chain], role: .owner, fromNow: false, notAfter: nil)
         let reader = Act.share(with: others, role: .writer, fromNow: false, notAfter: nil)
-        for act in [owner, reader] { try await thief.perform(act, on: trap, acceptingUnverified: true) }
+        for act in [owner, reader] { try await thief.tresors.perform(act, on: trap, acceptingUnverified: true) }
         forgery.file = try await thief.seal("dose", in: trap)
         forgeries.append(forgery)
         guard draw(2) == 0 else { return }
@@ -268,7 +268,7 @@ extension HostileHistory {
         evil.behave()
         #expect(person?.trust.isVerified != true, place("an old card is believed"))
         let act = Act.share(with: [thief.identity.chain], role: .reader, fromNow: false, notAfter: nil)
-        #expect(await failure { try await fresh(observer).perform(act, on: tresor) } != nil, place)
+        #expect(await failure { try await fresh(observer).tresors.perform(act, on: tresor) } != nil, place)
     }
 
     /// A file that names the head of today, and the old generation.

@@ -57,7 +57,7 @@ final class HostileHistory {
         honest = Array(people[..<4])
         hostile = Array(people[4...])
         let anna = people[0].session
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [people[1].session, people[4].session], as: .owner)
         try await anna.share(tresor, with: [people[2].session, people[5].session], as: .writer)
         truth = try Fold.state(of: await log(tresor, in: store), tresor: tresor)
@@ -145,7 +145,7 @@ final class HostileHistory {
         case .seal: try await must("seal") { _ = try await fresh(owner).seal("x", in: tresor) }
         case .share: try await share(by: owner)
         case .revoke: try await revoke(by: owner)
-        case .rotate: try await must("rotate") { try await fresh(owner).perform(.rotate, on: tresor) }
+        case .rotate: try await must("rotate") { try await fresh(owner).tresors.perform(.rotate, on: tresor) }
         case .rename: try await rename(by: owner)
         }
         honestEpochs.formUnion((epoch + 1)..<(truth.epoch + 1))
@@ -154,7 +154,7 @@ final class HostileHistory {
 
     private func rename(by owner: HonestPerson) async throws {
         let name = try Name(typed: "name \(draw(99))")
-        try await must("rename") { try await fresh(owner).perform(.rename(name), on: tresor) }
+        try await must("rename") { try await fresh(owner).tresors.perform(.rename(name), on: tresor) }
     }
 
     private func share(by owner: HonestPerson) async throws {
@@ -170,7 +170,7 @@ final class HostileHistory {
             return try await must("share") { try await fresh(owner).share(tresor, with: [person.session], as: role) }
         }
         // A name that an owner spoiled, or sealed under a key that this one does not have, has to be given anew.
-        let isNamed = await failure { _ = try await fresh(owner).name(in: truth) } == nil
+        let isNamed = await failure { _ = try await fresh(owner).tresors.name(in: truth) } == nil
         if !isNamed {
             let refused = await failure {
                 try await fresh(owner).share(tresor, with: [person.session], as: role, fromNow: true)
@@ -190,7 +190,7 @@ final class HostileHistory {
         let members = people.filter { truth.members[$0.user] != nil }
         guard !members.isEmpty else { return try await rename(by: owner) }
         let user = members[draw(members.count)].user
-        try await must("revoke") { try await fresh(owner).perform(.revoke([user]), on: tresor) }
+        try await must("revoke") { try await fresh(owner).tresors.perform(.revoke([user]), on: tresor) }
         #expect(truth.members[user] == nil, place)
     }
 
@@ -222,7 +222,7 @@ final class HostileHistory {
     private func tell(_ person: HonestPerson) async throws {
         guard truth.members[person.user] != nil, truth.chain(of: person.user) != person.identity.chain else { return }
         try compareAll(person)
-        try await must("tell") { _ = try await fresh(person).renew(in: tresor) }
+        try await must("tell") { _ = try await fresh(person).renewal.renew(in: tresor) }
         #expect(truth.chain(of: person.user) == person.identity.chain, place)
     }
 
@@ -267,7 +267,7 @@ final class HostileHistory {
         let session = fresh(person)
         let unread = await failure { _ = try await session.client.state(of: tresor) }
         #expect(unread == nil, place("reading: \(String(describing: unread))"))
-        _ = await failure { _ = try await session.name(in: truth) }
+        _ = await failure { _ = try await session.tresors.name(in: truth) }
         let readable = await readable(by: person, seeing: evil)
         #expect(readable.isSuperset(of: person.readable), place("lost: \(person.readable.subtracting(readable))"))
         let kept = await self.readable(by: person, seeing: bare)
@@ -283,7 +283,9 @@ final class HostileHistory {
         let session = world.session(of: person.session, seeing: view)
         var found: Set<UInt64> = []
         for epoch in 1...truth.epoch {
-            if await failure({ _ = try await session.keys(of: epoch, in: truth) }) == nil { found.insert(epoch) }
+            if await failure({ _ = try await session.keyRing.keys(of: epoch, in: truth) }) == nil {
+                found.insert(epoch)
+            }
         }
         return found
     }
@@ -292,7 +294,7 @@ final class HostileHistory {
     private func check(_ forgery: Forgery) async throws {
         for person in honest where try person.hasCompared(forgery.victim, beyond: forgery.generation) {
             if let file = forgery.file {
-                let opened = try? await fresh(person).open(file)
+                let opened = try? await fresh(person).files.open(file)
                 #expect(opened?.author.standing != .current, place("a thief's file is current"))
             }
             guard let trap = forgery.tresor else { continue }
@@ -302,7 +304,7 @@ final class HostileHistory {
             #expect(trust?.isVerified != true, place("a thief's tresor is believed"))
             let count = try await log(trap, in: store).count
             #expect(await failure { _ = try await session.seal("x", in: trap) } != nil, place)
-            _ = await failure { _ = try await session.renew(in: trap) }
+            _ = await failure { _ = try await session.renewal.renew(in: trap) }
             #expect(try await log(trap, in: store).count == count, place("a thief's tresor is signed"))
         }
     }

@@ -43,7 +43,7 @@ private final class KeyHistory {
         anna = try await world.quick("anna")
         others = [try await world.quick("b"), try await world.quick("c"), try await world.quick("d")]
         try world.introduce(anna, others[0], others[1], others[2])
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let people = ([anna] + others).map(\.identity.user).sorted()
         onlooker = try Onlooker(genesis: try await log(tresor, in: store)[0], people: people)
     }
@@ -55,7 +55,7 @@ private final class KeyHistory {
         let member = try await anna.client.state(of: tresor).members[user]
         let draw = Int.random(in: 0..<8, using: &dice)
         if draw == 0 {
-            try await anna.perform(.rotate, on: tresor)
+            try await anna.tresors.perform(.rotate, on: tresor)
         } else if draw == 1 {
             others[index] = try await renew(person)
         } else if draw == 2 {
@@ -64,11 +64,11 @@ private final class KeyHistory {
             let role: Role = Bool.random(using: &dice) ? .writer : .reader
             try await anna.share(tresor, with: [person], as: role, fromNow: draw > 5)
         } else if draw == 3 {
-            try await person.perform(.leave, on: tresor)
+            try await person.tresors.perform(.leave, on: tresor)
         } else if draw == 4, member?.role == .writer {
             _ = try await person.seal("by a writer", in: tresor)
         } else {
-            try await anna.perform(.revoke([user]), on: tresor)
+            try await anna.tresors.perform(.revoke([user]), on: tresor)
         }
     }
 
@@ -78,7 +78,7 @@ private final class KeyHistory {
         let file = try person.client.identityFile()
         let home = try #require(person.client.home as? MemoryHome)
         let session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
-        for renewal in try await session.finishRenewal() { #expect(renewal.error == nil) }
+        for renewal in try await session.renewal.finish() { #expect(renewal.error == nil) }
         for other in [anna] + others where other.identity.user != next.user { try other.client.pin(next.chain) }
         return session
     }
@@ -99,14 +99,14 @@ private final class KeyHistory {
     private func judge(_ person: Session, _ file: SealedFile, _ state: LogState) async throws {
         let session = world.session(of: person)
         let member = state.members[person.identity.user]
-        let opened = await failure { _ = try await session.open(file) }
+        let opened = await failure { _ = try await session.files.open(file) }
         #expect(opened == (member == nil ? .noAccess : nil), seed)
         for epoch in 1...state.epoch {
             let isEntitled = Self.mayRead(member, epoch)
-            let refused = await failure { _ = try await session.keys(of: epoch, in: state) }
+            let refused = await failure { _ = try await session.keyRing.keys(of: epoch, in: state) }
             #expect(refused == (isEntitled ? nil : .noAccess), seed)
             guard refused == nil else { continue }
-            let found = try await session.keys(of: epoch, in: state)
+            let found = try await session.keyRing.keys(of: epoch, in: state)
             let first = agreed[epoch] ?? found
             agreed[epoch] = first
             let isSame = first.content.matches(found.content)

@@ -30,7 +30,7 @@ import TresorStore
             (house, guest) = (try await world.quick("house"), try await world.quick("guest"))
             let people = [anna, other, house, guest]
             try world.introduce(anna, other, house, guest)
-            tresor = try await anna.create(Name(typed: "plans")).tresor
+            tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             try await anna.share(tresor, with: [other], as: .owner)
             try await anna.share(tresor, with: [house], as: .writer)
             try await anna.share(tresor, with: [guest])
@@ -73,7 +73,8 @@ import TresorStore
 
         /// Whether this was done, and `other` is the same on another device of the same person.
         func isTwin(of other: Deed) -> Bool {
-            session !== other.session && session.identity.user == other.session.identity.user && act == other.act
+            session.keyRing !== other.session.keyRing && session.identity.user == other.session.identity.user
+                && act == other.act
                 && error == nil && !notes.written.isEmpty
         }
     }
@@ -99,7 +100,7 @@ import TresorStore
                 group.addTask {
                     var deeds: [Deed] = []
                     for act in acts {
-                        let error = await failure { try await session.perform(act, on: start.tresor) }
+                        let error = await failure { try await session.tresors.perform(act, on: start.tresor) }
                         deeds.append(Deed(session: session, act: act, error: error, notes: view.takeNotes()))
                     }
                     await schedule.finish()
@@ -149,22 +150,22 @@ import TresorStore
             guard let sequence = own.first else {
                 // Two devices of one person who do the same at one time sign the same entry: done once, and so for both.
                 guard !deeds.contains(where: { $0.isTwin(of: deed) }) else { continue }
-                let meant = try? await deed.session.effect(of: deed.act, in: first)
+                let meant = try? deed.session.tresors.effect(of: deed.act, in: first)
                 #expect(deed.error != nil || meant?.isNothing == true, "\(seed) \(deed.act)")
                 continue
             }
             #expect(own.count == 1 && deed.error == nil, "\(seed) \(deed.act) \(String(describing: deed.error))")
             // Who renames reads once before, to see whether the key has to be changed first; any name means the same at any time.
             guard !isRename(deed.act) else { continue }
-            let meant = try await deed.session.effect(of: deed.act, in: first)
-            let done = try await deed.session.effect(of: deed.act, in: states[Int(sequence) - 1])
+            let meant = try deed.session.tresors.effect(of: deed.act, in: first)
+            let done = try deed.session.tresors.effect(of: deed.act, in: states[Int(sequence) - 1])
             #expect(meant.means(done), "\(seed) \(deed.act)")
         }
         #expect(entries.count == writtenCount, seed)
         let state = try #require(states.last)
         for person in people {
             let session = World(store: store).session(of: person, seeing: store)
-            let refused = await failure { _ = try await session.keys(of: state.epoch, in: state) }
+            let refused = await failure { _ = try await session.keyRing.keys(of: state.epoch, in: state) }
             #expect(refused == (state.members[person.identity.user] == nil ? .noAccess : nil), seed)
         }
     }

@@ -70,23 +70,23 @@ extension World {
 extension Session {
     /// All of the home but the evidence, to show that nothing changed.
     /// The home without the note of what an interrupted change must still take away, which is written before the change.
-    nonisolated var homeBesidesLeftovers: [HomeObject: [UInt8]] {
+    var homeBesidesLeftovers: [HomeObject: [UInt8]] {
         home.filter { $0.key != .leftovers }
     }
 
     /// The home without the wraps it keeps: that of an epoch about to begin is kept before anything is sent.
-    nonisolated var homeBesidesWraps: [HomeObject: [UInt8]] {
+    var homeBesidesWraps: [HomeObject: [UInt8]] {
         home.filter { $0.key != .wraps }
     }
 
-    nonisolated var home: [HomeObject: [UInt8]] {
+    var home: [HomeObject: [UInt8]] {
         ((client.home as? MemoryHome)?.contents ?? [:]).filter { if case .evidence = $0.key { false } else { true } }
     }
 
     /// How much evidence the home holds.
-    nonisolated var evidenceCount: Int { evidence.count }
+    var evidenceCount: Int { evidence.count }
 
-    nonisolated var evidence: [[UInt8]] {
+    var evidence: [[UInt8]] {
         ((client.home as? MemoryHome)?.contents ?? [:]).compactMap { object, bytes in
             if case .evidence = object { bytes } else { nil }
         }
@@ -97,12 +97,12 @@ extension Session {
         notAfter: UInt64? = nil
     ) async throws {
         let chains = people.map(\.identity.chain)
-        try await perform(.share(with: chains, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
+        try await tresors.perform(.share(with: chains, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
     }
 
     func seal(_ text: String, in tresor: TresorID, record: String? = nil) async throws -> SealedFile {
         let record = try record.map { name throws in try Name(typed: name) } ?? .empty
-        return try await seal(Array(text.utf8), record: record, type: Name(typed: "text/plain"), in: tresor)
+        return try await files.seal(Array(text.utf8), record: record, type: Name(typed: "text/plain"), in: tresor)
     }
 }
 

@@ -15,9 +15,9 @@ import TresorStore
         let secret = try Password(typed: SecretBytes(copying: password.span))
         let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: secret)
         try await client.publishCard()
-        let tresor = try await anna.create(Name(typed: "interventions")).tresor
-        let sealed = try await anna.seal(plan, type: Name(typed: "application/json"), in: tresor)
-        let opened = try await anna.open(sealed)
+        let tresor = try await anna.tresors.create(Name(typed: "interventions")).tresor
+        let sealed = try await anna.files.seal(plan, type: Name(typed: "application/json"), in: tresor)
+        let opened = try await anna.files.open(sealed)
         print(opened.author.handle.text, opened.author.standing == .current, opened.content == plan)
         try FileManager.default.removeItem(atPath: place)
     }

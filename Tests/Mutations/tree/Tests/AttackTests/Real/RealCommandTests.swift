@@ -83,7 +83,7 @@ extension RealAttackTests {
             let world = World(store: store)
             let (anna, house) = (try await world.quick("anna"), try await world.quick("house"))
             try world.introduce(anna, house)
-            let tresor = try await anna.create(Name(typed: "plans")).tresor
+            let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             // Another wrap of this tresor cannot be put beside the owner's.
             let index = "CREATE UNIQUE INDEX halt ON wraps (tresor)"
             _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], index])

@@ -25,7 +25,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(
                 .altered, without: .wrapTag, .epochCommitment, against: [scene.house]
             ) {
-                let keys = try await scene.fresh(scene.house).keys(of: 1, in: state)
+                let keys = try await scene.fresh(scene.house).keyRing.keys(of: 1, in: state)
                 return !keys.content.matches(right.content)
             }
         }
@@ -45,7 +45,7 @@ extension RealAttackTests {
             let state = try await scene.state
             for person in [scene.anna, scene.house] {
                 await RealAttackTests.expectReal(nil, without: .olderWraps, against: [person]) {
-                    await failure { _ = try await scene.fresh(person).keys(of: 1, in: state) } == .noAccess
+                    await failure { _ = try await scene.fresh(person).keyRing.keys(of: 1, in: state) } == .noAccess
                 }
             }
         }
@@ -56,7 +56,7 @@ extension RealAttackTests {
                 try await lockOut(scene)
                 let removal = Act.revoke([scene.bob.identity.user])
                 let owner = scene.fresh(scene.anna)
-                return await failure { try await owner.perform(removal, on: scene.tresor) } == .noAccess
+                return await failure { try await owner.tresors.perform(removal, on: scene.tresor) } == .noAccess
             }
             await RealAttackTests.expectReal(nil, without: .cutOff, isLate: true) {
                 let scene = try await Scene()
@@ -72,7 +72,7 @@ extension RealAttackTests {
                 let home = try #require(scene.anna.client.home as? MemoryHome)
                 let count = scene.store.writeCount
                 home.fill(after: 0)
-                let error = await failure { try await scene.anna.perform(.rotate, on: scene.tresor) }
+                let error = await failure { try await scene.anna.tresors.perform(.rotate, on: scene.tresor) }
                 guard let error, scene.store.writeCount == count else { return error != nil }
                 throw error
             }
@@ -93,7 +93,7 @@ extension RealAttackTests {
                 let scene = try await Scene()
                 let (house, user) = (scene.house, scene.house.identity.user)
                 scene.store.keep()
-                try await scene.anna.perform(.revoke([user]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
                 // With everything the store was ever given, and a client that asks nobody.
                 let state = try await scene.state
@@ -112,7 +112,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .departedWraps, isLate: true) {
                 let scene = try await Scene()
                 let user = scene.house.identity.user
-                try await scene.anna.perform(.revoke([user]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
                 return try await !scene.store.truth.wraps(of: user, in: scene.tresor, epoch: nil).isEmpty
             }
         }
@@ -133,7 +133,7 @@ extension RealAttackTests {
             for person in [scene.house, scene.anna] { try person.client.home.delete(.wraps) }
             for person in [scene.house, scene.anna] {
                 await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [person]) {
-                    let keys = try await scene.fresh(person).keys(of: 1, in: state)
+                    let keys = try await scene.fresh(person).keyRing.keys(of: 1, in: state)
                     return keys.content.matches(evil.content)
                 }
             }
@@ -150,7 +150,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let old = try await scene.keys(1)
             let (user, card) = (scene.house.identity.user, scene.house.identity.chain.newest)
-            try await scene.anna.perform(.rotate, on: scene.tresor)
+            try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             let statement = try #require(try await scene.state.statement(of: 2))
             func opens(_ bytes: [UInt8]) throws -> Bool {
                 let keys = try Wrap(bytes).open(
@@ -203,7 +203,7 @@ extension RealAttackTests {
             ).bytes
             scene.store.showWraps { _, _, _ in [whole] }
             await RealAttackTests.expectReal(.altered, without: .wrapHistory, against: [mallory]) {
-                try await mallory.keys(of: 2, in: state).opensHistory
+                try await mallory.keyRing.keys(of: 2, in: state).opensHistory
             }
         }
 
@@ -213,7 +213,8 @@ extension RealAttackTests {
             let next = try EpochKeys(epoch: 2)
             let statement = try next.statement(of: scene.tresor, linking: [evil])
             let members = try await scene.state.members
-            let wraps = try await scene.anna.wraps(next, for: members, in: try await scene.state)
+            let wraps = try await EntryDrafting(session: scene.anna).wraps(
+                next, for: members, in: try await scene.state)
             try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
             try await scene.settle()
             let state = try await scene.state
@@ -221,18 +222,18 @@ extension RealAttackTests {
             scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
             try scene.house.client.home.delete(.wraps)
             await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.house]) {
-                let keys = try await scene.fresh(scene.house).keys(of: 1, in: state)
+                let keys = try await scene.fresh(scene.house).keyRing.keys(of: 1, in: state)
                 return keys.content.matches(evil.content)
             }
         }
 
         @Test func A86_somebodyWritesAlthoughTheKeyMustChangeFirst() async throws {
             let scene = try await Scene()
-            try await scene.house.perform(.leave, on: scene.tresor)
+            try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(1))
             await RealAttackTests.expectReal(.noAccess, without: .fileRotateFirst, against: [scene.anna]) {
-                try await scene.anna.open(file).content == [1, 2, 3]
+                try await scene.anna.files.open(file).content == [1, 2, 3]
             }
         }
 
@@ -240,17 +241,17 @@ extension RealAttackTests {
             let scene = try await Scene()
             let file = try scene.forge(by: scene.house, at: try await scene.state, keys: try await scene.keys(1))
             await RealAttackTests.expectReal(.noAccess, without: .fileRole, against: [scene.anna]) {
-                try await scene.anna.open(file).content == [1, 2, 3]
+                try await scene.anna.files.open(file).content == [1, 2, 3]
             }
         }
 
         @Test func A89_anOldKeyIsUsedBesideANewerOne() async throws {
             let scene = try await Scene()
-            try await scene.anna.perform(.rotate, on: scene.tresor)
+            try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             try await scene.settle()
             let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(1))
             await RealAttackTests.expectReal(.altered, without: .fileEpoch, against: [scene.house]) {
-                try await scene.house.open(file).content == [1, 2, 3]
+                try await scene.house.files.open(file).content == [1, 2, 3]
             }
         }
 
@@ -258,7 +259,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let stranger = scene.mallory.identity.user
             await RealAttackTests.expectReal(.notFound, without: .knownPerson, against: [scene.anna]) {
-                try await scene.anna.perform(.revoke([stranger]), on: scene.tresor).effect.already == [stranger]
+                try await scene.anna.tresors.perform(.revoke([stranger]), on: scene.tresor).effect.already == [stranger]
             }
         }
     }

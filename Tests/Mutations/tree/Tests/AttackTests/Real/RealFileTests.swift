@@ -29,11 +29,11 @@ extension RealAttackTests {
             let contents = (0..<40).map { NamedContent([UInt8($0)], type: .empty) }
             let watched = Experiment()
             let files = try await Experiment.$current.withValue(watched) {
-                try await scene.bob.seal(contents, in: scene.tresor)
+                try await scene.bob.files.seal(contents, in: scene.tresor)
             }
             #expect(watched.counts.signatures == 40)
             let reading = Experiment()
-            let opened = await Experiment.$current.withValue(reading) { await scene.house.open(files) }
+            let opened = await Experiment.$current.withValue(reading) { await scene.house.files.open(files) }
             #expect(opened.count == 40)
             #expect(reading.counts.releasedBytes == 40)
             let crowd = try (0..<20).map { try identity("person \($0)").chain }
@@ -41,7 +41,7 @@ extension RealAttackTests {
             let sharing = Experiment()
             let act = Act.share(with: crowd, role: .reader, fromNow: false, notAfter: nil)
             _ = try await Experiment.$current.withValue(sharing) {
-                try await scene.anna.perform(act, on: scene.tresor)
+                try await scene.anna.tresors.perform(act, on: scene.tresor)
             }
             #expect(sharing.counts.wraps == 20)
             #expect(sharing.counts.signatures == 1)
@@ -55,8 +55,8 @@ extension RealAttackTests {
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
             // Who seals a file again has read it.
             await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna], isLate: true) {
-                let resealed = try #require(try await anna.reseal(file))
-                return try await mallory.open(resealed).content == Array("earlier".utf8)
+                let resealed = try #require(try await anna.files.reseal(file))
+                return try await mallory.files.open(resealed).content == Array("earlier".utf8)
             }
         }
 
@@ -74,7 +74,7 @@ extension RealAttackTests {
                 payload.span, with: keys.content, label: .fileSeal, context: context.span, salt: salt)
             await RealAttackTests.expectReal(.altered, without: .verifiedPart, isLate: true) {
                 let source = ExchangedSource(good.bytes)
-                let verified = try await scene.house.verify(StoredFile(source))
+                let verified = try await scene.house.files.verify(StoredFile(source))
                 source.bytes.withLock { $0 = context + evil }
                 return try verified.read(0..<1) == [9]
             }
@@ -88,7 +88,7 @@ extension RealAttackTests {
             let file = try scene.forge(
                 by: scene.bob, at: try await scene.state, keys: try await scene.keys(1), time: end + 1)
             await RealAttackTests.expectReal(.noAccess, without: .fileDate, against: [scene.house]) {
-                try await scene.house.open(file).content == [1, 2, 3]
+                try await scene.house.files.open(file).content == [1, 2, 3]
             }
         }
 
@@ -96,11 +96,11 @@ extension RealAttackTests {
             let scene = try await Scene()
             let next = try scene.bob.identity.renewed(time: 2).identity
             try await scene.append(.renew(next.chain.newest), by: scene.bob)
-            try await scene.anna.perform(.rotate, on: scene.tresor)
+            try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             try await scene.settle()
             let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(2))
             await RealAttackTests.expectReal(.noAccess, without: .fileGeneration, against: [scene.house]) {
-                try await scene.house.open(file).content == [1, 2, 3]
+                try await scene.house.files.open(file).content == [1, 2, 3]
             }
         }
 
@@ -117,7 +117,7 @@ extension RealAttackTests {
             let bare = try Experiment.$current.withValue(Experiment(applying: [.sealContext])) { try moved() }
             await RealAttackTests.expectReal(.altered, without: .sealContext, .signature, against: [scene.house]) {
                 let file = try SealedFile(Mutation.sealContext.isApplied ? bare : bound)
-                return try await scene.house.open(file).sealer.head.sequence == 0
+                return try await scene.house.files.open(file).sealer.head.sequence == 0
             }
         }
 
@@ -132,7 +132,7 @@ extension RealAttackTests {
             tresor.tresor = TresorID(try anyDigest())
             for expecting in [record, author, tresor] {
                 await RealAttackTests.expectReal(.altered, without: .expectation, against: [scene.house]) {
-                    try await scene.house.open(file, expecting: expecting).content == Array("other".utf8)
+                    try await scene.house.files.open(file, expecting: expecting).content == Array("other".utf8)
                 }
             }
         }
@@ -144,7 +144,7 @@ extension RealAttackTests {
                 $0.replaceSubrange(0..<32, with: user.digest.bytes)
             }
             await RealAttackTests.expectReal(.altered, without: .signature, against: [scene.house]) {
-                try await scene.house.open(file).author.user == user
+                try await scene.house.files.open(file).author.user == user
             }
         }
 
@@ -152,18 +152,18 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (anna, bob, house) = (scene.anna, scene.bob, scene.house)
             let old = try await bob.seal("old", in: scene.tresor)
-            try await anna.perform(.revoke([bob.identity.user]), on: scene.tresor)
+            try await anna.tresors.perform(.revoke([bob.identity.user]), on: scene.tresor)
             try await scene.settle()
             let late = try scene.forge(by: bob, at: try await scene.state, keys: try await scene.keys(2))
             await RealAttackTests.expectReal(.noAccess, without: .fileRole, against: [house]) {
-                try await house.open(late).content == [1, 2, 3]
+                try await house.files.open(late).content == [1, 2, 3]
             }
-            let laundered = try #require(try await anna.reseal(old))
+            let laundered = try #require(try await anna.files.reseal(old))
             var current = Expectations()
             current.currentAuthor = true
             for file in [old, laundered] {
                 await RealAttackTests.expectReal(.noAccess, without: .currentAuthor, against: [house]) {
-                    try await house.open(file, expecting: current).content == Array("old".utf8)
+                    try await house.files.open(file, expecting: current).content == Array("old".utf8)
                 }
             }
         }
@@ -171,13 +171,13 @@ extension RealAttackTests {
         @Test func A208_aReturnMakesAnOldFileCurrent() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("old", in: scene.tresor)
-            try await scene.anna.perform(.revoke([scene.bob.identity.user]), on: scene.tresor)
+            try await scene.anna.tresors.perform(.revoke([scene.bob.identity.user]), on: scene.tresor)
             try await scene.anna.share(scene.tresor, with: [scene.bob], as: .writer)
             try await scene.settle()
             var current = Expectations()
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .unbrokenTime, against: [scene.house]) {
-                try await scene.house.open(file, expecting: current).content == Array("old".utf8)
+                try await scene.house.files.open(file, expecting: current).content == Array("old".utf8)
             }
         }
 
@@ -190,7 +190,7 @@ extension RealAttackTests {
                 $0.replaceSubrange(($0.count - 72)..<($0.count - 64), with: bigEndianBytes(UInt64(10)))
             }
             await RealAttackTests.expectReal(.altered, without: .paddedLength, .signature, against: [scene.house]) {
-                try await scene.house.open(file).content.count == 10
+                try await scene.house.files.open(file).content.count == 10
             }
         }
     }

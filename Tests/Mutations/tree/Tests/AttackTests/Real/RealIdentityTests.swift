@@ -174,13 +174,13 @@ extension RealAttackTests {
             let scene = try await Scene()
             let anna = scene.anna
             let end = scene.world.clock.now + 100
-            _ = try await anna.rememberDevice(name: .empty, until: end)
+            _ = try await anna.unlocking.rememberDevice(name: .empty, until: end)
             let user = anna.identity.user
             scene.world.clock.now = end + 1
             await RealAttackTests.expectReal(.noAccess, without: .deviceExpiry, against: [anna]) {
                 try await anna.client.unlockWithDevice().identity.user == user
             }
-            try await anna.perform(.rename(Name(typed: "later")), on: scene.tresor)
+            try await anna.tresors.perform(.rename(Name(typed: "later")), on: scene.tresor)
             scene.world.clock.now = end - 50
             await RealAttackTests.expectReal(.noAccess, without: .ownTimes, against: [anna]) {
                 try await anna.client.unlockWithDevice().identity.user == user

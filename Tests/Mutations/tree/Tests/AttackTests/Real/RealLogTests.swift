@@ -22,7 +22,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let before = try await scene.state
             let other = try scene.entry(.leave, by: scene.bob, after: before).bytes
-            try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+            try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             scene.store.fork(Int(before.head.sequence) + 1, [other])
             await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
                 try await scene.anna.client.state(of: scene.tresor).members[scene.bob.identity.user] == nil
@@ -43,13 +43,13 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (state, entry, count) = try await branch(scene)
             let file = try scene.forge(by: scene.bob, at: state, keys: try await scene.keys(1))
-            try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+            try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             try await scene.settle()
             scene.store.fork(count, [entry])
             var expecting = Expectations()
             expecting.acceptingForked = true
             await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
-                try await scene.house.open(file, expecting: expecting).content == [1, 2, 3]
+                try await scene.house.files.open(file, expecting: expecting).content == [1, 2, 3]
             }
         }
 
@@ -57,10 +57,10 @@ extension RealAttackTests {
             let scene = try await Scene()
             let file = try scene.forge(
                 by: scene.bob, at: try await branch(scene).state, keys: try await scene.keys(1))
-            try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+            try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
-                try await scene.house.open(file).content == [1, 2, 3]
+                try await scene.house.files.open(file).content == [1, 2, 3]
             }
         }
 
@@ -70,20 +70,20 @@ extension RealAttackTests {
             let head = Head(sequence: state.head.sequence, hash: try anyDigest())
             let file = try scene.forge(by: scene.bob, at: state, head: head, keys: try await scene.keys(1))
             await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
-                try await scene.house.open(file).content == [1, 2, 3]
+                try await scene.house.files.open(file).content == [1, 2, 3]
             }
         }
 
         @Test func A65_aFrozenReaderIsNotToldByAFile() async throws {
             let scene = try await Scene()
             let count = Int(try await scene.state.head.sequence) + 1
-            try await scene.anna.perform(.rename(Name(typed: "later")), on: scene.tresor)
+            try await scene.anna.tresors.perform(.rename(Name(typed: "later")), on: scene.tresor)
             let file = try await scene.anna.seal("news", in: scene.tresor)
             scene.store.frozen(count)
             await RealAttackTests.expectReal(
                 .store(.behind), without: .storeBehind, .fileHead, against: [scene.house]
             ) {
-                try await scene.house.open(file).content == Array("news".utf8)
+                try await scene.house.files.open(file).content == Array("news".utf8)
             }
         }
 
@@ -91,21 +91,21 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (house, tresor) = (scene.house, scene.tresor)
             let count = Int(try await scene.state.head.sequence) + 1
-            try await scene.anna.perform(.rotate, on: tresor)
+            try await scene.anna.tresors.perform(.rotate, on: tresor)
             let file = try await scene.anna.seal("news", in: tresor)
             scene.store.frozen(count)
             await RealAttackTests.expectReal(.store(.behind), without: .storeBehind, against: [house]) {
-                let error = await failure { _ = try await house.open(file) }
+                let error = await failure { _ = try await house.files.open(file) }
                 guard let error, error != .noAccess else { return error != nil }
                 throw error
             }
             // Now the home has seen it, and a store that is older has no wrap of it.
             scene.store.behave()
-            _ = try await house.name(in: house.client.state(of: tresor))
+            _ = try await house.tresors.name(in: house.client.state(of: tresor))
             scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
             let known = try #require(try house.client.verifiedState(of: tresor))
             await RealAttackTests.expectReal(nil, without: .homeWraps, against: [house]) {
-                await failure { _ = try await scene.fresh(house).keys(of: 2, in: known) } == .noAccess
+                await failure { _ = try await scene.fresh(house).keyRing.keys(of: 2, in: known) } == .noAccess
             }
         }
 
@@ -114,8 +114,8 @@ extension RealAttackTests {
             let scratch = try Scratch()
             let world = World(store: try await SQLiteStore.open(at: scratch["store.db"], creating: true))
             let anna = try await world.quick("anna")
-            let tresor = try await anna.create(Name(typed: "plans")).tresor
-            try await anna.perform(.rotate, on: tresor)
+            let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+            try await anna.tresors.perform(.rotate, on: tresor)
             let deletion = "DELETE FROM entries WHERE sequence = x'0000000000000000'"
             _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], deletion])
             await RealAttackTests.expectReal(nil, without: .wholeLog, against: [anna]) {
@@ -131,7 +131,7 @@ extension RealAttackTests {
             try await scene.anna.share(scene.tresor, with: [scene.house], notAfter: start + 86_400)
             scene.world.clock.now = start + 64 * 365 * 86_400
             await RealAttackTests.expectReal(.failed(.clock), without: .believedClock, against: [scene.anna]) {
-                try await scene.anna.settle(scene.tresor).members[user] == nil
+                try await scene.anna.tresors.settle(scene.tresor).members[user] == nil
             }
         }
 
@@ -144,8 +144,8 @@ extension RealAttackTests {
                 let home = try #require(anna.client.home as? MemoryHome).copy()
                 let device = scene.world.session(of: anna, home: home)
                 scene.world.clock.now = end + 1
-                scene.store.beforeNextAppend { _ = try? await device.settle(tresor) }
-                _ = try await anna.settle(tresor)
+                scene.store.beforeNextAppend { _ = try? await device.tresors.settle(tresor) }
+                _ = try await anna.tresors.settle(tresor)
                 return await anna.takeNotices().map(\.deed) == [.ended([scene.house.identity.user])]
             }
         }
@@ -158,7 +158,7 @@ extension RealAttackTests {
                 .store(.notStored), without: .confirmation, against: [scene.anna], isLate: true
             ) {
                 let before = try await scene.state.head
-                let state = try await scene.anna.perform(.rename(name), on: scene.tresor).state
+                let state = try await scene.anna.tresors.perform(.rename(name), on: scene.tresor).state
                 return state.head == before
             }
         }
@@ -166,11 +166,12 @@ extension RealAttackTests {
         @Test func A67_anActIsDoneThoughItNoLongerMeansWhatWasShown() async throws {
             let scene = try await Scene()
             let both = [scene.bob.identity.user, scene.house.identity.user]
-            let shown = try await scene.anna.effect(of: .revoke(both), in: try await scene.state)
-            try await scene.house.perform(.leave, on: scene.tresor)
+            let shown = try scene.anna.tresors.effect(of: .revoke(both), in: try await scene.state)
+            try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [scene.anna]) {
-                let done = try await scene.anna.perform(.revoke(both), on: scene.tresor, expecting: shown).effect
+                let done = try await scene.anna.tresors.perform(.revoke(both), on: scene.tresor, expecting: shown)
+                    .effect
                 return done.dismissed == [scene.bob.identity.user]
             }
         }
@@ -181,17 +182,17 @@ extension RealAttackTests {
             try await anna.share(scene.tresor, with: [scene.bob], as: .owner)
             let date = Act.share(
                 with: [house.chain], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
-            let shown = try await anna.effect(of: date, in: try await scene.state)
-            try await scene.bob.perform(.revoke([house.user]), on: scene.tresor)
+            let shown = try anna.tresors.effect(of: date, in: try await scene.state)
+            try await scene.bob.tresors.perform(.revoke([house.user]), on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [anna]) {
-                try await anna.perform(date, on: scene.tresor, expecting: shown).effect.admitted == [house.user]
+                try await anna.tresors.perform(date, on: scene.tresor, expecting: shown).effect.admitted == [house.user]
             }
         }
 
         @Test func A68_aLogOfSomebodyUnknownIsKept() async throws {
             let scene = try await Scene()
-            let theirs = try await scene.mallory.create(Name(typed: "theirs")).tresor
+            let theirs = try await scene.mallory.tresors.create(Name(typed: "theirs")).tresor
             await RealAttackTests.expectReal(nil, without: .knownFounder, against: [scene.house]) {
                 _ = try await scene.house.client.state(of: theirs)
                 return try scene.house.client.knownTresors().contains(theirs)
@@ -214,7 +215,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let true_ = try await log(scene.tresor, in: scene.store.truth)
             let other = try scene.entry(.leave, by: scene.bob, after: try await scene.state).bytes
-            try await scene.anna.perform(.rename(Name(typed: "true")), on: scene.tresor)
+            try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             let home = try #require(scene.anna.client.home as? MemoryHome)
             try home.replace(.log(scene.tresor), with: LogCopy(entries: true_ + [other]).bytes)
             home.delete(.state(scene.tresor))

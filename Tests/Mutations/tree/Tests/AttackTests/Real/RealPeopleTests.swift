@@ -12,7 +12,7 @@ extension RealAttackTests {
     @Suite struct People {
         private func share(_ scene: Scene, with chain: CardChain) async throws -> Bool {
             let act = Act.share(with: [chain], role: .reader, fromNow: false, notAfter: nil)
-            _ = try await scene.anna.perform(act, on: scene.tresor)
+            _ = try await scene.anna.tresors.perform(act, on: scene.tresor)
             return try await !scene.store.truth.wraps(of: chain.user, in: scene.tresor, epoch: 1).isEmpty
         }
 
@@ -135,13 +135,13 @@ extension RealAttackTests {
 
         @Test func A54_anAttackersTresorIsTakenForAFriends() async throws {
             let scene = try await Scene()
-            let trap = try await scene.mallory.create(Name(typed: "plans")).tresor
+            let trap = try await scene.mallory.tresors.create(Name(typed: "plans")).tresor
             try await scene.mallory.share(trap, with: [scene.house], as: .writer)
             let file = try await scene.mallory.seal("false", in: trap)
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.house]) {
-                try await scene.house.open(file).content == Array("false".utf8)
+                try await scene.house.files.open(file).content == Array("false".utf8)
             }
-            let second = try await scene.mallory.create(Name(typed: "more")).tresor
+            let second = try await scene.mallory.tresors.create(Name(typed: "more")).tresor
             try await scene.mallory.share(second, with: [scene.anna], as: .writer)
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
                 try await scene.anna.seal("secret", in: second).header.tresor == second

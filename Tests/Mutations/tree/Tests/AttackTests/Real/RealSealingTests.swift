@@ -29,7 +29,8 @@ extension RealAttackTests {
                 .disabled(if: isSanitized, "valgrind does not run what a sanitizer built"))
             func A18_aComparisonTellsHowMuchIsRight() throws {
                 #expect(try ConstantTimeTests.probe().code == 0)
-                let weak = try ConstantTimeTests.probe([Mutation.constantTime.rawValue])
+                let check: Mutation = .constantTime
+                let weak = try ConstantTimeTests.probe([check.rawValue])
                 #expect(weak.code == 1, "\(weak.log.prefix(2000))")
                 #expect(!weak.output.contains("comparing keys: 0"))
             }
@@ -120,7 +121,7 @@ extension RealAttackTests {
                 $0[$0.count - 1] ^= 1
             }
             await RealAttackTests.expectReal(.altered, without: .signature, against: [scene.house]) {
-                let verified = try await scene.house.verify(StoredFile(MemorySource(file.bytes)))
+                let verified = try await scene.house.files.verify(StoredFile(MemorySource(file.bytes)))
                 let released = Experiment.current?.counts.releasedBytes
                 return try verified.read(0..<3) == [1, 2, 3] && released == 3
             }
@@ -133,13 +134,13 @@ extension RealAttackTests {
                 $0[Scene.fieldsByteCount + 3] = 0x48
             }
             await RealAttackTests.expectReal(.altered, without: .zeroPadding, against: [scene.house]) {
-                try await scene.house.open(hidden).content == [1, 2, 3]
+                try await scene.house.files.open(hidden).content == [1, 2, 3]
             }
             let longer = try scene.forge(by: scene.bob, at: state, keys: keys) {
                 $0.insert(contentsOf: [UInt8](repeating: 0, count: 16), at: Scene.fieldsByteCount + 3)
             }
             await RealAttackTests.expectReal(.altered, without: .paddedLength, against: [scene.house]) {
-                try await scene.house.open(longer).content == [1, 2, 3]
+                try await scene.house.files.open(longer).content == [1, 2, 3]
             }
         }
 
@@ -215,7 +216,7 @@ extension RealAttackTests {
             var bytes = try await scene.bob.seal("x", in: scene.tresor).bytes
             bytes[8] = 2
             await RealAttackTests.expectReal(.unsupported, without: .version, against: [scene.house]) {
-                try await scene.house.open(SealedFile(bytes)).content == Array("x".utf8)
+                try await scene.house.files.open(SealedFile(bytes)).content == Array("x".utf8)
             }
         }
 

@@ -27,10 +27,10 @@ extension RealAttackTests {
             let scene = try await Scene()
             let thief = try copy(of: scene.anna, in: scene)
             let me = try await renewed(scene.anna, in: scene)
-            let trap = try await thief.create(Name(typed: "medication")).tresor
+            let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
             let file = try await thief.seal("dose", in: trap)
             await RealAttackTests.expectReal(.unverified, without: .ownNewestCard, against: [me]) {
-                try await me.open(file).content == Array("dose".utf8)
+                try await me.files.open(file).content == Array("dose".utf8)
             }
         }
 
@@ -38,10 +38,10 @@ extension RealAttackTests {
             let scene = try await Scene()
             let stale = try copy(of: scene.anna, in: scene)
             let me = try await renewed(scene.anna, in: scene)
-            let device = try await me.rememberDevice(name: .empty, until: scene.world.clock.now + 99)
+            let device = try await me.unlocking.rememberDevice(name: .empty, until: scene.world.clock.now + 99)
             let user = me.identity.user
             await RealAttackTests.expectReal(.forked, without: .shownChain, against: [stale]) {
-                _ = try await stale.renew(password: password("anna"), cost: .floor, kit: nil)
+                _ = try await stale.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
                 return try await scene.store.truth.half(user: user, device: device.id) == nil
             }
         }
@@ -51,10 +51,10 @@ extension RealAttackTests {
                 let scene = try await Scene()
                 let next = try scene.house.identity.renewed(time: 2).identity
                 try scene.anna.client.pin(next.chain)
-                try await scene.anna.perform(.rotate, on: scene.tresor)
+                try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
                 // Whoever has the old seed.
-                return (try? await scene.fresh(scene.house).open(file))?.content == Array("later".utf8)
+                return (try? await scene.fresh(scene.house).files.open(file))?.content == Array("later".utf8)
             }
         }
 
@@ -65,7 +65,7 @@ extension RealAttackTests {
             var current = Expectations()
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .comparedGeneration, against: [scene.anna]) {
-                try await scene.anna.open(file, expecting: current).content == Array("forged".utf8)
+                try await scene.anna.files.open(file, expecting: current).content == Array("forged".utf8)
             }
         }
 
@@ -84,18 +84,18 @@ extension RealAttackTests {
             let file = try await scene.bob.seal("x", in: scene.tresor)
             try scene.house.client.pin(identity("bob").chain, replacing: true)
             await RealAttackTests.expectReal(.unverified, without: .replacedPin, against: [scene.house]) {
-                try await scene.house.open(file).content == Array("x".utf8)
+                try await scene.house.files.open(file).content == Array("x".utf8)
             }
         }
 
         @Test func A215_aStrangersTresorAnswersToABareName() async throws {
             let scene = try await Scene()
-            let theirs = try await scene.mallory.create(Name(typed: "therapy")).tresor
+            let theirs = try await scene.mallory.tresors.create(Name(typed: "therapy")).tresor
             try await scene.mallory.share(theirs, with: [scene.house])
             // The home keeps the names that it has opened.
-            _ = try await scene.house.tresors()
+            _ = try await scene.house.tresors.all()
             await RealAttackTests.expectReal(nil, without: .liesApart, against: [scene.house]) {
-                try await scene.house.tresors(named: "therapy").map(\.tresor) == [theirs]
+                try await scene.house.tresors.named("therapy").map(\.tresor) == [theirs]
             }
         }
 

@@ -27,7 +27,7 @@ struct Scene {
         mallory = try await world.quick("mallory")
         try world.introduce(anna, bob, house)
         for person in [anna, bob, house] { try mallory.client.pin(person.identity.chain) }
-        tresor = try await anna.create(Name(typed: "plans")).tresor
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [house])
         try await settle()
@@ -40,7 +40,7 @@ struct Scene {
 
     var state: LogState { get async throws { try await anna.client.state(of: tresor) } }
 
-    func keys(_ epoch: UInt64) async throws -> EpochKeys { try await anna.keys(of: epoch, in: state) }
+    func keys(_ epoch: UInt64) async throws -> EpochKeys { try await anna.keyRing.keys(of: epoch, in: state) }
 
     /// The same person with no keys in memory.
     func fresh(_ person: Session) -> Session { world.session(of: person) }

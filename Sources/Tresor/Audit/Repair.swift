@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which entries of a log that this home has verified a store still shows.
+struct ShownEntries {
+    /// The sequence numbers of those it shows, rising.
+    var sequences: [UInt64] = []
+    /// Whether others follow behind the head.
+    var goesOn = false
+
+    /// How many of a log of `count` entries it lacks.
+    func missing(of count: UInt64) -> UInt64 { count - UInt64(sequences.count) }
+}
+
+extension Client {
+    /// Reads a store's log from its first entry on. Its answer says nothing of sequence numbers: each entry is known by
+    /// its hash.
+    ///
+    /// - Parameter look: gets each entry of the state that the store shows, in order.
+    /// - Returns: `nil` when it shows another entry before the head, or one out of its place.
+    func shownEntries(
+        of state: LogState, _ look: ([UInt8]) throws(TresorError) -> Void = { (_) throws(TresorError) in }
+    ) async throws(TresorError) -> ShownEntries? {
+        let places = Dictionary(zip(state.hashes, UInt64(0)...)) { first, _ in first }
+        var shown = ShownEntries()
+        var next: UInt64 = 0
+        while true {
+            let page = try await store.entries(of: state.tresor, from: next, limit: Self.pageCount)
+            guard page.count <= Self.pageCount else { throw .store(.other) }
+            for entry in page {
+                guard let place = places[try BLAKE2b.hash(.entryHash, entry)] else {
+                    shown.goesOn = shown.sequences.last == state.head.sequence
+                    return shown.goesOn ? shown : nil
+                }
+                guard place >= next else { return nil }
+                try look(entry)
+                shown.sequences.append(place)
+                next = place + 1
+            }
+            if page.count < Self.pageCount { return shown }
+        }
+    }
+
+    /// How many entries of a verified log the store no longer shows, from the first one on.
+    ///
+    /// - Throws: ``TresorError/forked`` when it shows others in their place.
+    public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
+        guard let shown = try await shownEntries(of: state) else { throw .forked }
+        return shown.missing(of: state.entryCount)
+    }
+
+    /// Restores the entries of a log that a store has lost, wherever they were, where all that it shows is of the log
+    /// verified here (cli: `check --repair`). The wraps of whoever the entries at the end remove are deleted again;
+    /// missing ones are restored by ``Session/restoreWraps(of:)``.
+    ///
+    /// - Returns: how many entries were restored.
+    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor
+    ///   that this home does not know, or of which it no longer keeps the entries; ``TresorError/busy`` when the
+    ///   store's log changed meanwhile; the error of the rule when what goes on is not valid.
+    public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
+        guard let known = try verifiedState(of: tresor) else { throw .notFound }
+        guard let shown = try await shownEntries(of: known) else {
+            _ = try await state(of: tresor)
+            throw .forked
+        }
+        let present = Set(shown.sequences)
+        let end = shown.sequences.last.map { $0 + 1 } ?? 0
+        var page: [[UInt8]] = []
+        var first: UInt64 = 0
+        for sequence in 0..<end where !present.contains(sequence) {
+            if sequence - first >= UInt64(page.count) {
+                page = try keptEntries(of: known, from: sequence)
+                first = sequence
+            }
+            let entry = page[Int(sequence - first)]
+            guard try await store.restore(entry, at: sequence, of: tresor) == .done else { throw .busy }
+        }
+        if !shown.goesOn { try await append(from: end, of: known) }
+        // What follows is judged as always.
+        if shown.goesOn { _ = try await state(of: tresor) }
+        return Int(shown.missing(of: known.entryCount))
+    }
+
+    private func append(from first: UInt64, of known: LogState) async throws(TresorError) {
+        guard first < known.entryCount else { return }
+        var next = first
+        var previous = first > 0 ? try await entries((first - 1)..<first, of: known).first : nil
+        while next < known.entryCount {
+            for entry in try keptEntries(of: known, from: next) {
+                let change = LogChange(
+                    tresor: known.tresor, sequence: next, previous: previous, entry: entry,
+                    removingWrapsOf: try Entry(entry).dismissed)
+                guard try await store.append(change) == .done else { throw .busy }
+                previous = entry
+                next += 1
+            }
+        }
+    }
+}
+
+extension Entry {
+    /// Who is no longer in after this entry.
+    fileprivate var dismissed: [UserID] {
+        switch try? body {
+        case .remove(let users, _): users
+        case .leave: [author]
+        case .genesis, .grant, .renew, .epoch, .role, .rename, .additive, nil: []
+        }
+    }
+}

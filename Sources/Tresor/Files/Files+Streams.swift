@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Files of any length, in constant memory and on all cores: a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content.
+extension Files {
+    /// Seals a content as it comes, like ``seal(_:record:type:in:)``.
+    ///
+    /// - Parameters:
+    ///   - content: may be of unknown length.
+    ///   - sink: takes the sealed file. What it holds after an error is no sealed file and does not open.
+    ///   - record: may be empty.
+    ///   - type: a content type.
+    /// - Throws: what ``seal(_:record:type:in:)`` throws, and what source and sink throw; ``TresorError/usage`` when the file would be larger than
+    ///   2^40 bytes.
+    public func seal(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
+        in tresor: TresorID
+    ) async throws(TresorError) -> SealedStream {
+        let state = try await writableState(of: tresor)
+        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        return try await SealedFile.seal(
+            &content, to: &sink, type: type, record: record, keys: keys, state: state, author: identity,
+            time: client.clock())
+    }
+
+    /// Opens a sealed file in one pass (SPEC §10.5). Not public, because the sink gets the content before the last check: it keeps it to itself until this
+    /// has returned, and forgets it when this throws, as an unnamed file does. Others verify first and read ``VerifiedContent``.
+    ///
+    /// - Throws: what ``open(_:expecting:)`` throws, and what source and sink throw.
+    package func open(
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> VerifiedFile {
+        let (state, keys) = try await admit(file.header, expecting)
+        let verified = try await VerifiedFile.verify(file, with: keys, in: state, to: &sink)
+        return verified.judged(try judge(verified.proof, in: state, expecting))
+    }
+
+    /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``, and all of it as ``VerifiedContent``.
+    /// Nothing of it comes out before.
+    ///
+    /// - Throws: what ``open(_:expecting:)`` throws, and what the source throws.
+    public func verify(
+        _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
+    ) async throws(TresorError) -> VerifiedFile {
+        var nothing = NoSink()
+        return try await open(file, to: &nothing, expecting: expecting)
+    }
+
+    /// Seals a file again under the current key of its tresor, like ``reseal(_:expecting:acceptingNewcomers:)``: verified as a whole, then read a second time.
+    ///
+    /// - Parameters:
+    ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
+    ///   - acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards.
+    /// - Returns: `nil` for a file that is sealed under the current key already.
+    /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
+    public func reseal(
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        acceptingNewcomers: Bool = false
+    ) async throws(TresorError) -> SealedStream? {
+        let verified = try await verify(file, expecting: expecting)
+        let state = try await writableState(of: verified.proof.tresor)
+        guard verified.proof.epoch != state.epoch else { return nil }
+        try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
+        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        var content = VerifiedContent(verified)
+        return try await SealedFile.seal(
+            &content, to: &sink, type: verified.proof.type, record: verified.proof.record,
+            origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())
+    }
+
+    /// Under which epoch ``reseal(_:to:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    ///
+    /// - Throws: what opening and sealing throw, and what newcomers would stop.
+    public func resealingEpoch(
+        of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        acceptingNewcomers: Bool = false
+    ) async throws(TresorError) -> UInt64? {
+        try await resealingEpoch(
+            of: try await verify(file, expecting: expecting).proof, acceptingNewcomers: acceptingNewcomers)
+    }
+}
+
+/// For verification alone.
+private struct NoSink: ByteSink {
+    mutating func write(_ bytes: Span<UInt8>) {}
+}
+
+/// The content of a verified file, from its beginning.
+public struct VerifiedContent: ContentSource {
+    private let file: VerifiedFile
+    private var used = 0
+
+    /// Takes the content of `file`.
+    public init(_ file: VerifiedFile) { self.file = file }
+
+    /// Adds the next bytes to `output`.
+    public mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+        while output.freeCapacity > 0, used < file.proof.contentByteCount {
+            let part = ContentHash.partByteCount
+            let end = min((used / part + 1) * part, used + output.freeCapacity, file.proof.contentByteCount)
+            let bytes = try file.read(used..<end)
+            output.append(bytes.span)
+            used = end
+        }
+    }
+}

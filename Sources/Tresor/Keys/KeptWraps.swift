@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A person's own wraps that their home keeps (SPEC §8.5): who was given an old copy of a store back, or is denied a wrap, still reads, and can restore
+/// everybody's wraps. They open under the identity alone, as they do in the store.
+package struct KeptWraps: Hashable, Sendable {
+    private var wraps: [Place: [UInt8]] = [:]
+
+    private struct Place: Hashable, Comparable {
+        let tresor: TresorID
+        let epoch: UInt64
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.tresor == right.tresor ? left.epoch < right.epoch : left.tresor < right.tresor
+        }
+    }
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.keptWraps)
+        var last: Place?
+        while decoder.remaining > 0 {
+            let place = Place(tresor: TresorID(try decoder.digest()), epoch: try decoder.integer())
+            if let last, place <= last { throw .altered }
+            last = place
+            wraps[place] = try decoder.vector16(1...Int(UInt16.max))
+        }
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.keptWraps)
+        for (place, wrap) in wraps.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(place.tresor.digest)
+            encoder.integer(place.epoch)
+            encoder.vector16(wrap)
+        }
+        return encoder.bytes
+    }
+
+    subscript(tresor: TresorID, epoch: UInt64) -> [UInt8]? {
+        get { wraps[Place(tresor: tresor, epoch: epoch)] }
+        set { wraps[Place(tresor: tresor, epoch: epoch)] = newValue }
+    }
+
+    /// The wraps of a tresor, by falling epoch.
+    func wraps(of tresor: TresorID) -> [(epoch: UInt64, bytes: [UInt8])] {
+        wraps.filter { $0.key.tresor == tresor }.sorted { $1.key < $0.key }.map { ($0.key.epoch, $0.value) }
+    }
+
+    /// Takes wraps that opened, but for those of epochs to which the links of newer ones lead: these go.
+    mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, linked: Set<UInt64>) {
+        for (epoch, wrap) in opened where !linked.contains(epoch) { self[tresor, epoch] = wrap }
+        wraps = wraps.filter { $0.key.tresor != tresor || !linked.contains($0.key.epoch) }
+    }
+}
+
+extension Client {
+    func keptWraps() -> KeptWraps {
+        guard let bytes = try? home.read(.wraps) else { return KeptWraps() }
+        let wraps = try? recalled.wraps.value(of: bytes) { (bytes) throws(TresorError) in try KeptWraps(bytes) }
+        return wraps ?? KeptWraps()
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a member comes to the keys of an epoch (SPEC §9.6, `keysOf`): by wraps of their own and by back-links, each judged by the log. An epoch whose
+/// author kept its keys from somebody takes nothing older away from them.
+///
+/// This is the only state of a session that changes.
+package actor KeyRing {
+    private let client: Client
+    private let identity: Identity
+    /// Keys that have come out of wraps and back-links, each checked against the log.
+    private var keys: [TresorID: [UInt64: EpochKeys]] = [:]
+    /// This person's own wraps that opened, by epoch.
+    private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
+    /// Tresors in which a person said to go on although the clock is far from the log's.
+    private var acceptedClocks: Set<TresorID> = []
+    /// What was done besides what was asked for, and not yet told.
+    private var notices: [Notice] = []
+
+    init(client: Client, identity: Identity) {
+        self.client = client
+        self.identity = identity
+    }
+
+    func add(_ notice: Notice) { notices.append(notice) }
+
+    func takeNotices() -> [Notice] {
+        defer { notices = [] }
+        return notices
+    }
+
+    func acceptClock(in tresor: TresorID) { acceptedClocks.insert(tresor) }
+
+    func acceptsClock(in tresor: TresorID) -> Bool { acceptedClocks.contains(tresor) }
+
+    /// The keys of an epoch, as far as this person may have them.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for somebody who is no member, for epochs before a *from now* grant, or when no wrap leads to the epoch;
+    ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to, and nothing else leads there; ``TresorError/store(_:)``.
+    package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
+        guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
+        if case .from(let first) = member.history, epoch < first { throw .noAccess }
+        if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
+        var search = KeySearch(state: state, target: epoch, history: member.history)
+        // Nearly always one wrap is enough, and a long tresor has many.
+        let first = member.history == .all ? state.epoch : epoch
+        search.add(await ownWraps(in: state, epoch: first))
+        if let found = follow(&search) { return found }
+        guard member.history == .all else { throw search.refusal ?? .noAccess }
+        search.add(await ownWraps(in: state, epoch: nil))
+        if let found = follow(&search) { return found }
+        throw search.refusal ?? .noAccess
+    }
+
+    /// Opens wraps and follows their links until the epoch is reached; `nil` when neither is left.
+    private func follow(_ search: inout KeySearch) -> EpochKeys? {
+        while true {
+            while let lowest = search.takeLowest() {
+                do throws(TresorError) {
+                    for link in try links(of: lowest, in: search.state) {
+                        keep(link, of: search.state.tresor)
+                        search.reach(link)
+                    }
+                } catch {
+                    search.refuse(error)
+                }
+            }
+            if let found = search.found { return found }
+            guard let wrap = search.takeWrap() else { return nil }
+            do throws(TresorError) {
+                search.reach(try open(wrap, &search))
+            } catch {
+                search.refuse(error)
+            }
+        }
+    }
+
+    /// Opens what a search took, unless a wrap of that epoch was taken from the store already.
+    private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
+        let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
+        search.spend(wrap)
+        return try open(fitting, history: search.history, of: search.state.tresor)
+    }
+
+    private func knownKeys(
+        of epoch: UInt64, in state: LogState, history: History
+    ) throws(TresorError) -> EpochKeys? {
+        guard let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all,
+            let statement = state.statement(of: epoch)
+        else { return nil }
+        try known.check(against: statement, of: state.tresor)
+        return known
+    }
+
+    /// This person's own wraps, the newest epoch first, the store's before the home's.
+    ///
+    /// - Parameter epoch: those of one epoch; `nil` for all.
+    /// - Returns: with the first error, if the store failed or gave what is no wrap: the home may have what the store does not hand out.
+    private func ownWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
+        var own = OwnWraps()
+        do throws(TresorError) {
+            for bytes in try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) {
+                // Where one epoch was asked for, whatever comes is an answer to that.
+                own.add(bytes, of: epoch)
+            }
+        } catch {
+            (own.failure, own.refusal) = (error, error)
+        }
+        for kept in client.keptWraps().wraps(of: state.tresor)
+        where epoch == nil || kept.epoch == epoch {
+            own.wraps.append(OwnWrap(epoch: kept.epoch, bytes: kept.bytes, isKept: true))
+        }
+        own.wraps = own.wraps.enumerated()
+            .sorted { ($1.element.epoch, $0.offset) < ($0.element.epoch, $1.offset) }.map(\.element)
+        return own
+    }
+
+    /// What the back-link yields, each key checked against the log; nothing behind one that does not hold is believed.
+    ///
+    /// - Throws: ``TresorError/altered`` when the link does not open, or the first key in it is not what the log committed to.
+    func links(of keys: EpochKeys, in state: LogState) throws(TresorError) -> [EpochKeys] {
+        guard let statement = state.statement(of: keys.epoch) else { throw .altered }
+        guard !statement.backLink.isEmpty else { return [] }
+        var links: [EpochKeys] = []
+        for link in try keys.openBackLink(statement, of: state.tresor) {
+            do throws(TresorError) {
+                guard let statement = state.statement(of: link.epoch) else { throw .altered }
+                try link.check(against: statement, of: state.tresor)
+            } catch {
+                guard !links.isEmpty else { throw error }
+                break
+            }
+            links.append(link)
+        }
+        return links
+    }
+
+    /// Opens a wrap of this person's, wherever it was kept.
+    func open(
+        _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
+    ) throws(TresorError) -> EpochKeys {
+        try open(fitting(bytes, of: epoch, in: state), history: history, of: state.tresor)
+    }
+
+    /// What costs next to nothing to judge of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
+    private func fitting(
+        _ bytes: [UInt8], of epoch: UInt64, in state: LogState
+    ) throws(TresorError) -> FittingWrap {
+        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
+            throw .noAccess
+        }
+        let wrap = try Wrap(bytes)
+        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
+        try wrap.check(for: identity, of: state.tresor, statement: statement, card: card)
+        return FittingWrap(wrap: wrap, bytes: bytes, statement: statement, card: card)
+    }
+
+    private func open(
+        _ fitting: FittingWrap, history: History, of tresor: TresorID
+    ) throws(TresorError) -> EpochKeys {
+        let unwrapped = try fitting.wrap.open(
+            as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
+        keep(unwrapped, of: tresor)
+        openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
+        return unwrapped
+    }
+
+    private func keep(_ unwrapped: EpochKeys, of tresor: TresorID) {
+        keys[tresor, default: [:]][unwrapped.epoch] = unwrapped
+    }
+
+    /// Whether an owner cannot reach the newest epoch: its author gave them no wrap that opens. Before anything is sealed the owner changes the key.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: then it is the store that withholds the wrap, and another epoch would not help.
+    func isCutOff(in state: LogState) async throws(TresorError) -> Bool {
+        guard state.members[identity.user]?.role == .owner else { return false }
+        do throws(TresorError) {
+            _ = try await keys(of: state.epoch, in: state)
+            return false
+        } catch {
+            guard error == .noAccess || error == .altered || error == .unsupported else { throw error }
+        }
+        guard let sequence = state.epochs.last?.sequence else { return false }
+        let entry = try await client.entries(sequence..<(sequence + 1), of: state).first
+        guard let entry, try Entry(entry).author != identity.user else { throw .store(.withheld) }
+        return true
+    }
+
+    /// What an owner's next epoch links to, by falling epoch: the newest keys that the owner reaches, and those to which no back-link leads from there but
+    /// another wrap does (SPEC §9.5, `reachable`).
+    ///
+    /// - Throws: ``TresorError/store(_:)`` or ``TresorError/busy``: an epoch whose author did not see all wraps would hide what they lead to.
+    func reachableKeys(in state: LogState) async throws(TresorError) -> [EpochKeys] {
+        let own = await ownWraps(in: state, epoch: nil)
+        if let failure = own.failure { throw failure }
+        var heads: [EpochKeys] = []
+        var search = KeySearch(state: state, target: 0, history: .all)
+        search.add(own)
+        while heads.count < Epoch.maximumLinkCount, let wrap = search.takeWrap() {
+            guard let opened = try? open(wrap, &search) else { continue }
+            heads.append(opened)
+            search.reach(opened)
+            while let lowest = search.takeLowest() {
+                for link in (try? links(of: lowest, in: state)) ?? [] { search.reach(link) }
+            }
+        }
+        return heads
+    }
+}
+
+extension KeyRing {
+    /// Keeps what opened. A convenience, as the names are: what cannot be read or written is no error.
+    func rememberOpenedWraps(in state: LogState) {
+        guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
+            return
+        }
+        let present = client.keptWraps()
+        let known = Set(present.wraps(of: state.tresor).map(\.epoch)).union(opened.keys)
+        let linked = history == .all ? linkedEpochs(among: known, in: state) : []
+        func taking(_ wraps: KeptWraps) -> KeptWraps {
+            var wraps = wraps
+            wraps.take(opened, of: state.tresor, linked: linked)
+            return wraps
+        }
+        guard taking(present) != present else { return }
+        _ = try? client.home.exclusively { () throws(TresorError) in
+            try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
+        }
+    }
+
+    /// Those of some epochs to which the links of newer ones lead whose wraps opened. An author may link past what an older
+    /// wrap still opens, and then that one stays.
+    private func linkedEpochs(among epochs: Set<UInt64>, in state: LogState) -> Set<UInt64> {
+        guard let least = epochs.min() else { return [] }
+        var reached: Set<UInt64> = []
+        for epoch in (openedWraps[state.tresor] ?? [:]).keys.sorted(by: >) where !reached.contains(epoch) {
+            var waiting = [keys[state.tresor]?[epoch]].compactMap(\.self)
+            while let next = waiting.popLast() {
+                guard epochs.contains(where: { $0 < next.epoch && !reached.contains($0) }) else { continue }
+                for link in (try? links(of: next, in: state)) ?? [] where link.epoch >= least {
+                    if reached.insert(link.epoch).inserted { waiting.append(link) }
+                }
+            }
+        }
+        return reached.intersection(epochs)
+    }
+}

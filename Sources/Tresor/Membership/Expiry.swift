@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Ends what has passed before an act (SPEC §9.7, `settle`).
+struct Expiry: Sendable {
+    let session: Session
+
+    private var client: Client { session.client }
+    private var identity: Identity { session.identity }
+
+    private static let attemptCount = 16
+
+    /// Reads a tresor's log and, where this person is an owner, brings it up to what this home knows (SPEC §9.7): newer cards that were compared are put
+    /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
+    func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
+        for _ in 0..<Self.attemptCount {
+            var state = try await client.state(of: tresor)
+            guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
+            // Before anything is written: an entry of this very clock would make it believed.
+            let mayEndDates = try await checkClock(in: state)
+            state = try await renewOthers(state)
+            guard mayEndDates, isOwner(in: state), try client.founderTrust(in: state).isVerified else { return state }
+            let ended = ended(in: state)
+            guard !ended.isEmpty else { return state }
+            let removal = Act.revoke(ended)
+            let effect = try session.tresors.effect(of: removal, in: state)
+            let draft = try await EntryDrafting(session: session).draft(removal, effect, in: state)
+            let after = try await LogWriter(session: session).append(draft, effect, to: state)
+            if after != nil {
+                let epoch = after?.epoch ?? state.epoch
+                await session.keyRing.add(Notice(tresor: tresor, deed: .ended(effect.dismissed), epoch: epoch))
+            }
+            if let after { return after }
+        }
+        throw .busy
+    }
+
+    /// The members whose date has passed, by rising user id.
+    private func ended(in state: LogState) -> [UserID] {
+        let now = client.clock()
+        return state.members.filter { user, member in
+            user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
+        }.keys.sorted()
+    }
+
+    /// - Returns: whether dates may be ended by this clock; not where a person was asked and said to go on.
+    /// - Throws: ``TresorError/failed(_:)`` with `clock`.
+    private func checkClock(in state: LogState) async throws(TresorError) -> Bool {
+        if await session.keyRing.acceptsClock(in: state.tresor) { return false }
+        let isBelieved = ended(in: state).isEmpty || state.believes(client.clock())
+        guard isBelieved else { throw .failed(.clock) }
+        return true
+    }
+
+    private func isOwner(in state: LogState) -> Bool {
+        state.members[identity.user]?.role == .owner
+            && state.chain(of: identity.user)?.newest == identity.chain.newest
+    }
+
+    /// Puts newer cards of others into the log, one entry each. The keys that follow are then wrapped to no card that this home knows to be superseded.
+    private func renewOthers(_ state: LogState) async throws(TresorError) -> LogState {
+        var state = state
+        while let user = try session.tresors.superseded(in: state).first {
+            guard let chain = state.chain(of: user), let pinned = try client.pins()[user]?.chain,
+                let card = pinned.card(generation: chain.newest.generation + 1)
+            else { throw .altered }
+            if let after = try await LogWriter(session: session).append(
+                EntryDraft(body: .renew(card)), Effect(), to: state)
+            {
+                await session.keyRing.add(Notice(tresor: state.tresor, deed: .renewed(user), epoch: after.epoch))
+                state = after
+            } else {
+                state = try await client.state(of: state.tresor)
+                guard isOwner(in: state) else { return state }
+            }
+        }
+        return state
+    }
+
+    /// A founder whose card in the log is older than the one compared is not verified. Their newer card may be put in where this home knew the tresor before.
+    private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
+        if try client.founderTrust(in: state).isVerified { return true }
+        return try client.isKnownFromBefore(state)
+    }
+}
+
+extension LogState {
+    /// Whether a clock may end dates: it is at most a day before, and at most 400 days after, the newest entry of an owner without a date of their own.
+    func believes(_ clock: UInt64) -> Bool {
+        let day: UInt64 = 86_400
+        let first = ownerTime > day ? ownerTime - day : 0
+        return (first...(ownerTime + 400 * day)).contains(clock)
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What tresors were called when they could last be opened (SPEC §8.5), so that a person who was put out still sees which tresor a file is in.
+package struct KnownNames: Hashable, Sendable {
+    package private(set) var names: [TresorID: Name] = [:]
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` when it is not what this identity sealed.
+    package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
+        var decoder = ByteDecoder(try identity.openFromHome(sealed, .namesSeal))
+        var last: TresorID?
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
+            if let last, tresor <= last { throw .altered }
+            last = tresor
+            names[tresor] = try Name(try decoder.vector16(1...Name.maximumByteCount))
+        }
+    }
+
+    func sealed(for identity: Identity) throws(TresorError) -> [UInt8] {
+        var encoder = ByteEncoder()
+        for (tresor, name) in names.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(tresor.digest)
+            encoder.vector16(name.bytes)
+        }
+        return try identity.sealForHome(encoder.bytes, .namesSeal)
+    }
+
+    subscript(tresor: TresorID) -> Name? {
+        get { names[tresor] }
+        set { names[tresor] = newValue }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sends an entry with its wraps, and proves by the next verified read that the store kept them.
+struct LogWriter: Sendable {
+    let session: Session
+
+    private var client: Client { session.client }
+    private var identity: Identity { session.identity }
+
+    /// `nil` when somebody else was faster.
+    func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
+        let sequence = state.head.sequence + 1
+        let previous = try await client.entries(state.head.sequence..<sequence, of: state).first
+        let entry = try Entry(
+            tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
+            generation: draft.generation, time: client.clock(), body: draft.body)
+        var fold = Fold(state: state)
+        try fold.apply(entry.bytes)
+        try keepBeforeSending(draft.wraps, of: state.tresor)
+        let outcome = try await client.store.append(
+            LogChange(
+                tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
+                putting: draft.wraps, removingWrapsOf: departed(effect, in: state)))
+        return try await confirm(entry, outcome, wraps: draft.wraps)
+    }
+
+    /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
+    private func departed(_ effect: Effect, in state: LogState) -> [UserID] {
+        guard effect.epoch != nil else { return effect.dismissed }
+        return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
+    }
+
+    /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `notNoted` when the store said that it is done, and then the home failed or either was busy: nobody is to
+    ///   take it for not done, and do it again.
+    func confirm(
+        _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
+    ) async throws(TresorError) -> LogState? {
+        do throws(TresorError) {
+            return try await readBack(entry, outcome, wraps: wraps)
+        } catch {
+            switch error {
+            case .failed where outcome == .done, .busy where outcome == .done: throw .failed(.notNoted)
+            default: throw error
+            }
+        }
+    }
+
+    private func readBack(
+        _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
+    ) async throws(TresorError) -> LogState? {
+        var state: LogState
+        do throws(TresorError) {
+            state = try await client.state(of: entry.tresor)
+        } catch {
+            throw error == .notFound ? .store(.notStored) : error
+        }
+        let written = Head(sequence: entry.sequence, hash: try entry.hash())
+        guard state.contains(written) else {
+            guard outcome == .conflict else { throw .store(.notStored) }
+            return nil
+        }
+        if state.head.sequence == entry.sequence,
+            try await !areKept(wraps, in: entry.tresor, orOthers: outcome == .conflict)
+        {
+            // Somebody else's later act may have taken a wrap away again.
+            let later = try await client.state(of: entry.tresor)
+            guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
+            return later
+        }
+        while try entry.body.nextEpoch != nil, state.members[identity.user] != nil {
+            do throws(TresorError) {
+                _ = try await session.keyRing.keys(of: state.epoch, in: state)
+            } catch {
+                // Somebody else's later act may have put this person out, or changed the key again.
+                let later = try await client.state(of: entry.tresor)
+                guard later.head.sequence > state.head.sequence else {
+                    throw error == .noAccess ? .store(.notStored) : error
+                }
+                state = later
+                continue
+            }
+            await session.keyRing.rememberOpenedWraps(in: state)
+            break
+        }
+        return state
+    }
+
+    /// Whether the store hands out what was put, byte for byte.
+    ///
+    /// - Parameter orOthers: whether another device of the same person may have written the very entry, with wraps of its own.
+    func areKept(
+        _ wraps: [StoredWrap], in tresor: TresorID, orOthers: Bool
+    ) async throws(TresorError) -> Bool {
+        for (epoch, wraps) in Dictionary(grouping: wraps, by: \.epoch) {
+            let kept = try await client.store.wraps(of: wraps.map(\.user), in: tresor, epoch: epoch)
+            guard kept.count == wraps.count else { return false }
+            for (kept, wrap) in zip(kept, wraps) {
+                guard kept == wrap.bytes || orOthers && kept != nil else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Keeps this person's own wrap of an epoch that is about to begin, beside the one that opened: a store that takes the entry and not the wrap takes
+    /// nothing away.
+    ///
+    /// Where there is none, the home is shown to be writable all the same: what it could not remember is not begun.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
+    func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
+        guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.proveWritable() }
+        try client.home.exclusively { () throws(TresorError) in
+            var kept = client.keptWraps()
+            kept[tresor, mine.epoch] = mine.bytes
+            try client.home.replace(.wraps, with: kept.bytes)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What this person said of tresors, or did to them, that no log says (SPEC §8.5).
+package struct Marks: Hashable, Sendable {
+    /// The marks of one tresor.
+    package struct Flags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// It is kept out of sight while its owner is not verified.
+        static let hidden = Flags(rawValue: 1)
+        /// This home made it, or its owner confirmed that they did.
+        package static let confirmed = Flags(rawValue: 2)
+
+        var isHidden: Bool { contains(.hidden) }
+        var isConfirmed: Bool { contains(.confirmed) }
+    }
+
+    package private(set) var flags: [TresorID: Flags] = [:]
+
+    init() {}
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.marks)
+        var last: TresorID?
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
+            if let last, tresor <= last { throw .altered }
+            last = tresor
+            let value = try decoder.integer(UInt8.self)
+            guard (1...3).contains(value) else { throw .altered }
+            flags[tresor] = Flags(rawValue: value)
+        }
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.marks)
+        for (tresor, flags) in flags.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(tresor.digest)
+            encoder.integer(flags.rawValue)
+        }
+        return encoder.bytes
+    }
+
+    /// - Throws: ``TresorError/altered`` when it is not what this identity sealed; ``TresorError/unsupported``.
+    package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
+        try self.init(try identity.openFromHome(sealed, .marksSeal))
+    }
+
+    func sealed(for identity: Identity) throws(TresorError) -> [UInt8] {
+        try identity.sealForHome(bytes, .marksSeal)
+    }
+
+    subscript(tresor: TresorID) -> Flags {
+        get { flags[tresor] ?? [] }
+        set { flags[tresor] = newValue.isEmpty ? nil : newValue }
+    }
+}
+
+extension Client {
+    /// The marks of this home; none without an open identity, or where they do not open.
+    func marks() -> Marks { (try? openMarks()) ?? Marks() }
+
+    /// The marks of this home; none without an open identity.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` for marks that do not open;
+    ///   ``TresorError/failed(_:)`` for those that cannot be read.
+    func openMarks() throws(TresorError) -> Marks {
+        guard let identity, let sealed = try home.read(.marks) else { return Marks() }
+        return try Marks(sealed, of: identity)
+    }
+}
