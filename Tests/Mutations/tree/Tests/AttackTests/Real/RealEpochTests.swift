@@ -213,8 +213,8 @@ extension RealAttackTests {
             let next = try EpochKeys(epoch: 2)
             let statement = try next.statement(of: scene.tresor, linking: [evil])
             let members = try await scene.state.members
-            let wraps = try await EntryDrafting(session: scene.anna).wraps(
-                next, for: members, in: try await scene.state)
+            let before = try await scene.state
+            let wraps = try EntryDrafting(session: scene.anna).wraps(next, for: members, in: before)
             try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
             try await scene.settle()
             let state = try await scene.state
