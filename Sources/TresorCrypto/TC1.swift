@@ -171,6 +171,7 @@ extension TC1 {
             guard let base = buffer.baseAddress else { throw .failed(.memory) }
             defer { unsafe sodium_memzero(base, 64) }
             try unsafe derive(key, label: label, context: context, salt: salt, to: base)
+            wipeDeadStack()
             return try unsafe body(MessageKey(okm: base))
         }
     }

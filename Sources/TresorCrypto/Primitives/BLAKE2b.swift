@@ -89,6 +89,7 @@ import Clibsodium
     consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
         guard output.count == outputCount else { throw .usage }
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in try unsafe write(to: pointer) }
+        wipeDeadStack()
     }
 
     /// Ends the hash into memory of at least the output's size. Borrows, so that the state outlives the call.
@@ -117,6 +118,9 @@ import Clibsodium
         return digest
     }
 }
+
+/// Wipes what the library's hash left of a secret result in its own dead stack frames. Optimized code leaves it there for long.
+func wipeDeadStack() { sodium_stackzero(2048) }
 
 /// The bytes of an integer, most significant first.
 package func bigEndianBytes(_ value: UInt64) -> [UInt8] {
