@@ -65,7 +65,7 @@ enum Logs {
         let circle = try await Circle(members: 1)
         let anna = circle.anna
         let state = try await anna.client.state(of: circle.tresor)
-        let keys = try await anna.keys(of: 1, in: state)
+        let keys = try await anna.keyRing.keys(of: 1, in: state)
         var entries = try await anna.client.store.entries(of: circle.tresor, from: 0, limit: 1)
         var head = state.head
         while entries.count < count {

@@ -74,7 +74,7 @@ enum Records {
     private static func signed() async throws -> [Figure] {
         let people = try await Circle(members: 1)
         let state = try await people.anna.client.state(of: people.tresor)
-        let keys = try await people.anna.keys(of: 1, in: state)
+        let keys = try await people.anna.keyRing.keys(of: 1, in: state)
         let content = [UInt8](repeating: 7, count: 1024)
         let type = try Name(text: "application/json")
         let record = try Name(text: "plan.json")
