@@ -20,7 +20,9 @@ enum People {
             for victim in circle.readers.prefix(count == 10_000 ? 1 : 3) {
                 raw.append(try await Measure.time { try wraps(count, for: circle.readers) })
                 times.append(
-                    try await Measure.time { try await circle.anna.tresors.perform(.revoke([victim.user]), on: circle.tresor) })
+                    try await Measure.time {
+                        try await circle.anna.tresors.perform(.revoke([victim.user]), on: circle.tresor)
+                    })
             }
             figures.append(
                 Figure(
