@@ -107,8 +107,7 @@ let package = Package(
             name: "AttackTests",
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "Tresor", "TresorConformance", "TresorCore", "TresorCommand",
-                "TresorCrypto",
-                "TresorStore",
+                "TresorCrypto", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt"],

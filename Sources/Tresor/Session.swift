@@ -2,7 +2,8 @@
 
 /// An unlocked identity at work on one home and one store. Release every copy and the keys it holds are wiped.
 ///
-/// What can be done with it is found by its nouns.
+/// What can be done with it is found by its nouns. What they do asynchronously runs on no actor of the caller: it may cost seconds, and
+/// never holds up a user interface. Sources and sinks of streams alone are read and written where the caller is.
 public struct Session: Sendable {
     /// Home, store and clock.
     public let client: Client

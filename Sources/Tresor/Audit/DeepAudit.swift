@@ -9,7 +9,7 @@ public struct DeepAudit: Sendable {
 
     /// Proves what needs the identity: that it opens, that what the home keeps of each tresor's state is what its log says from the beginning on, that keys and
     /// name are what the log committed to. Heads that do not read are named by ``Client/check(_:)`` alone.
-    public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
+    @concurrent public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
         for tresor in tresors ?? (try? client.knownTresors()) ?? [] {
             let subject = Finding.Subject.member(identity.user, of: tresor)
@@ -35,7 +35,7 @@ public struct DeepAudit: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves; ``TresorError/store(_:)`` when the
     ///   store did not keep what it took.
-    public func restoreWraps(of tresor: TresorID) async throws(TresorError) {
+    @concurrent public func restoreWraps(of tresor: TresorID) async throws(TresorError) {
         let state = try await client.state(of: tresor)
         guard try await session.keyRing.keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
         let firsts = state.members.values.compactMap { member in

@@ -25,7 +25,9 @@ extension Files {
     ///
     /// - Returns: the sealed files in the order of the contents.
     /// - Throws: what ``seal(_:record:type:in:)`` throws.
-    public func seal(_ contents: [NamedContent], in tresor: TresorID) async throws(TresorError) -> [SealedFile] {
+    @concurrent public func seal(_ contents: [NamedContent], in tresor: TresorID) async throws(TresorError)
+        -> [SealedFile]
+    {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let time = client.clock()
@@ -46,7 +48,7 @@ extension Files {
     ///
     /// - Parameter expecting: what is expected of each.
     /// - Returns: for each file its content, or why there is none.
-    public func open(
+    @concurrent public func open(
         _ files: [SealedFile], expecting: Expectations = Expectations()
     ) async -> [Result<OpenedFile, TresorError>] {
         var admissions: [Admitted: Result<Admission, TresorError>] = [:]

@@ -39,7 +39,7 @@ public struct Files: Sendable {
     ///   - record: may be empty.
     ///   - type: a content type.
     /// - Throws: ``TresorError/noAccess`` unless owner or writer; ``TresorError/unverified`` when the tresor's owner is not verified.
-    public func seal(
+    @concurrent public func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
     ) async throws(TresorError) -> SealedFile {
         let state = try await writableState(of: tresor)
@@ -50,7 +50,7 @@ public struct Files: Sendable {
 
     /// The state to write at: one in which this person may, where an owner has put out whose date has passed, rotated before if it is marked so, by
     /// whoever is faster.
-    func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
+    @concurrent func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<4 {
             do throws(TresorError) {
                 let state = try await session.tresors.settle(tresor)
@@ -83,7 +83,7 @@ public struct Files: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``. Nothing of the content is released
     ///   with an error.
-    public func open(
+    @concurrent public func open(
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
@@ -93,7 +93,7 @@ public struct Files: Sendable {
     }
 
     /// The log to judge a file by and the keys to open it with (SPEC §10.5, steps 3 to 6).
-    func admit(
+    @concurrent func admit(
         _ header: FileHeader, _ expecting: Expectations
     ) async throws(TresorError) -> (state: LogState, keys: EpochKeys) {
         let state = try await state(for: header, expecting)
@@ -145,7 +145,7 @@ public struct Files: Sendable {
     ///   (``LogState/newcomers(after:)``).
     /// - Returns: `nil` for a file that is sealed under the current key already.
     /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
-    public func reseal(
+    @concurrent public func reseal(
         _ file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
@@ -162,7 +162,7 @@ public struct Files: Sendable {
     /// Under which epoch ``reseal(_:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
     ///
     /// - Throws: what opening and sealing throw, and what newcomers would stop.
-    public func resealingEpoch(
+    @concurrent public func resealingEpoch(
         of file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         let opened = try await open(file, expecting: expecting)
@@ -207,7 +207,7 @@ public struct Files: Sendable {
     /// history, or they made the head up.
     ///
     /// - Returns: `nil` for every other file.
-    public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
+    @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
             let author = try? file.author(with: keys, in: state),
             case .former(let former) = state.standing(

@@ -106,7 +106,7 @@ extension Tresors {
     ///   - acceptingUnverified: whether to let people in whose number nobody compared.
     /// - Throws: what ``effect(of:in:)`` throws; ``TresorError/unverified`` for people who are not verified; ``TresorError/busy`` when the meaning
     ///   changed meanwhile; ``TresorError/store(_:)`` when the store did not keep what it accepted.
-    @discardableResult public func perform(
+    @concurrent @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
         if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
@@ -169,7 +169,7 @@ extension Tresors {
     /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
-    public func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
+    @concurrent public func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         try await Expiry(session: session).settle(tresor)
     }
 

@@ -7,7 +7,7 @@ extension Tresors {
     /// Ids and the names that this home knows come first: only the logs that they name, and those without a known name,
     /// are read. Where one of these names no longer holds, or there is none, all logs are read. What lies apart answers
     /// to no bare name.
-    public func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
+    @concurrent public func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
         let wanted = WantedTresor(text)
         let offered = try await client.store.tresors(of: identity.user)
         let heads = try client.heads()

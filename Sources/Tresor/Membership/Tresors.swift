@@ -11,7 +11,7 @@ public struct Tresors: Sendable {
     ///
     /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already; what
     ///   ``proveMarks()`` throws, before anything is sent.
-    public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
+    @concurrent public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage }
         for summary in try await all() where summary.name == name {
             // Of a log that the store does not show the home knows whose it is.
@@ -42,7 +42,7 @@ public struct Tresors: Sendable {
     }
 
     /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.
-    public func all() async throws(TresorError) -> [TresorSummary] {
+    @concurrent public func all() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
         return await summaries(of: Set(offered).union(try client.knownTresors()))
     }
@@ -88,25 +88,25 @@ public struct Tresors: Sendable {
     /// The name of a tresor.
     ///
     /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
-    public func name(in state: LogState) async throws(TresorError) -> Name {
+    @concurrent public func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
+        let name: Result<Name, TresorError>
         do throws(TresorError) {
-            let name = try await nameAndKind(in: state).name
-            if isKept {
-                remember(name, of: state.tresor)
-                await session.keyRing.rememberOpenedWraps(in: state)
-            }
-            return name
+            name = .success(try await nameAndKind(in: state).name)
         } catch {
-            if isKept { await session.keyRing.rememberOpenedWraps(in: state) }
-            throw error
+            name = .failure(error)
         }
+        if isKept {
+            if case .success(let name) = name { remember(name, of: state.tresor) }
+            await session.keyRing.rememberOpenedWraps(in: state)
+        }
+        return try name.get()
     }
 
     /// What a tresor is said to be for; empty where nobody said it. Every member can read it, and the store cannot.
     ///
     /// - Throws: what ``name(in:)`` throws.
-    public func kind(in state: LogState) async throws(TresorError) -> Name {
+    @concurrent public func kind(in state: LogState) async throws(TresorError) -> Name {
         try await nameAndKind(in: state).kind
     }
 

@@ -29,7 +29,7 @@ public struct IdentityRenewal: Sendable {
     ///
     /// - Throws: ``TresorError/forked`` for a chain that this person's does not extend; ``TresorError/altered`` or
     ///   ``TresorError/unsupported`` for what is no card; ``TresorError/store(_:)`` when it cannot be asked.
-    public func check() async throws(TresorError) {
+    @concurrent public func check() async throws(TresorError) {
         guard let present = try await client.store.card(of: identity.user) else { return }
         let isMine = identity.chain.extends(try CardChain(present))
         guard isMine else { throw .forked }
@@ -42,7 +42,7 @@ public struct IdentityRenewal: Sendable {
     /// - Returns: the session of the new generation.
     /// - Throws: what ``check()`` throws, and then nothing is changed; ``TresorError/busy`` when the identity
     ///   changed meanwhile.
-    public func renew(
+    @concurrent public func renew(
         password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard let present = try client.home.read(.identity) else { throw .notFound }
@@ -72,7 +72,7 @@ public struct IdentityRenewal: Sendable {
     }
 
     /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
-    public func finish() async throws(TresorError) -> [Outcome] {
+    @concurrent public func finish() async throws(TresorError) -> [Outcome] {
         try await client.settleWaysIn()
         try await putKitCopyBack()
         try await client.publishCard()
@@ -114,7 +114,7 @@ public struct IdentityRenewal: Sendable {
     /// when the identity was renewed.
     ///
     /// - Throws: what ``perform(_:on:expecting:acceptingUnverified:)`` throws.
-    public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
+    @concurrent public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
         try await renew(in: try await client.state(of: tresor))
     }
 

@@ -38,7 +38,7 @@ public struct SlotChanges: Sendable {
     /// Sets another password and ends all remembered devices, in one step. Blocks for about a second.
     ///
     /// - Throws: what ``changePassword(to:cost:)`` throws; ``TresorError/store(_:)`` when the halves could not be deleted: nothing is changed then.
-    public func changePasswordEndingDevices(
+    @concurrent public func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
@@ -54,7 +54,7 @@ public struct SlotChanges: Sendable {
     ///
     /// - Returns: the kit, to be shown once.
     /// - Throws: ``TresorError/store(_:)`` when the store does not take the copy; the old kit then still holds.
-    public func makeKit() async throws(TresorError) -> RecoveryKit {
+    @concurrent public func makeKit() async throws(TresorError) -> RecoveryKit {
         let kit = try RecoveryKit()
         try await setKit(kit)
         return kit
@@ -62,7 +62,7 @@ public struct SlotChanges: Sendable {
 
     /// Sets a kit that the caller has made and kept safe already: whoever shows the words before they count loses nobody's way in. May be repeated
     /// with the same kit.
-    public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
+    @concurrent public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
         let file = try client.identityFile()
         guard file.chain == identity.chain else { throw .busy }
         let locator = try kit.locator()
@@ -100,7 +100,7 @@ public struct SlotChanges: Sendable {
     ///   - name: for the list; may be empty.
     ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
     /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the store does not keep its half.
-    public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
+    @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage }
         try await client.forgetDevice()
         let device = try DeviceShare(user: identity.user)
@@ -150,7 +150,7 @@ public struct SlotChanges: Sendable {
     /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
     ///
     /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/endingDevices()``).
-    public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
+    @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
         let known = Set(try client.identityFile().devices.map(\.id)).union(try client.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }
         try note(ending: devices)

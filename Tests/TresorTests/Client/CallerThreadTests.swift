@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Tresor
+
+/// What a session does asynchronously holds up no user interface: none of it runs on the thread of its caller.
+@Suite struct CallerThreadTests {
+    /// Counts the readings of a home that a thread makes.
+    private final class WatchedHome: Home {
+        private let base = MemoryHome()
+        private let watched: pthread_t
+        private let seen = Atomic(0)
+
+        init(watching thread: pthread_t) { watched = thread }
+
+        var readings: Int { seen.load(ordering: .relaxed) }
+
+        private func look() {
+            if pthread_equal(pthread_self(), watched) != 0 { seen.add(1, ordering: .relaxed) }
+        }
+
+        func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+            look()
+            return base.read(object)
+        }
+
+        func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
+            look()
+            try base.replace(object, with: bytes)
+        }
+
+        func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+            look()
+            return try base.readSecret(object)
+        }
+
+        func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
+            look()
+            try base.replace(object, withSecret: bytes)
+        }
+
+        func delete(_ object: HomeObject) throws(TresorError) {
+            look()
+            base.delete(object)
+        }
+
+        func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+            try base.exclusively(body)
+        }
+    }
+
+    @MainActor @Test func nothingRunsOnTheMainThread() async throws {
+        let home = WatchedHome(watching: pthread_self())
+        let world = World()
+        let client = world.client(home)
+        let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
+        try await client.publishCard()
+        let before = home.readings
+        // The watch sees what does run there.
+        _ = try anna.client.identityFile()
+        #expect(home.readings > before)
+        let start = home.readings
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let file = try await anna.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: tresor)
+        #expect(try await anna.files.open(file).content == [1, 2, 3])
+        _ = try await anna.files.seal([NamedContent([1], type: Name(typed: "text/plain"))], in: tresor)
+        _ = try await anna.tresors.perform(.rotate, on: tresor)
+        _ = try await anna.files.reseal(file)
+        _ = try await anna.tresors.all()
+        _ = try await anna.tresors.named("plans")
+        _ = try await anna.tresors.settle(tresor)
+        _ = try await anna.unlocking.makeKit()
+        _ = try await anna.audit.check()
+        #expect(home.readings == start)
+    }
+}
