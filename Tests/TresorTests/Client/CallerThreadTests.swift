@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import Dispatch
 import Synchronization
 import Testing
 
 @testable import Tresor
 
-/// What a session does asynchronously holds up no user interface: none of it runs on the thread of its caller.
+/// What a session does asynchronously holds up no user interface: none of it runs where its caller runs.
 @Suite struct CallerThreadTests {
-    /// Counts the readings of a home that a thread makes.
+    /// Runs its jobs one after the other on a queue that code can recognize.
+    private final class QueueExecutor: SerialExecutor {
+        private static let key = DispatchSpecificKey<ObjectIdentifier>()
+        private let queue = DispatchQueue(label: "user interface")
+
+        init() { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
+
+        /// Whether the code that asks runs in a job of this executor.
+        var isRunning: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+
+    /// Counts the readings of a home that an executor makes.
     private final class WatchedHome: Home {
         private let base = MemoryHome()
-        private let watched: pthread_t
+        private let watched: QueueExecutor
         private let seen = Atomic(0)
 
-        init(watching thread: pthread_t) { watched = thread }
+        init(watching executor: QueueExecutor) { watched = executor }
 
         var readings: Int { seen.load(ordering: .relaxed) }
 
         private func look() {
-            if pthread_equal(pthread_self(), watched) != 0 { seen.add(1, ordering: .relaxed) }
+            if watched.isRunning { seen.add(1, ordering: .relaxed) }
         }
 
         func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
@@ -52,28 +68,39 @@ import Testing
         }
     }
 
-    @MainActor @Test func nothingRunsOnTheMainThread() async throws {
-        let home = WatchedHome(watching: pthread_self())
-        let world = World()
-        let client = world.client(home)
-        let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-        try await client.publishCard()
-        let before = home.readings
-        // The watch sees what does run there.
-        _ = try anna.client.identityFile()
-        #expect(home.readings > before)
-        let start = home.readings
-        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        let file = try await anna.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: tresor)
-        #expect(try await anna.files.open(file).content == [1, 2, 3])
-        _ = try await anna.files.seal([NamedContent([1], type: Name(typed: "text/plain"))], in: tresor)
-        _ = try await anna.tresors.perform(.rotate, on: tresor)
-        _ = try await anna.files.reseal(file)
-        _ = try await anna.tresors.all()
-        _ = try await anna.tresors.named("plans")
-        _ = try await anna.tresors.settle(tresor)
-        _ = try await anna.unlocking.makeKit()
-        _ = try await anna.audit.check()
-        #expect(home.readings == start)
+    /// An app's user interface, which must stay free.
+    private actor UserInterface {
+        private let executor = QueueExecutor()
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+        func use() async throws {
+            let home = WatchedHome(watching: executor)
+            let world = World()
+            let client = world.client(home)
+            let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
+            try await client.publishCard()
+            let before = home.readings
+            // The watch sees what does run there.
+            _ = try anna.client.identityFile()
+            #expect(home.readings > before)
+            let start = home.readings
+            let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+            let file = try await anna.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: tresor)
+            #expect(try await anna.files.open(file).content == [1, 2, 3])
+            _ = try await anna.files.seal([NamedContent([1], type: Name(typed: "text/plain"))], in: tresor)
+            _ = try await anna.tresors.perform(.rotate, on: tresor)
+            _ = try await anna.files.reseal(file)
+            _ = try await anna.tresors.all()
+            _ = try await anna.tresors.named("plans")
+            _ = try await anna.tresors.settle(tresor)
+            _ = try await anna.unlocking.makeKit()
+            _ = try await anna.audit.check()
+            #expect(home.readings == start)
+        }
+    }
+
+    @Test func nothingRunsWhereItsCallerRuns() async throws {
+        try await UserInterface().use()
     }
 }
