@@ -34,6 +34,30 @@ public struct Client: Sendable {
         return client
     }
 
+    /// The logs of tresors, verified.
+    public var logs: LogReader { LogReader(client: self) }
+
+    /// The local copies of logs.
+    package var archive: LogArchive { LogArchive(client: self) }
+
+    /// The people this home knows, and those whom the store offers.
+    public var people: Contacts { Contacts(client: self) }
+
+    /// What this home knows of the people in a log.
+    public var trust: LogTrust { LogTrust(client: self) }
+
+    /// This device, where it is trusted to unlock the identity.
+    public var device: DeviceUnlock { DeviceUnlock(client: self) }
+
+    /// The recovery kit.
+    public var recovery: Recovery { Recovery(client: self) }
+
+    /// What an interrupted change left to do.
+    public var cleanup: Cleanup { Cleanup(client: self) }
+
+    /// Proofs and repairs that need no secret.
+    public var audit: Audit { Audit(client: self) }
+
     /// The identity file of this home.
     ///
     /// - Throws: ``TresorError/notFound`` when there is none.
@@ -61,7 +85,7 @@ public struct Client: Sendable {
     ) throws(TresorError) -> Session {
         guard try home.read(.identity) == nil else { throw .usage }
         let (file, identity) = try IdentityFile.make(handle: handle, password: password, cost: cost, time: clock())
-        try note(generations: [0])
+        try cleanup.note(generations: [0])
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .usage }
             try home.replace(.identity, with: file.bytes)
@@ -87,7 +111,7 @@ public struct Client: Sendable {
         let outcome = try await store.putCard(
             chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
         guard try await store.card(of: chain.user) != chain.bytes else {
-            if chain.newest.generation == 0 { try unnoteIntroduction(of: 0) }
+            if chain.newest.generation == 0 { try cleanup.unnoteIntroduction(of: 0) }
             return
         }
         guard outcome == .conflict else { throw .store(.notStored) }
@@ -95,15 +119,5 @@ public struct Client: Sendable {
             (try? CardChain(bytes))?.user != chain.user
         }
         throw isTaken ? .unverified : .busy
-    }
-
-    func pins() throws(TresorError) -> Pins {
-        guard let bytes = try home.read(.pins) else { return Pins() }
-        return try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
-    }
-
-    func heads() throws(TresorError) -> PinnedHeads {
-        guard let bytes = try home.read(.heads) else { return PinnedHeads() }
-        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
     }
 }

@@ -216,7 +216,7 @@ package enum Conformance {
         of user: UserID, generation: UInt32, since head: UInt64, in state: LogState, for client: Client?
     ) throws(TresorError) -> AuthorStatus {
         let standing = state.standing(of: user, generation: generation, since: head)
-        return standing.compared(with: try client?.comparedChain(of: user), generation: generation)
+        return standing.compared(with: try client?.trust.comparedChain(of: user), generation: generation)
     }
 
     /// What *settle* appended (SPEC §9.7): the cards that its entries renew, in order, and whom they remove.

@@ -36,7 +36,7 @@ extension Operation {
     static func founderTrust(_ input: VectorFields) throws -> VectorFields {
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
         let word =
-            switch try client(input).founderTrust(in: state) {
+            switch try client(input).trust.founderTrust(in: state) {
             case .me: "me"
             case .verified: "verified"
             case .renewed: "renewed"
@@ -76,7 +76,7 @@ extension Operation {
 
     static func trust(_ input: VectorFields) throws -> VectorFields {
         let client = try client(input)
-        switch try client.trust(in: CardChain(input.bytes("chain"))) {
+        switch try client.people.trust(in: CardChain(input.bytes("chain"))) {
         case .verified: return VectorFields(["trust": Array("verified".utf8)])
         case .me: return VectorFields(["trust": Array("me".utf8)])
         case .renewed, .changed, .unverified: throw TresorError.unverified

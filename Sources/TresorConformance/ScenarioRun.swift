@@ -70,7 +70,7 @@ final class ScenarioRun {
             let index = try player(step["name"])
             players[index].identity = try Self.identity(fields)
             players[index].home.replace(.identity, with: try fields.bytes("identity file"))
-        case "pin": try client(players[player(step["by"])]).pin(CardChain(fields.bytes("chain")))
+        case "pin": try client(players[player(step["by"])]).people.pin(CardChain(fields.bytes("chain")))
         default: throw VectorProblem("an unknown step")
         }
     }
@@ -152,7 +152,7 @@ final class ScenarioRun {
     private func view(_ player: Player) async -> [String: VectorValue] {
         let session = session(player)
         do throws(TresorError) {
-            let state = try await session.client.state(of: tresor)
+            let state = try await session.client.logs.state(of: tresor)
             var keys = "ok"
             do throws(TresorError) {
                 try await Conformance.checkKeys(of: state.epoch, in: state, for: session)
@@ -164,7 +164,7 @@ final class ScenarioRun {
                 "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rotate first": .bool(state.rotateFirst),
                 "role": .text(state.members[player.identity.user]?.role.description ?? "none"),
                 "members": .number(state.members.count), "keys": .text(keys),
-                "founder": .text(Self.word(for: try session.client.founderTrust(in: state))),
+                "founder": .text(Self.word(for: try session.client.trust.founderTrust(in: state))),
             ]
         } catch {
             return ["error": .text(error.name)]

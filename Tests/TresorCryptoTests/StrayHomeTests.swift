@@ -40,10 +40,10 @@
                     cost: .floor)
                 try await client.publishCard()
                 _ = try await anna.unlocking.rememberDevice(name: .empty, until: 1_777_830_400)
-                guard let half = try client.deviceShare() else { throw TresorError.notFound }
+                guard let half = try client.device.share() else { throw TresorError.notFound }
                 let copies = MemoryScan.strayCopies(of: half.half.bytes)
                 #expect(copies == 0)
-                _ = try await client.unlockWithDevice()
+                _ = try await client.device.unlock()
                 let later = MemoryScan.strayCopies(of: half.half.bytes)
                 #expect(later == 0)
             }

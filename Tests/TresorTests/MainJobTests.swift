@@ -25,7 +25,7 @@ import Tresor
         #expect(opened.content == plan)
         #expect(opened.author.user == anna.identity.user)
         #expect(opened.author.standing == .current)
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         #expect(try await house.tresors.name(in: state) == Name(typed: "interventions"))
 
         #expect(await failure { _ = try await house.files.seal(plan, type: type, in: tresor) } == .noAccess)
@@ -51,7 +51,7 @@ import Tresor
         #expect(await failure { _ = try await house.files.open(before) } == .noAccess)
         let after = try await anna.files.seal(plan, type: type, in: tresor)
         #expect(try await house.files.open(after).content == plan)
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         #expect(try await house.tresors.name(in: state) == Name(typed: "interventions"))
     }
 

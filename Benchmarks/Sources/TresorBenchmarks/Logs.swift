@@ -50,10 +50,10 @@ enum Logs {
         home.replace(.state(tresor), with: try SnapshotStore(anna.identity).bytes(of: state))
         let times = try await Measure.byTurns(entries.count == 100_000 ? 3 : 5) {
             let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
-            _ = try Session(client: client, identity: anna.identity).client.verifiedState(of: tresor)
+            _ = try Session(client: client, identity: anna.identity).client.archive.verifiedState(of: tresor)
         } _: {
             let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
-            _ = try client.verifiedState(of: tresor)
+            _ = try client.archive.verifiedState(of: tresor)
         }
         return Figure(
             work: "open the kept state of \(entries.count) entries", time: times.first,
@@ -64,7 +64,7 @@ enum Logs {
     private static func log(_ count: Int) async throws -> (Session, TresorID, [[UInt8]]) {
         let circle = try await Circle(members: 1)
         let anna = circle.anna
-        let state = try await anna.client.state(of: circle.tresor)
+        let state = try await anna.client.logs.state(of: circle.tresor)
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         var entries = try await anna.client.store.entries(of: circle.tresor, from: 0, limit: 1)
         var head = state.head

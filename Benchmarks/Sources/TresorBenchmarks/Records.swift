@@ -73,7 +73,7 @@ enum Records {
     /// Whole sealed files of 1 KiB: hashes, signature, seal.
     private static func signed() async throws -> [Figure] {
         let people = try await Circle(members: 1)
-        let state = try await people.anna.client.state(of: people.tresor)
+        let state = try await people.anna.client.logs.state(of: people.tresor)
         let keys = try await people.anna.keyRing.keys(of: 1, in: state)
         let content = [UInt8](repeating: 7, count: 1024)
         let type = try Name(text: "application/json")

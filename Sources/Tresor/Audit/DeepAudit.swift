@@ -11,11 +11,11 @@ public struct DeepAudit: Sendable {
     /// name are what the log committed to. Heads that do not read are named by ``Client/check(_:)`` alone.
     @concurrent public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
-        for tresor in tresors ?? (try? client.knownTresors()) ?? [] {
+        for tresor in tresors ?? (try? client.logs.known()) ?? [] {
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
-                let state = try await client.state(of: tresor)
-                try await client.proveKeptState(of: tresor)
+                let state = try await client.logs.state(of: tresor)
+                try await client.archive.proveSnapshot(of: tresor)
                 guard state.members[identity.user] != nil else { continue }
                 _ = try await session.tresors.name(in: state)
                 if case .all = state.members[identity.user]?.history {
@@ -36,7 +36,7 @@ public struct DeepAudit: Sendable {
     /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves; ``TresorError/store(_:)`` when the
     ///   store did not keep what it took.
     @concurrent public func restoreWraps(of tresor: TresorID) async throws(TresorError) {
-        let state = try await client.state(of: tresor)
+        let state = try await client.logs.state(of: tresor)
         guard try await session.keyRing.keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
         let firsts = state.members.values.compactMap { member in
             if case .from(let epoch) = member.history { epoch } else { nil }
@@ -61,7 +61,7 @@ public struct DeepAudit: Sendable {
             try await client.store.putWraps(wraps, in: state.tresor)
             if try await LogWriter(session: session).areKept(wraps, in: state.tresor, orOthers: false) { return }
         }
-        guard try await client.state(of: state.tresor).head.sequence > state.head.sequence else {
+        guard try await client.logs.state(of: state.tresor).head.sequence > state.head.sequence else {
             throw .store(.notStored)
         }
     }

@@ -11,7 +11,7 @@ struct ShownEntries {
     func missing(of count: UInt64) -> UInt64 { count - UInt64(sequences.count) }
 }
 
-extension Client {
+extension Audit {
     /// Reads a store's log from its first entry on. Its answer says nothing of sequence numbers: each entry is known by
     /// its hash.
     ///
@@ -24,8 +24,8 @@ extension Client {
         var shown = ShownEntries()
         var next: UInt64 = 0
         while true {
-            let page = try await store.entries(of: state.tresor, from: next, limit: Self.pageCount)
-            guard page.count <= Self.pageCount else { throw .store(.other) }
+            let page = try await store.entries(of: state.tresor, from: next, limit: LogReader.pageCount)
+            guard page.count <= LogReader.pageCount else { throw .store(.other) }
             for entry in page {
                 guard let place = places[try BLAKE2b.hash(.entryHash, entry)] else {
                     shown.goesOn = shown.sequences.last == state.head.sequence
@@ -36,7 +36,7 @@ extension Client {
                 shown.sequences.append(place)
                 next = place + 1
             }
-            if page.count < Self.pageCount { return shown }
+            if page.count < LogReader.pageCount { return shown }
         }
     }
 
@@ -57,9 +57,9 @@ extension Client {
     ///   that this home does not know, or of which it no longer keeps the entries; ``TresorError/busy`` when the
     ///   store's log changed meanwhile; the error of the rule when what goes on is not valid.
     public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
-        guard let known = try verifiedState(of: tresor) else { throw .notFound }
+        guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
         guard let shown = try await shownEntries(of: known) else {
-            _ = try await state(of: tresor)
+            _ = try await client.logs.state(of: tresor)
             throw .forked
         }
         let present = Set(shown.sequences)
@@ -68,7 +68,7 @@ extension Client {
         var first: UInt64 = 0
         for sequence in 0..<end where !present.contains(sequence) {
             if sequence - first >= UInt64(page.count) {
-                page = try keptEntries(of: known, from: sequence)
+                page = try client.archive.entries(of: known, from: sequence)
                 first = sequence
             }
             let entry = page[Int(sequence - first)]
@@ -76,16 +76,16 @@ extension Client {
         }
         if !shown.goesOn { try await append(from: end, of: known) }
         // What follows is judged as always.
-        if shown.goesOn { _ = try await state(of: tresor) }
+        if shown.goesOn { _ = try await client.logs.state(of: tresor) }
         return Int(shown.missing(of: known.entryCount))
     }
 
     private func append(from first: UInt64, of known: LogState) async throws(TresorError) {
         guard first < known.entryCount else { return }
         var next = first
-        var previous = first > 0 ? try await entries((first - 1)..<first, of: known).first : nil
+        var previous = first > 0 ? try await client.logs.entries((first - 1)..<first, of: known).first : nil
         while next < known.entryCount {
-            for entry in try keptEntries(of: known, from: next) {
+            for entry in try client.archive.entries(of: known, from: next) {
                 let change = LogChange(
                     tresor: known.tresor, sequence: next, previous: previous, entry: entry,
                     removingWrapsOf: try Entry(entry).dismissed)

@@ -63,7 +63,7 @@ public struct Files: Sendable {
             do throws(TresorError) {
                 try await session.tresors.beginNextEpoch(of: tresor)
             } catch {
-                guard error == .busy || error == .noAccess, try await !client.state(of: tresor).rotateFirst else {
+                guard error == .busy || error == .noAccess, try await !client.logs.state(of: tresor).rotateFirst else {
                     throw error
                 }
             }
@@ -76,7 +76,7 @@ public struct Files: Sendable {
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
-        guard try client.founderTrust(in: state).isVerified else { throw .unverified }
+        guard try client.trust.founderTrust(in: state).isVerified else { throw .unverified }
     }
 
     /// Opens a sealed file after every check (SPEC §10.5).
@@ -128,11 +128,11 @@ public struct Files: Sendable {
     private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> LogState {
         if expecting.acceptingForked {
             // Whatever the store shows of the log now is not looked at.
-            guard let known = try client.verifiedState(of: header.tresor) else { throw .forked }
+            guard let known = try client.archive.verifiedState(of: header.tresor) else { throw .forked }
             return known
         }
         do throws(TresorError) {
-            return try await client.state(
+            return try await client.logs.state(
                 of: header.tresor, remembering: expecting.acceptingUnverified ? .no : .yes)
         } catch {
             throw error == .notFound ? .noAccess : error
@@ -170,7 +170,7 @@ public struct Files: Sendable {
     }
 
     func resealingEpoch(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> UInt64? {
-        let state = try await client.state(of: proof.tresor)
+        let state = try await client.logs.state(of: proof.tresor)
         try checkMayWrite(in: state)
         guard state.rotateFirst || proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
@@ -190,10 +190,10 @@ public struct Files: Sendable {
     private func checkFounder(
         of header: FileHeader, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) {
-        switch try client.founderTrust(in: state) {
+        switch try client.trust.founderTrust(in: state) {
         case .me, .verified: break
         case .unverified where expecting.acceptingUnverified: break
-        case .unverified where try client.isKnownFromBefore(state): break
+        case .unverified where try client.trust.isKnownFromBefore(state): break
         case .renewed(let pinned):
             let generation = state.generation(of: state.founder, at: header.head.sequence)
             guard expecting.acceptingUnverified || (generation ?? .max) <= pinned.newest.generation else {
@@ -230,14 +230,5 @@ extension LogState {
         }
         guard header.epoch >= epoch else { throw .altered }
         throw isNewest ? .store(.behind) : .forked
-    }
-}
-
-extension Client {
-    /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
-    package func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
-        if let mine = try ownChain(), mine.user == user { return mine }
-        guard let pin = try pins()[user], !pin.isReplaced else { return nil }
-        return pin.chain
     }
 }

@@ -56,11 +56,3 @@ package struct KeptWraps: Hashable, Sendable {
         wraps = wraps.filter { $0.key.tresor != tresor || !linked.contains($0.key.epoch) }
     }
 }
-
-extension Client {
-    func keptWraps() -> KeptWraps {
-        guard let bytes = try? home.read(.wraps) else { return KeptWraps() }
-        let wraps = try? recalled.wraps.value(of: bytes) { (bytes) throws(TresorError) in try KeptWraps(bytes) }
-        return wraps ?? KeptWraps()
-    }
-}

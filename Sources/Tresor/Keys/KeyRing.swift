@@ -180,7 +180,7 @@ package actor KeyRing {
             guard error == .noAccess || error == .altered || error == .unsupported else { throw error }
         }
         guard let sequence = state.epochs.last?.sequence else { return false }
-        let entry = try await client.entries(sequence..<(sequence + 1), of: state).first
+        let entry = try await client.logs.entries(sequence..<(sequence + 1), of: state).first
         guard let entry, try Entry(entry).author != identity.user else { throw .store(.withheld) }
         return true
     }

@@ -21,11 +21,3 @@ final class Recall<Value: Sendable>: Sendable {
         return value
     }
 }
-
-/// The objects that every operation asks for, as they were last read.
-struct Recalled: Sendable {
-    let identity = Recall<IdentityFile>()
-    let pins = Recall<Pins>()
-    let heads = Recall<PinnedHeads>()
-    let wraps = Recall<KeptWraps>()
-}

@@ -15,12 +15,12 @@ struct Expiry: Sendable {
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
     func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<Self.attemptCount {
-            var state = try await client.state(of: tresor)
+            var state = try await client.logs.state(of: tresor)
             guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
             // Before anything is written: an entry of this very clock would make it believed.
             let mayEndDates = try await checkClock(in: state)
             state = try await renewOthers(state)
-            guard mayEndDates, isOwner(in: state), try client.founderTrust(in: state).isVerified else { return state }
+            guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else { return state }
             let ended = ended(in: state)
             guard !ended.isEmpty else { return state }
             let removal = Act.revoke(ended)
@@ -71,7 +71,7 @@ struct Expiry: Sendable {
                 await session.keyRing.add(Notice(tresor: state.tresor, deed: .renewed(user), epoch: after.epoch))
                 state = after
             } else {
-                state = try await client.state(of: state.tresor)
+                state = try await client.logs.state(of: state.tresor)
                 guard isOwner(in: state) else { return state }
             }
         }
@@ -80,8 +80,8 @@ struct Expiry: Sendable {
 
     /// A founder whose card in the log is older than the one compared is not verified. Their newer card may be put in where this home knew the tresor before.
     private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
-        if try client.founderTrust(in: state).isVerified { return true }
-        return try client.isKnownFromBefore(state)
+        if try client.trust.founderTrust(in: state).isVerified { return true }
+        return try client.trust.isKnownFromBefore(state)
     }
 }
 

@@ -10,7 +10,7 @@ struct LogWriter: Sendable {
     /// `nil` when somebody else was faster.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         let sequence = state.head.sequence + 1
-        let previous = try await client.entries(state.head.sequence..<sequence, of: state).first
+        let previous = try await client.logs.entries(state.head.sequence..<sequence, of: state).first
         let entry = try Entry(
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
             generation: draft.generation, time: client.clock(), body: draft.body)
@@ -52,7 +52,7 @@ struct LogWriter: Sendable {
     ) async throws(TresorError) -> LogState? {
         var state: LogState
         do throws(TresorError) {
-            state = try await client.state(of: entry.tresor)
+            state = try await client.logs.state(of: entry.tresor)
         } catch {
             throw error == .notFound ? .store(.notStored) : error
         }
@@ -65,7 +65,7 @@ struct LogWriter: Sendable {
             try await !areKept(wraps, in: entry.tresor, orOthers: outcome == .conflict)
         {
             // Somebody else's later act may have taken a wrap away again.
-            let later = try await client.state(of: entry.tresor)
+            let later = try await client.logs.state(of: entry.tresor)
             guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
             return later
         }
@@ -74,7 +74,7 @@ struct LogWriter: Sendable {
                 _ = try await session.keyRing.keys(of: state.epoch, in: state)
             } catch {
                 // Somebody else's later act may have put this person out, or changed the key again.
-                let later = try await client.state(of: entry.tresor)
+                let later = try await client.logs.state(of: entry.tresor)
                 guard later.head.sequence > state.head.sequence else {
                     throw error == .noAccess ? .store(.notStored) : error
                 }
@@ -110,7 +110,7 @@ struct LogWriter: Sendable {
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
     func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
-        guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.proveWritable() }
+        guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.archive.proveWritable() }
         try client.home.exclusively { () throws(TresorError) in
             var kept = client.keptWraps()
             kept[tresor, mine.epoch] = mine.bytes

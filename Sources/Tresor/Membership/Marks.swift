@@ -60,17 +60,3 @@ package struct Marks: Hashable, Sendable {
         set { flags[tresor] = newValue.isEmpty ? nil : newValue }
     }
 }
-
-extension Client {
-    /// The marks of this home; none without an open identity, or where they do not open.
-    func marks() -> Marks { (try? openMarks()) ?? Marks() }
-
-    /// The marks of this home; none without an open identity.
-    ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` for marks that do not open;
-    ///   ``TresorError/failed(_:)`` for those that cannot be read.
-    func openMarks() throws(TresorError) -> Marks {
-        guard let identity, let sealed = try home.read(.marks) else { return Marks() }
-        return try Marks(sealed, of: identity)
-    }
-}

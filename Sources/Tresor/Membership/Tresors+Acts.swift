@@ -14,8 +14,8 @@ extension Tresors {
         // Leaving needs no trust in anybody.
         if act != .leave {
             // New keys of one's own may go where the founder's, which this home compared, are not yet known.
-            let isKnown = act == .renew ? try client.isKnownFromBefore(state) : false
-            guard try client.founderTrust(in: state).isVerified || isKnown else { throw .unverified }
+            let isKnown = act == .renew ? try client.trust.isKnownFromBefore(state) : false
+            guard try client.trust.founderTrust(in: state).isVerified || isKnown else { throw .unverified }
         }
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
@@ -114,7 +114,7 @@ extension Tresors {
         for _ in 0..<Self.attemptCount {
             let state =
                 expected == nil && act != .leave && act != .renew
-                ? try await settle(tresor) : try await client.state(of: tresor)
+                ? try await settle(tresor) : try await client.logs.state(of: tresor)
             if try await needsNextEpoch(act, in: state) {
                 try await beginNextEpoch(of: tresor)
                 continue
@@ -134,7 +134,7 @@ extension Tresors {
     /// What was compared is what is wrapped to: each chain must be the very one that is pinned.
     private func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
         for chain in people {
-            switch try client.trust(in: chain) {
+            switch try client.people.trust(in: chain) {
             case .me, .verified: break
             case .unverified where acceptingUnverified: break
             case .unverified, .renewed, .changed: throw .unverified

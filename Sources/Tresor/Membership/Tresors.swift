@@ -15,7 +15,7 @@ public struct Tresors: Sendable {
         guard !name.isEmpty else { throw .usage }
         for summary in try await all() where summary.name == name {
             // Of a log that the store does not show the home knows whose it is.
-            let state = if let state = summary.state { state } else { try client.verifiedState(of: summary.tresor) }
+            let state = if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
             guard state?.founder != identity.user else { throw .usage }
         }
         let root = try Root.make(founder: identity.chain)
@@ -44,7 +44,7 @@ public struct Tresors: Sendable {
     /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.
     @concurrent public func all() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
-        return await summaries(of: Set(offered).union(try client.knownTresors()))
+        return await summaries(of: Set(offered).union(try client.logs.known()))
     }
 
     /// What can be said of each of these; by rising id.
@@ -60,9 +60,9 @@ public struct Tresors: Sendable {
         var isApart = false
         var isHidden: Bool { isApart && self.isHidden(tresor) }
         do throws(TresorError) {
-            let read = try await client.state(of: tresor)
+            let read = try await client.logs.state(of: tresor)
             state = read
-            let founder = try client.founderTrust(in: read)
+            let founder = try client.trust.founderTrust(in: read)
             trust = founder
             if isOfferedByAStranger(founder) {
                 isApart = try client.heads()[tresor] == nil
@@ -164,7 +164,7 @@ public struct Tresors: Sendable {
     ///   that knows newer or other keys of this person; what ``proveMarks()`` throws; ``TresorError/busy``.
     public func confirmMine(_ state: LogState) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage }
-        if case .renewed = try client.founderTrust(in: state) { throw .forked }
+        if case .renewed = try client.trust.founderTrust(in: state) { throw .forked }
         try mark(state.tresor, .confirmed, true)
     }
 

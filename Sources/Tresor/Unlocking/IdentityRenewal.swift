@@ -21,7 +21,7 @@ public struct IdentityRenewal: Sendable {
     /// new keys.
     public func isUnfinished() throws(TresorError) -> Bool {
         guard identity.generation > 0 else { return false }
-        return try client.isIntroducing()
+        return try client.cleanup.isIntroducing()
     }
 
     /// Whether the store lets new keys be made: before anything is changed, it must not show other keys of this person,
@@ -64,16 +64,16 @@ public struct IdentityRenewal: Sendable {
             try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
             renewed = try renewed.settingKit(slot, identity: next)
         }
-        try client.replaceIdentity(present, with: renewed, noting: left)
+        try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
         try client.home.delete(.deviceShare)
         try await client.store.deleteHalves(user: identity.user, devices: nil)
-        try await client.settleWaysIn()
+        try await client.cleanup.finish()
         return Session(client: client, identity: next)
     }
 
     /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
     @concurrent public func finish() async throws(TresorError) -> [Outcome] {
-        try await client.settleWaysIn()
+        try await client.cleanup.finish()
         try await putKitCopyBack()
         try await client.publishCard()
         var renewals: [Outcome] = []
@@ -90,7 +90,7 @@ public struct IdentityRenewal: Sendable {
             }
         }
         let isDone = renewals.allSatisfy { $0.error.map(Self.holdsUpNothing) ?? true }
-        if isDone { try client.unnoteIntroduction(of: identity.generation) }
+        if isDone { try client.cleanup.unnoteIntroduction(of: identity.generation) }
         return renewals
     }
 
@@ -115,7 +115,7 @@ public struct IdentityRenewal: Sendable {
     ///
     /// - Throws: what ``perform(_:on:expecting:acceptingUnverified:)`` throws.
     @concurrent public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
-        try await renew(in: try await client.state(of: tresor))
+        try await renew(in: try await client.logs.state(of: tresor))
     }
 
     private func renew(in state: LogState) async throws(TresorError) -> Outcome {

@@ -16,8 +16,8 @@ public struct SlotChanges: Sendable {
             let file = try client.identityFile()
             guard file.chain == identity.chain else { throw .busy }
             try file.prove(with: identity)
-            let half = try client.deviceShare()?.id
-            let dead = try client.leftovers().slots.filter { $0 != half }
+            let half = try client.device.share()?.id
+            let dead = try client.cleanup.journal().slots.filter { $0 != half }
             let changed = try change(try file.removing(Array(dead), identity: identity))
             guard changed.bytes != file.bytes else { return }
             try client.home.replace(.identity, with: changed.bytes)
@@ -47,7 +47,7 @@ public struct SlotChanges: Sendable {
         try rewrite { (file) throws(TresorError) in
             try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
         }
-        try await client.settleWaysIn()
+        try await client.cleanup.finish()
     }
 
     /// Gives this identity a new kit. The copy is stored before the identity file names it, and the old copy is deleted after.
@@ -66,7 +66,7 @@ public struct SlotChanges: Sendable {
         let file = try client.identityFile()
         guard file.chain == identity.chain else { throw .busy }
         let locator = try kit.locator()
-        guard file.kitLocator != locator else { return try await client.settleWaysIn() }
+        guard file.kitLocator != locator else { return try await client.cleanup.finish() }
         try note(kits: [locator, file.kitLocator])
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
         let copy = try file.copy(for: slot, identity: identity)
@@ -78,12 +78,12 @@ public struct SlotChanges: Sendable {
         }
         try note(kits: [replaced])
         try await put(copy, at: locator)
-        try await client.settleWaysIn()
+        try await client.cleanup.finish()
     }
 
     func note(kits: [Hash256?]) throws(TresorError) {
         let present = kits.compactMap(\.self).map { CleanupJournal.Kit(user: identity.user, locator: $0) }
-        try client.note(kits: Set(present))
+        try client.cleanup.note(kits: Set(present))
     }
 
     /// Puts a kit's copy and reads it back: the old kit must not give way to one that opens nothing.
@@ -102,7 +102,7 @@ public struct SlotChanges: Sendable {
     /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the store does not keep its half.
     @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage }
-        try await client.forgetDevice()
+        try await client.device.forget()
         let device = try DeviceShare(user: identity.user)
         let id = device.id
         var noted = CleanupJournal()
@@ -110,7 +110,7 @@ public struct SlotChanges: Sendable {
         noted.slots = [id]
         let serverShare = try SecretKey<DeviceUse>()
         let since = client.clock()
-        try client.note(devices: noted.devices)
+        try client.cleanup.note(devices: noted.devices)
         func addSlot() throws(TresorError) {
             try rewrite { (file) throws(TresorError) in
                 guard !file.devices.contains(where: { $0.id == id }) else { return file }
@@ -129,7 +129,7 @@ public struct SlotChanges: Sendable {
         // Whoever settled between the steps took this device for one that was interrupted.
         try await put(serverShare, of: id)
         try addSlot()
-        try client.unnote(noted)
+        try client.cleanup.unnote(noted)
         return IdentityFile.Device(id: id, name: name, since: since, until: until)
     }
 
@@ -149,18 +149,18 @@ public struct SlotChanges: Sendable {
 
     /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
     ///
-    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/endingDevices()``).
+    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/client.cleanup.endingDevices()``).
     @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
-        let known = Set(try client.identityFile().devices.map(\.id)).union(try client.endingDevices())
+        let known = Set(try client.identityFile().devices.map(\.id)).union(try client.cleanup.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }
         try note(ending: devices)
         try await client.store.deleteHalves(user: identity.user, devices: devices)
         try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
-        try await client.settleWaysIn()
+        try await client.cleanup.finish()
     }
 
     private func note(ending devices: [DeviceID]) throws(TresorError) {
         let user = identity.user
-        try client.note(devices: Set(devices.map { CleanupJournal.Device(user: user, id: $0) }))
+        try client.cleanup.note(devices: Set(devices.map { CleanupJournal.Device(user: user, id: $0) }))
     }
 }

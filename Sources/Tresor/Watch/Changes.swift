@@ -83,9 +83,9 @@ private struct View {
     private var storeError: TresorError?
 
     init(of user: UserID, in client: Client) {
-        for pin in (try? client.pinnedPeople()) ?? [] { generations[pin.chain.user] = pin.chain.newest.generation }
-        for tresor in (try? client.knownTresors()) ?? [] {
-            guard let known = try? client.verifiedState(of: tresor) else { continue }
+        for pin in (try? client.people.pinned()) ?? [] { generations[pin.chain.user] = pin.chain.newest.generation }
+        for tresor in (try? client.logs.known()) ?? [] {
+            guard let known = try? client.archive.verifiedState(of: tresor) else { continue }
             tresors[tresor] = Tresor(isIn: known.members[user] != nil, epoch: known.epoch)
             for (user, chain) in known.chains { raise(user, to: chain) }
         }
@@ -109,10 +109,10 @@ private struct View {
 
     private mutating func lookAtPeople(through client: Client) async throws(TresorError) -> [Change] {
         var changes: [Change] = []
-        for pin in try client.pinnedPeople() where !pin.isReplaced {
+        for pin in try client.people.pinned() where !pin.isReplaced {
             let person: Person
             do throws(TresorError) {
-                person = try await client.person(pin.chain.user)
+                person = try await client.people.person(pin.chain.user)
             } catch {
                 guard case .store = error else { continue }
                 throw error
@@ -127,7 +127,7 @@ private struct View {
         defer { tresors[tresor] = seen }
         let state: LogState
         do throws(TresorError) {
-            state = try await client.state(of: tresor)
+            state = try await client.logs.state(of: tresor)
         } catch {
             defer { seen.error = error }
             return seen.error == error ? [] : [.failed(tresor, error)]

@@ -59,7 +59,7 @@ struct CheckCommand: InputsCommand {
         for text in tresors { ids.append(try await id(text, session, workplace)) }
         guard !repair else { return try await repair(ids, session, workplace) }
         let client = session?.client ?? workplace.client
-        for finding in try await client.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         }
@@ -104,8 +104,8 @@ struct CheckCommand: InputsCommand {
         let count: Int
         let state: LogState
         do throws(TresorError) {
-            count = try await workplace.client.restoreEntries(of: id)
-            state = try await workplace.client.state(of: id)
+            count = try await workplace.client.audit.restoreEntries(of: id)
+            state = try await workplace.client.logs.state(of: id)
         } catch {
             throw workplace.logFailure(error, id)
         }
@@ -168,10 +168,10 @@ struct CheckCommand: InputsCommand {
     private func check(
         _ head: Head, _ ids: [TresorID], _ workplace: CommandContext, _ report: inout FindingReport
     ) async throws {
-        let known = try workplace.client.knownTresors()
+        let known = try workplace.client.logs.known()
         let sequence = head.sequence
         for id in ids.isEmpty ? known : ids {
-            guard let state = try? await workplace.client.state(of: id) else { continue }
+            guard let state = try? await workplace.client.logs.state(of: id) else { continue }
             if state.contains(head) {
                 return try report.add(
                     "ok", report.shown(id), "the head \(sequence) lies on this log", nil)

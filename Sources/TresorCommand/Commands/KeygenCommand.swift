@@ -108,7 +108,7 @@ struct KeygenCommand: SurfaceCommand {
         guard let chain = try? client.identityFile().chain, chain.handle == handle, chain.newest.generation == 0 else {
             return false
         }
-        return (try? client.isIntroducing()) ?? false
+        return (try? client.cleanup.isIntroducing()) ?? false
     }
 
     private func goOn(_ workplace: CommandContext) async throws -> Session {

@@ -47,10 +47,10 @@ struct LogCommand: SurfaceCommand {
 
     private func records(of id: TresorID, _ workplace: CommandContext) async throws -> (LogState, [LogRecord]) {
         do throws(TresorError) {
-            return try await workplace.client.records(of: id)
+            return try await workplace.client.logs.records(of: id)
         } catch {
-            if case .store = error, let known = try? workplace.client.verifiedState(of: id),
-                let lost = try? await workplace.client.lostEntries(of: known), lost > 0
+            if case .store = error, let known = try? workplace.client.archive.verifiedState(of: id),
+                let lost = try? await workplace.client.audit.lostEntries(of: known), lost > 0
             {
                 let short = id.description.prefix(10)
                 throw CommandFailure(

@@ -65,7 +65,7 @@ struct MembersCommand: SurfaceCommand {
     private func reportChanged(_ users: [UserID], in state: LogState, _ workplace: CommandContext) throws {
         for user in users {
             guard let chain = state.chain(of: user),
-                case .changed(let pinned) = try workplace.client.trust(of: user, in: state)
+                case .changed(let pinned) = try workplace.client.trust.memberTrust(of: user, in: state)
             else {
                 continue
             }
@@ -104,12 +104,12 @@ struct MembersCommand: SurfaceCommand {
         let me = try workplace.client.ownChain()?.user
         // Marks are sealed, and this command may do without the identity.
         guard user != me else { return "you" }
-        switch try workplace.client.trust(of: user, in: state) {
+        switch try workplace.client.trust.memberTrust(of: user, in: state) {
         case .me: return "you"
         case .verified: return "yes"
         case .renewed, .changed: return "no"
         case .unverified:
-            let founder = try workplace.client.founderTrust(in: state)
+            let founder = try workplace.client.trust.founderTrust(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
             return isVouched ? "by \(workplace.handle(of: admission.by, in: state))" : "no"
         }
@@ -126,7 +126,7 @@ struct MembersCommand: SurfaceCommand {
         guard let date = DateArgument(at) else {
             throw CommandFailure.usage("--at takes an entry's number or a date such as 2026-05-03")
         }
-        let records = try await workplace.client.records(of: tresor).records
+        let records = try await workplace.client.logs.records(of: tresor).records
         guard let last = records.last(where: { $0.time <= date.end.seconds }) else {
             throw CommandFailure(.notFound, "the tresor is younger than that by its authors' dates")
         }

@@ -61,13 +61,13 @@ struct RecoverCommand: SurfaceCommand {
         let password = try CommandContext.prepared(
             try workplace.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
-        let people = (try? workplace.client.pinnedPeople()) ?? []
-        let tresors = (try? workplace.client.knownTresors()) ?? []
+        let people = (try? workplace.client.people.pinned()) ?? []
+        let tresors = (try? workplace.client.logs.known()) ?? []
         let isNew = people.isEmpty && tresors.isEmpty
         let session: Session
         let fromStore: Bool
         do {
-            (session, fromStore) = try await workplace.client.recover(
+            (session, fromStore) = try await workplace.client.recovery.recover(
                 kit: recoveryKit, newPassword: password, cost: cost)
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }

@@ -91,9 +91,9 @@ struct ForgetCommand: SurfaceCommand {
 
     func perform() async throws {
         let local = try CommandContext.local(options)
-        let isRemembered = (try? local.client.isRemembered()) ?? true
-        try Interrupts.atomically { try local.client.destroyDeviceHalf() }
-        if try isRemembered || local.client.hasLeftovers() { try await settle() }
+        let isRemembered = (try? local.client.device.isRemembered()) ?? true
+        try Interrupts.atomically { try local.client.device.destroyShare() }
+        if try isRemembered || local.client.cleanup.isPending() { try await settle() }
         local.output.say(isRemembered ? "this device is forgotten" : "this device was not remembered")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
@@ -102,7 +102,7 @@ struct ForgetCommand: SurfaceCommand {
     private func settle() async throws {
         do {
             let workplace = try await CommandContext.open(options)
-            try await Interrupts.atomically { try await workplace.client.settleWaysIn() }
+            try await Interrupts.atomically { try await workplace.client.cleanup.finish() }
         } catch {
             let failure = CommandFailure(error)
             let isMissing = failure.error == .notFound

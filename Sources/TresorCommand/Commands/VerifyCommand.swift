@@ -80,7 +80,7 @@ struct VerifyCommand: SurfaceCommand {
     private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {
         let impostors = try await impostors(name, workplace)
         if replace {
-            let people = try await workplace.client.people(named: name)
+            let people = try await workplace.client.people.named( name)
             let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
             if changed.count == 1 {
                 let brought = try card.map(workplace.readCard)
@@ -94,7 +94,7 @@ struct VerifyCommand: SurfaceCommand {
 
     private func impostors(_ name: String, _ workplace: CommandContext) async throws -> [Person] {
         guard let handle = try? Name(typed: name) else { return [] }
-        return try await workplace.client.impostors(of: handle)
+        return try await workplace.client.people.impostors(of: handle)
     }
 
     /// Whose card or number was given, if it is that of somebody else under a known handle.
@@ -157,8 +157,8 @@ struct VerifyCommand: SurfaceCommand {
     /// Tresors go on naming the old id; whoever replaced a person must know which.
     private func tresorsNaming(_ old: UserID, _ workplace: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
-        for tresor in try workplace.client.knownTresors() {
-            let state = try? await workplace.client.state(of: tresor)
+        for tresor in try workplace.client.logs.known() {
+            let state = try? await workplace.client.logs.state(of: tresor)
             if state?.members[old] != nil { naming.append(tresor) }
         }
         return naming

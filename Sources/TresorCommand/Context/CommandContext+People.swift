@@ -20,7 +20,7 @@ extension CommandContext {
     func person(_ text: String, card: String? = nil) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
-            people = try await client.people(named: text).map { Candidate(chain: $0.chain, trust: $0.trust) }
+            people = try await client.people.named( text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
             throw CommandFailure(error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
         }
@@ -44,7 +44,7 @@ extension CommandContext {
 
     /// The store may offer somebody else under a pinned handle; the pinned person is used.
     private func reportImpostors(of person: Candidate) async throws {
-        guard let others = try? await client.impostors(of: person.chain.handle), let other = others.first else {
+        guard let others = try? await client.people.impostors(of: person.chain.handle), let other = others.first else {
             return
         }
         let card = "\(DisplayText.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
@@ -60,7 +60,7 @@ extension CommandContext {
     }
 
     private func nobody(_ text: String) throws -> CommandFailure {
-        let known = try client.pinnedPeople().map(\.chain.handle.text)
+        let known = try client.people.pinned().map(\.chain.handle.text)
         let hints = Suggestion.near(text, among: known).map {
             "did you mean: \(HintCompletion.replacing(text, with: $0))"
         }
@@ -87,7 +87,7 @@ extension CommandContext {
 
     /// What has to be said first of a number that is not the one that was compared before; `nil` of any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
-        guard let pin = try client.pinnedPeople().first(where: { $0.chain.user == chain.user }),
+        guard let pin = try client.people.pinned().first(where: { $0.chain.user == chain.user }),
             pin.chain.newest != chain.newest
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
@@ -100,7 +100,7 @@ extension CommandContext {
     /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
     func peopleToCompare(in state: LogState) -> [CardChain] {
         state.everybody.filter { user in
-            switch try? client.trust(of: user, in: state) {
+            switch try? client.trust.memberTrust(of: user, in: state) {
             case .renewed, .changed: true
             case .me, .verified, .unverified, nil: false
             }
@@ -161,7 +161,7 @@ extension CommandContext {
 
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
         guard chain.user != (try client.ownChain()?.user) else { return }
-        try client.pin(chain, replacing: replacing)
+        try client.people.pin(chain, replacing: replacing)
         output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
     }
 
@@ -186,11 +186,11 @@ extension CommandContext {
         guard let known = people.first, people.count == 1 else {
             let isMeant = (try? Name(typed: text)) == card.handle || Base32.matches(text, card.user.digest.bytes)
             guard people.isEmpty, isMeant else { return }
-            people = [Candidate(chain: card, trust: try client.trust(in: card), brought: card)]
+            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
             return
         }
         if known.chain.user == card.user, card.extends(known.chain), known.trust != .me {
-            people = [Candidate(chain: card, trust: try client.trust(in: card), brought: card)]
+            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
         } else {
             people[0].brought = card
         }
@@ -242,17 +242,17 @@ extension CommandContext {
     ///
     /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
-        let trust = try session.client.founderTrust(in: state)
+        let trust = try session.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = DisplayText.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try changed(chain, from: pinned) }
         guard !accept else { return }
         // The founder's newer keys were compared: an owner's next act puts them into the log, before anything else.
-        if state.members[session.identity.user]?.role == .owner, try client.isKnownFromBefore(state) { return }
+        if state.members[session.identity.user]?.role == .owner, try client.trust.isKnownFromBefore(state) { return }
         guard chain.user != (try? client.identityFile().chain.user) else {
             throw madeWithOldKeys(state.tresor, hint: hint)
         }
-        if try client.isUnproved(state) {
+        if try client.trust.isUnproved(state) {
             throw CommandFailure(
                 .unverified,
                 "nothing in \(state.tresor.description.prefix(10)) is signed with the new keys of \(name), the owner: "

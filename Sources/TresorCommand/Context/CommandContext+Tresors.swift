@@ -39,7 +39,7 @@ extension CommandContext {
     /// tresor (SPEC §4.3), and names are read with an open identity only.
     func tresor(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
-        if let known = try client.knownTresors().first(where: { Base32.matches(text, $0.digest.bytes) }) {
+        if let known = try client.logs.known().first(where: { Base32.matches(text, $0.digest.bytes) }) {
             return known
         }
         return Base32.prefixBytes(text).flatMap { Hash256($0) }.map { TresorID($0) }
@@ -95,7 +95,7 @@ extension CommandContext {
     /// The verified state of a tresor.
     func state(of tresor: TresorID) async throws -> LogState {
         do throws(TresorError) {
-            return try await client.state(of: tresor)
+            return try await client.logs.state(of: tresor)
         } catch {
             throw logFailure(error, tresor)
         }
@@ -129,7 +129,7 @@ extension CommandContext {
     /// Tells what was done besides what was asked for.
     func tell(_ session: Session) async {
         for notice in await session.takeNotices() {
-            guard let state = try? session.client.verifiedState(of: notice.tresor) else { continue }
+            guard let state = try? session.client.archive.verifiedState(of: notice.tresor) else { continue }
             let title =
                 session.tresors.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) }
                 ?? Self.short(notice.tresor)

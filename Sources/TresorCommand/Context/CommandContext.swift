@@ -179,7 +179,7 @@ struct CommandContext: Sendable {
     /// `nil` when this device is not remembered, or a person at a terminal can be asked instead.
     private func unlockWithDevice() async throws -> Session? {
         do throws(TresorError) {
-            return try await client.unlockWithDevice()
+            return try await client.device.unlock()
         } catch {
             if error == .notFound { return nil }
             guard error == .noAccess || error == .altered || error == .unsupported else { throw error }

@@ -9,7 +9,7 @@ extension FileOpener {
     ) async -> CommandFailure {
         guard error == .noAccess else {
             if error == .unverified,
-                let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+                let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
             {
                 let people = workplace.peopleToCompare(in: state)
                 return CommandFailure(
@@ -28,7 +28,7 @@ extension FileOpener {
         let id = header.tresor.description.prefix(10)
         let state: LogState?
         do throws(TresorError) {
-            state = try await workplace.client.state(of: header.tresor, remembering: .no)
+            state = try await workplace.client.logs.state(of: header.tresor, remembering: .no)
         } catch {
             // Nobody's refusal: a store that never had the log, such as another machine's.
             if error == .notFound { return missing(header.tresor, input) }
@@ -53,7 +53,7 @@ extension FileOpener {
 
     /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
     private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
-        let state = try? await workplace.client.state(of: header.tresor, remembering: .no)
+        let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
         let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"

@@ -75,13 +75,13 @@ extension FileOpener {
     private func verification(of user: UserID, in setting: Setting) throws -> String {
         guard let state = setting.state else { return "history differs" }
         guard state.chain(of: user) != nil else { return "not verified" }
-        switch try setting.client.trust(of: user, in: state) {
+        switch try setting.client.trust.memberTrust(of: user, in: state) {
         case .me: return "you"
         case .verified: return "verified"
         case .renewed: return "new keys, compare numbers again"
         case .changed: return "not verified"
         case .unverified:
-            guard user != state.founder, try setting.client.founderTrust(in: state).isVerified else {
+            guard user != state.founder, try setting.client.trust.founderTrust(in: state).isVerified else {
                 return "not verified"
             }
             return "named by \(workplace.handle(of: state.founder, in: state))"

@@ -110,8 +110,8 @@ struct FileOpener {
 
     /// The log that a file is judged by.
     func state(of tresor: TresorID) async throws(TresorError) -> LogState {
-        if acceptForked, let known = try workplace.client.verifiedState(of: tresor) { return known }
-        return try await workplace.client.state(of: tresor, remembering: .no)
+        if acceptForked, let known = try workplace.client.archive.verifiedState(of: tresor) { return known }
+        return try await workplace.client.logs.state(of: tresor, remembering: .no)
     }
 
     /// Runs what opens a file, asking for the tresor's owner to be verified where that is missing.
@@ -146,6 +146,6 @@ struct FileOpener {
 extension CommandContext {
     /// Whether this home has verified a log of the tresor.
     func isKnown(_ tresor: TresorID) -> Bool {
-        (try? client.knownTresors().contains(tresor)) ?? false
+        (try? client.logs.known().contains(tresor)) ?? false
     }
 }

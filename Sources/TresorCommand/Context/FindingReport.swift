@@ -67,7 +67,7 @@ struct FindingReport {
         guard !workplace.output.isJSON else { return user.description }
         let mine = try? workplace.client.identityFile().chain
         if let mine, mine.user == user { return DisplayText.name(mine.handle.bytes) }
-        let pinned = (try? workplace.client.pinnedPeople())?.first { $0.chain.user == user }
+        let pinned = (try? workplace.client.people.pinned())?.first { $0.chain.user == user }
         return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? CommandContext.short(user)
     }
 

@@ -35,7 +35,7 @@ import TresorStore
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let half = try #require(anna.home[.deviceShare])

@@ -23,7 +23,7 @@ extension Stage {
     func reseal(_ file: String, as other: String, by person: String, edit: (inout [UInt8]) -> Void) async throws {
         let session = try await session(of: person)
         let sealed = try SealedFile(self[file])
-        let state = try await session.client.state(of: sealed.header.tresor, remembering: .no)
+        let state = try await session.client.logs.state(of: sealed.header.tresor, remembering: .no)
         let keys = try await session.keyRing.keys(of: sealed.header.epoch, in: state)
         let header = sealed.header.bytes
         let body = sealed.bytes.span.extracting(header.count..<sealed.bytes.count)
@@ -36,8 +36,8 @@ extension Stage {
     /// A file that somebody seals and signs who has the keys, whether or not the log lets them.
     func seal(_ content: [UInt8], as file: String, by person: String) async throws {
         let session = try await session(of: person)
-        let known = try #require(session.client.knownTresors().first)
-        let state = try await session.client.state(of: known, remembering: .no)
+        let known = try #require(session.client.logs.known().first)
+        let state = try await session.client.logs.state(of: known, remembering: .no)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let sealed = try SealedFile.seal(
             content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: keys, state: state,

@@ -35,7 +35,7 @@ import TresorStore
         _ = try await renewed.renewal.finish()
         #expect(await changes.next() == .renewed(anna.identity.user, generation: 1))
         #expect(await changes.next() == .epochChanged(tresor, epoch: 3))
-        try house.client.pin(renewed.identity.chain)
+        try house.client.people.pin(renewed.identity.chain)
         try await renewed.tresors.perform(.revoke([house.identity.user]), on: tresor)
         #expect(await changes.next() == .removed(tresor))
     }
@@ -43,7 +43,7 @@ import TresorStore
     @Test func theFirstChangesAreThoseSinceTheHomeLastLooked() async throws {
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
-        _ = try await house.client.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
         try await anna.tresors.perform(.rotate, on: tresor)
         var changes = follow(house)
         #expect(await changes.next() == .epochChanged(tresor, epoch: 2))
@@ -53,7 +53,7 @@ import TresorStore
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         try await anna.tresors.perform(.rotate, on: tresor)
-        _ = try await house.client.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
         var changes = follow(house)
         evil.frozen(1)
         #expect(await changes.next() == .failed(tresor, .forked))

@@ -30,7 +30,7 @@ import TresorStore
     /// What is said of wraps, by whom it is said of.
     private func remarks() async throws -> [UserID: [Finding.Remark]] {
         var remarks: [UserID: [Finding.Remark]] = [:]
-        for finding in try await anna.client.check([tresor]) {
+        for finding in try await anna.client.audit.check([tresor]) {
             if case .member(let user, of: tresor) = finding.subject {
                 remarks[user, default: []].append(finding.remark)
             }
@@ -39,7 +39,7 @@ import TresorStore
     }
 
     private func wrap(epoch: UInt64, for person: Session, history: History = .all) async throws -> StoredWrap {
-        let keys = try await anna.keyRing.keys(of: epoch, in: anna.client.state(of: tresor))
+        let keys = try await anna.keyRing.keys(of: epoch, in: anna.client.logs.state(of: tresor))
         let user = person.identity.user
         let wrap = try Wrap(keys, of: tresor, for: person.identity.chain.newest, user: user, history: history)
         return StoredWrap(user: user, epoch: epoch, bytes: wrap.bytes)
@@ -87,7 +87,7 @@ import TresorStore
         try await world.session(of: anna).audit.restoreWraps(of: tresor)
         #expect(try await remarks() == [:])
         #expect(try await log(tresor, in: evil.truth).count == count)
-        let state = try await late.client.state(of: tresor)
+        let state = try await late.client.logs.state(of: tresor)
         for epoch in 2...3 as ClosedRange<UInt64> {
             #expect(try await !world.session(of: late).keyRing.keys(of: epoch, in: state).opensHistory)
         }
@@ -106,7 +106,7 @@ import TresorStore
     @Test func aLogIsReadOnceFromItsBeginning() async throws {
         let count = try await log(tresor, in: evil.truth).count
         let before = evil.shownCount
-        _ = try await anna.client.check([tresor])
+        _ = try await anna.client.audit.check([tresor])
         // Its newest entry is read before, with the pinned head.
         #expect(evil.shownCount - before == count + 1)
     }
@@ -118,7 +118,7 @@ import TresorStore
             evil.show { log in log.indices.filter { !lost.contains($0) }.map { log[$0] } }
             evil.restored = []
             let before = home.readCount
-            #expect(try await anna.client.restoreEntries(of: tresor) == lost.count)
+            #expect(try await anna.client.audit.restoreEntries(of: tresor) == lost.count)
             #expect(evil.restored == Array(whole[lost]))
             return home.readCount - before
         }
@@ -127,7 +127,7 @@ import TresorStore
 
     @Test func keptWrapsThatDoNotReadAreNamed() async throws {
         try anna.client.home.replace(.wraps, with: [1])
-        let findings = try await anna.client.check([tresor])
+        let findings = try await anna.client.audit.check([tresor])
         #expect(findings.contains { $0.subject == .file(.wraps) && $0.remark == .failed(.altered) })
     }
 
@@ -156,8 +156,8 @@ import TresorStore
         try await late.tresors.perform(.leave, on: tresor)
         let file = try await anna.seal("after", in: tresor)
         let restored = world.session(of: anna, seeing: backup)
-        #expect(await failure { _ = try await restored.client.state(of: tresor) } == .forked)
-        #expect(try await restored.client.restoreEntries(of: tresor) == 3)
+        #expect(await failure { _ = try await restored.client.logs.state(of: tresor) } == .forked)
+        #expect(try await restored.client.audit.restoreEntries(of: tresor) == 3)
         for person in [house, late] {
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
@@ -170,7 +170,7 @@ import TresorStore
             #expect(await backup.wraps(of: person.identity.user, in: tresor, epoch: nil).isEmpty)
         }
         #expect(try await world.session(of: anna, seeing: backup).files.open(file).content == Array("after".utf8))
-        #expect(try await restored.client.restoreEntries(of: tresor) == 0)
+        #expect(try await restored.client.audit.restoreEntries(of: tresor) == 0)
     }
 
     @Test func keptWrapsHaveOneEncoding() throws {
@@ -186,7 +186,7 @@ import TresorStore
     /// Another process of the same person, whose log ends before the newest key.
     @Test func A85_anOlderWrapIsNotKeptInThePlaceOfANewerOne() async throws {
         let older = world.session(of: anna)
-        let state = try await older.client.state(of: tresor)
+        let state = try await older.client.logs.state(of: tresor)
         _ = try await older.tresors.name(in: state)
         try await anna.tresors.perform(.rotate, on: tresor)
         _ = try await older.tresors.name(in: state)
@@ -198,13 +198,13 @@ import TresorStore
         try anna.client.home.replace(.heads, with: [1])
         #expect(try await anna.audit.check([tresor]).map(\.level) == [.bad])
         #expect(try await anna.audit.check() == [])
-        let findings = try await anna.client.check()
+        let findings = try await anna.client.audit.check()
         let isNamed = findings.contains { $0.subject == .file(.heads) && $0.level == .bad }
         #expect(isNamed)
     }
 
     @Test func A85_aSpoiledKeptWrapIsNotBelieved() async throws {
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let user = anna.identity.user
         try await evil.truth.putWraps([StoredWrap(user: user, epoch: state.epoch, bytes: [1])], in: tresor)
         var wraps = anna.client.keptWraps()
@@ -221,12 +221,12 @@ import TresorStore
     }
 
     @Test func A78_evidenceAlwaysCarriesThePinnedHead() async throws {
-        let head = try await anna.client.state(of: tresor).head
+        let head = try await anna.client.logs.state(of: tresor).head
         let home = try #require(anna.client.home as? MemoryHome)
         for withCache in [true, false] {
             if !withCache { home.delete(.log(tresor)) }
             evil.frozen(1)
-            #expect(await failure { _ = try await anna.client.state(of: tresor) } == .forked)
+            #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == .forked)
             evil.behave()
         }
         let evidence = home.contents.filter { if case .evidence = $0.key { true } else { false } }.values

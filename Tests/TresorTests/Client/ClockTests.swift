@@ -26,7 +26,7 @@ import TresorStore
         try await anna.share(tresor, with: [house], notAfter: start + 500 * Self.day)
     }
 
-    private func members() async throws -> Int { try await anna.client.state(of: tresor).members.count }
+    private func members() async throws -> Int { try await anna.client.logs.state(of: tresor).members.count }
 
     @Test func A206_oneActUnderAWrongClockEndsNothing() async throws {
         world.clock.now = start + 64 * 365 * Self.day
@@ -34,7 +34,7 @@ import TresorStore
             #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == .failed(.clock))
             #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .failed(.clock))
         }
-        #expect(try await anna.client.state(of: tresor).head.sequence == 1)
+        #expect(try await anna.client.logs.state(of: tresor).head.sequence == 1)
         world.clock.now = start + 10
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await members() == 2)
@@ -68,12 +68,12 @@ import TresorStore
     /// A card that has to be put in first must not make the clock believed.
     @Test func A206_nothingIsWrittenBeforeTheClockIsJudged() async throws {
         let next = try house.identity.renewed(time: start).identity
-        try anna.client.pin(next.chain)
+        try anna.client.people.pin(next.chain)
         world.clock.now = start + 64 * 365 * Self.day
         for _ in 0..<2 {
             #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .failed(.clock))
         }
-        #expect(try await anna.client.state(of: tresor).head.sequence == 1)
+        #expect(try await anna.client.logs.state(of: tresor).head.sequence == 1)
         // Who was asked and said yes seals, in the same run as often as they like, and nobody's date is ended.
         await anna.tresors.acceptClock(in: tresor)
         _ = try await anna.seal("x", in: tresor)

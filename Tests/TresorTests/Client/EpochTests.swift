@@ -27,8 +27,8 @@ import TresorStore
 
     @Test func A79_anotherKeyIsRefusedByReadersAndWriters() async throws {
         let file = try await anna.seal("x", in: tresor)
-        let state = try await anna.client.state(of: tresor)
-        _ = try await house.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
         let foreign = try EpochKeys(epoch: 1)
         let wraps = try [anna, house].map { person throws in
             try Wrap(foreign, of: tresor, for: person.identity.chain.newest, user: person.identity.user, history: .all)
@@ -82,7 +82,7 @@ import TresorStore
     }
 
     @Test func A15_everyDamagedWrapIsAltered() async throws {
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         let honest = try #require(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).first)
         let other = try #require(try await evil.truth.wraps(of: anna.identity.user, in: tresor, epoch: 1).first)
         let start = honest.count - 80 - 2 - 1120
@@ -108,13 +108,13 @@ import TresorStore
         encoder.integer(UInt64(1))
         let body = encoder.bytes
         let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
-        try anna.client.pin(mallory)
+        try anna.client.people.pin(mallory)
         try await anna.tresors.perform(
             .share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)
         #expect(theirs.count == 1)
         evil.showWraps { _, _, _ in theirs }
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         try anna.client.home.delete(.wraps)
         #expect(await failure { _ = try await fresh(anna).keyRing.keys(of: 1, in: state) } == .altered)
     }
@@ -122,7 +122,7 @@ import TresorStore
     /// An epoch by `author` whose back-link carries what `link` makes of the present keys.
     private func rotate(_ author: Session, link: (EpochKeys) throws -> [EpochKeys], garbage: Bool = false) async throws
     {
-        let state = try await author.client.state(of: tresor)
+        let state = try await author.client.logs.state(of: tresor)
         let present = try await author.keyRing.keys(of: state.epoch, in: state)
         let next = try EpochKeys(epoch: state.epoch + 1)
         var statement = try next.statement(of: tresor, linking: link(present))
@@ -142,7 +142,7 @@ import TresorStore
     }
 
     @Test func A75_aSpoiledNameStopsSharingFromNowUntilItIsRenamed() async throws {
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
             time: 5,
@@ -156,16 +156,16 @@ import TresorStore
         #expect(await failure { try await anna.share(tresor, with: [third], fromNow: true) } == .altered)
         let name = try Name(typed: "again")
         try await anna.tresors.perform(.rename(name), on: tresor)
-        #expect(try await anna.tresors.name(in: anna.client.state(of: tresor)) == name)
+        #expect(try await anna.tresors.name(in: anna.client.logs.state(of: tresor)) == name)
         try await anna.share(tresor, with: [third], fromNow: true)
-        #expect(try await third.tresors.name(in: third.client.state(of: tresor)) == name)
+        #expect(try await third.tresors.name(in: third.client.logs.state(of: tresor)) == name)
     }
 
     @Test func A76_aNameIsNotSealedUnderTheKeyOfSomebodyWhoLeavesMeanwhile() async throws {
         let (house, tresor) = (house, tresor)
         evil.beforeNextAppend { _ = await failure { try await house.tresors.perform(.leave, on: tresor) } }
         try await anna.tresors.perform(.rename(Name(typed: "again")), on: tresor)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.members[house.identity.user] == nil)
         #expect(state.epoch == 2)
         #expect(state.name.epoch == 2)
@@ -242,7 +242,7 @@ import TresorStore
         for (file, text) in [(first, "first"), (second, "second")] {
             #expect(try await fresh(late).files.open(file).content == Array(text.utf8))
         }
-        let state = try await late.client.state(of: tresor)
+        let state = try await late.client.logs.state(of: tresor)
         for epoch in 1...state.epoch {
             #expect(try await fresh(late).keyRing.keys(of: epoch, in: state).epoch == epoch)
         }

@@ -27,9 +27,9 @@ import TresorStore
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [accomplice], as: .owner)
-        _ = try await bob.client.state(of: tresor)
+        _ = try await bob.client.logs.state(of: tresor)
         // What she has read she keeps.
-        _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.state(of: tresor))
+        _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.logs.state(of: tresor))
         try await anna.tresors.perform(.revoke([accomplice.identity.user]), on: tresor)
     }
 
@@ -84,7 +84,7 @@ import TresorStore
     func A64_aFalseBranchIsBelievedUntilAnythingOfTheTrueOneComes(branch: Branch) async throws {
         let head = try await show(branch)
         // This is what is bounded and no more: he believes it and writes at it.
-        #expect(try await bob.client.state(of: tresor).head == head)
+        #expect(try await bob.client.logs.state(of: tresor).head == head)
         let file = try await bob.seal("mine", in: tresor)
         #expect(file.header.head == head)
         #expect(try bob.client.heads()[tresor] == head)
@@ -96,7 +96,7 @@ import TresorStore
         #expect(bob.evidenceCount == 0)
         evil.behave()
         let uses: [() async throws -> Void] = [
-            { _ = try await bob.client.state(of: tresor) }, { _ = try await bob.seal("x", in: tresor) },
+            { _ = try await bob.client.logs.state(of: tresor) }, { _ = try await bob.seal("x", in: tresor) },
             { _ = try await bob.files.open(owners) }, { _ = try await bob.files.open(file) },
             { _ = try await bob.files.reseal(file) },
             { try await bob.tresors.perform(.rotate, on: tresor) },
@@ -115,7 +115,7 @@ import TresorStore
         let home = bob.home
         for users in [[anna.identity.user], [anna.identity.user, bob.identity.user].sorted()] {
             evil.fork(3, [try entry(.remove(users: users, epoch: statement), at: state).bytes])
-            #expect(await failure { _ = try await bob.client.state(of: tresor) } == .altered)
+            #expect(await failure { _ = try await bob.client.logs.state(of: tresor) } == .altered)
             #expect(await failure { _ = try await bob.seal("x", in: tresor) } == .altered)
         }
         #expect(bob.home == home)

@@ -44,33 +44,33 @@ import TresorStore
     private func later() -> Session { Session(client: world.client(home), identity: anna.identity) }
 
     @Test func itIsKeptInPartsThatFoldToTheSame() async throws {
-        let state = try await later().client.state(of: tresor)
+        let state = try await later().client.logs.state(of: tresor)
         let entries = try await log(tresor, in: store)
         #expect(try parts().map(\.count) == [512, 512, 76])
         #expect(try parts().flatMap { $0 } == entries)
-        let folded = try #require(try world.client(home).verifiedState(of: tresor))
+        let folded = try #require(try world.client(home).archive.verifiedState(of: tresor))
         #expect(folded.head == state.head && folded.hashes == state.hashes)
-        #expect(try await anna.client.records(of: tresor).records.map(\.sequence) == Array(0..<1100))
+        #expect(try await anna.client.logs.records(of: tresor).records.map(\.sequence) == Array(0..<1100))
     }
 
     @Test func aChangeWritesTheLastPartAlone() async throws {
-        _ = try await later().client.state(of: tresor)
+        _ = try await later().client.logs.state(of: tresor)
         for part in [UInt64(0), 1] { try home.replace(.log(tresor, part: part), with: [7]) }
         try await grow(to: 1101)
-        #expect(try await later().client.state(of: tresor).head.sequence == 1100)
+        #expect(try await later().client.logs.state(of: tresor).head.sequence == 1100)
         #expect(home.read(.log(tresor, part: 0)) == [7] && home.read(.log(tresor, part: 1)) == [7])
         #expect(try LogCopy(#require(home.read(.log(tresor, part: 2)))).entries.count == 77)
         // Whoever folds the kept log finds it broken, and makes it whole.
-        #expect(try await world.client(home).state(of: tresor).head.sequence == 1100)
+        #expect(try await world.client(home).logs.state(of: tresor).head.sequence == 1100)
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
         try await grow(to: 1537)
-        #expect(try await later().client.state(of: tresor).head.sequence == 1536)
+        #expect(try await later().client.logs.state(of: tresor).head.sequence == 1536)
         #expect(try parts().map(\.count) == [512, 512, 512, 1])
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
     }
 
     @Test func A74_aPoisonedPartNeverChangesTheState() async throws {
-        let head = try await later().client.state(of: tresor).head
+        let head = try await later().client.logs.state(of: tresor).head
         let good = try parts()
         let poisons: [[[UInt8]]] = [
             [], Array(good[2].dropLast()), good[2].reversed(), good[1], Array(good[2].dropFirst()), good[2] + good[1],
@@ -78,13 +78,13 @@ import TresorStore
         for part in [UInt64(0), 1, 2] {
             for poison in poisons {
                 try home.replace(.log(tresor, part: part), with: LogCopy(entries: poison).bytes)
-                #expect(try await world.client(home).state(of: tresor).head == head)
+                #expect(try await world.client(home).logs.state(of: tresor).head == head)
                 #expect(try Array(parts().prefix(2)) == Array(good.prefix(2)))
             }
         }
         for part in [UInt64(2), 0] {
             home.delete(.log(tresor, part: part))
-            #expect(try await world.client(home).state(of: tresor).head == head)
+            #expect(try await world.client(home).logs.state(of: tresor).head == head)
             #expect(try parts() == good)
         }
     }
@@ -92,23 +92,23 @@ import TresorStore
     /// Whoever dies between two parts, or before the head is written, has lost nothing, and what they wrote counts for nothing.
     @Test(arguments: 0..<6) func anInterruptedWritingIsGoneOnWith(writes: Int) async throws {
         home.fill(after: writes)
-        let seen = await failure { _ = try await later().client.state(of: tresor) }
+        let seen = await failure { _ = try await later().client.logs.state(of: tresor) }
         home.fill(after: nil)
         #expect(seen == (writes < 5 ? .failed(.full) : nil))
         #expect(try anna.client.heads()[tresor]?.sequence == (writes < 5 ? 0 : 1099))
-        #expect(try world.client(home).verifiedState(of: tresor)?.head.sequence == (writes < 5 ? 0 : 1099))
-        #expect(try await later().client.state(of: tresor).head.sequence == 1099)
+        #expect(try world.client(home).archive.verifiedState(of: tresor)?.head.sequence == (writes < 5 ? 0 : 1099))
+        #expect(try await later().client.logs.state(of: tresor).head.sequence == 1099)
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
     }
 
     @Test func A74_aStoreThatShowsOthersWhenAskedAgainIsTheStoresFault() async throws {
         let evil = EvilStore(store)
         let client = world.client(home, seeing: evil)
-        let state = try await client.state(of: tresor, remembering: .no)
+        let state = try await client.logs.state(of: tresor, remembering: .no)
         evil.flip(entry: 3, bit: 900)
-        #expect(await failure { _ = try await client.entries(0..<9, of: state) } == .store(.other))
+        #expect(await failure { _ = try await client.logs.entries(0..<9, of: state) } == .store(.other))
         evil.frozen(9)
-        #expect(await failure { _ = try await client.entries(0..<10, of: state) } == .store(.other))
-        #expect(try await client.entries(0..<9, of: state).count == 9)
+        #expect(await failure { _ = try await client.logs.entries(0..<10, of: state) } == .store(.other))
+        #expect(try await client.logs.entries(0..<9, of: state).count == 9)
     }
 }

@@ -23,7 +23,7 @@ import TresorStore
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .owner, fromNow: false)
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
-        state = try await anna.client.state(of: tresor)
+        state = try await anna.client.logs.state(of: tresor)
         home = try #require(anna.client.home as? MemoryHome)
         keeper = try SnapshotStore(anna.identity)
     }
@@ -36,7 +36,7 @@ import TresorStore
     }
 
     private func known(_ session: Session) throws -> [UInt8]? {
-        try session.client.verifiedState(of: tresor).map { try keeper.bytes(of: $0) }
+        try session.client.archive.verifiedState(of: tresor).map { try keeper.bytes(of: $0) }
     }
 
     /// Somebody who has read nothing yet.
@@ -48,17 +48,17 @@ import TresorStore
         let marked = try marked(state)
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked))
         #expect(try known(later()) == keeper.bytes(of: marked))
-        #expect(try await later().client.state(of: tresor).name.sealed == marked.name.sealed)
-        #expect(try world.client(home).verifiedState(of: tresor)?.name.sealed == state.name.sealed)
+        #expect(try await later().client.logs.state(of: tresor).name.sealed == marked.name.sealed)
+        #expect(try world.client(home).archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
         #expect(world.client(home).keeper == nil)
     }
 
     @Test func A74_nothingThatIsKeptInOrderIsReadAgain() async throws {
         try home.replace(.log(tresor), with: [1, 2, 3])
-        #expect(try world.client(home).verifiedState(of: tresor) == nil)
+        #expect(try world.client(home).archive.verifiedState(of: tresor) == nil)
         #expect(try known(later()) == keeper.bytes(of: state))
         try await house.tresors.perform(.rotate, on: tresor)
-        #expect(try await later().client.state(of: tresor).head.sequence == 3)
+        #expect(try await later().client.logs.state(of: tresor).head.sequence == 3)
         let entries = try await log(tresor, in: world.store)
         #expect(home.read(.log(tresor)) == LogCopy(entries: entries).bytes)
     }
@@ -76,7 +76,7 @@ import TresorStore
     @Test func A74_aKeptStateThatIsNotInOrderIsAsIfThereWereNone() async throws {
         let good = try keeper.bytes(of: marked(state))
         let second = try await anna.tresors.create(Name(typed: "other")).tresor
-        let other = try await anna.client.state(of: second)
+        let other = try await anna.client.logs.state(of: second)
         let thief = try SnapshotStore(identity("anna"))
         let renewed = try SnapshotStore(try anna.identity.renewed(time: 5).identity)
         var branch = try marked(state)
@@ -93,7 +93,7 @@ import TresorStore
         for (index, poison) in poisons.enumerated() {
             try home.replace(.state(tresor), with: poison)
             #expect(try known(later()) == keeper.bytes(of: state), "\(index)")
-            #expect(try await later().client.state(of: tresor).head == state.head)
+            #expect(try await later().client.logs.state(of: tresor).head == state.head)
             #expect(home.read(.state(tresor)) == (try keeper.bytes(of: state)), "made again, \(index)")
         }
         home.delete(.state(tresor))
@@ -111,7 +111,7 @@ import TresorStore
         try home.replace(.state(tresor), with: try keeper.bytes(of: older))
         home.delete(.log(tresor))
         try await house.tresors.perform(.rotate, on: tresor)
-        #expect(try await later().client.state(of: tresor).name.sealed == older.name.sealed)
+        #expect(try await later().client.logs.state(of: tresor).name.sealed == older.name.sealed)
     }
 
     @Test func A74_withAnOlderHeadTheStateBehindItIsNotUsed() async throws {
@@ -122,18 +122,18 @@ import TresorStore
         try home.replace(.heads, with: heads.bytes)
         #expect(try known(later()) == keeper.bytes(of: first))
         try home.replace(.state(tresor), with: try keeper.bytes(of: first))
-        #expect(try await later().client.state(of: tresor).head == state.head)
+        #expect(try await later().client.logs.state(of: tresor).head == state.head)
         home.delete(.heads)
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
         #expect(try known(later()) == nil)
-        #expect(try await later().client.state(of: tresor).name.sealed == state.name.sealed)
+        #expect(try await later().client.logs.state(of: tresor).name.sealed == state.name.sealed)
     }
 
     @Test func A74_aRenewedIdentityMakesItsStatesAgain() async throws {
         let next = try anna.identity.renewed(time: world.clock.now).identity
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
-        #expect(try later(next).client.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
-        _ = try await later(next).client.state(of: tresor)
+        #expect(try later(next).client.archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
+        _ = try await later(next).client.logs.state(of: tresor)
         #expect(try SnapshotStore(next).state(of: tresor, in: home)?.head == state.head)
     }
 
@@ -152,10 +152,10 @@ import TresorStore
     @Test func whatCannotBeKeptIsNoError() async throws {
         home.delete(.state(tresor))
         home.fill(after: 0)
-        #expect(try await later().client.state(of: tresor).head == state.head)
+        #expect(try await later().client.logs.state(of: tresor).head == state.head)
         home.fill(after: nil)
         #expect(home.read(.state(tresor)) == nil)
-        _ = try await later().client.state(of: tresor)
+        _ = try await later().client.logs.state(of: tresor)
         #expect(home.read(.state(tresor)) != nil)
     }
 

@@ -25,7 +25,7 @@ import TresorStore
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .owner)
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
-        _ = try await house.client.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
         stranger = try identity("stranger")
     }
 
@@ -34,7 +34,7 @@ import TresorStore
         let file = try await honestFile()
         let (home, writes, count) = (person.home, evil.writeCount, person.evidenceCount)
         let uses: [() async throws -> Void] = [
-            { _ = try await person.client.state(of: tresor) },
+            { _ = try await person.client.logs.state(of: tresor) },
             { _ = try await person.seal("x", in: tresor) },
             { _ = try await person.files.open(file) },
             { try await person.tresors.perform(.rotate, on: tresor) },
@@ -48,7 +48,7 @@ import TresorStore
     }
 
     private func honestFile() async throws -> SealedFile {
-        let state = try #require(try anna.client.verifiedState(of: tresor))
+        let state = try #require(try anna.client.archive.verifiedState(of: tresor))
         let keys = try await anna.keyRing.keys(of: state.epoch, in: state)
         return try SealedFile.seal(
             [1, 2, 3], type: Name(typed: "a"), record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
@@ -59,22 +59,22 @@ import TresorStore
         try await expectAll(.forked, by: house)
         try await expectAll(.forked, by: anna)
         evil.behave()
-        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+        #expect(try await house.client.logs.state(of: tresor).head.sequence == 2)
     }
 
     /// The evidence of a lie that was told once is what was shown then.
     @Test func A59_onceOlderIsEnough() async throws {
         evil.older(1)
-        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
-        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .forked)
+        #expect(try await house.client.logs.state(of: tresor).head.sequence == 2)
         let entries = try await log(tresor, in: evil.truth)
         #expect(house.evidence.count == 1)
         #expect(house.evidence.allSatisfy { contains($0, entries[2]) && $0.suffix(4) == [0, 0, 0, 0] })
         evil.show(once: true) { log in Array(log.dropLast()) + [log[1]] }
-        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .forked)
         #expect(house.evidence.contains { contains($0, entries[2]) && $0.suffix(entries[1].count) == entries[1] })
         evil.older(2)
-        #expect(try await house.client.check().allSatisfy { if case .forked = $0.remark { false } else { true } })
+        #expect(try await house.client.audit.check().allSatisfy { if case .forked = $0.remark { false } else { true } })
     }
 
     /// Somebody else has the home's lock and does not let go: the fork is said all the same.
@@ -87,7 +87,7 @@ import TresorStore
         let reader = world.session(of: house, home: home(), seeing: evil)
         evil.frozen(1)
         let error = try home().exclusively { () throws(TresorError) -> Task<TresorError?, Never> in
-            let attempt = Task { await failure { _ = try await reader.client.state(of: tresor) } }
+            let attempt = Task { await failure { _ = try await reader.client.logs.state(of: tresor) } }
             Thread.sleep(forTimeInterval: 7)
             return attempt
         }
@@ -96,9 +96,9 @@ import TresorStore
 
     @Test func A59_anEmptyStoreIsForked() async throws {
         let empty = world.session(of: house, seeing: MemoryStore())
-        #expect(await failure { _ = try await empty.client.state(of: tresor) } == .forked)
+        #expect(await failure { _ = try await empty.client.logs.state(of: tresor) } == .forked)
         #expect(try await empty.tresors.all().map(\.error) == [.forked])
-        #expect(await failure { _ = try await empty.client.state(of: TresorID(anyDigest())) } == .notFound)
+        #expect(await failure { _ = try await empty.client.logs.state(of: TresorID(anyDigest())) } == .notFound)
     }
 
     /// What an accomplice with an owner's keys would have written from `count` on.
@@ -121,7 +121,7 @@ import TresorStore
         evil.fork(2, branch)
         try await expectAll(.forked, by: anna)
         let head = try #require(try anna.client.heads()[tresor])
-        let verified = try #require(try anna.client.keptEntry(at: head, of: tresor))
+        let verified = try #require(try anna.client.archive.entry(at: head, of: tresor))
         let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
             if case .evidence = $0.key { true } else { false }
         }
@@ -130,7 +130,7 @@ import TresorStore
             #expect(contains(bytes, verified) && contains(bytes, branch[0]))
         }
         evil.behave()
-        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+        #expect(try await anna.client.logs.state(of: tresor).head.sequence == 2)
     }
 
     /// A store that shows another branch at each question.
@@ -146,7 +146,7 @@ import TresorStore
             }
             return Array(log.prefix(2)) + shown[next % shown.count]
         }
-        let named = try await anna.client.check([tresor]).compactMap { finding -> Hash256? in
+        let named = try await anna.client.audit.check([tresor]).compactMap { finding -> Hash256? in
             if case .forked(_, _, let evidence) = finding.remark { evidence } else { nil }
         }
         let home = try #require(anna.client.home as? MemoryHome)
@@ -158,7 +158,7 @@ import TresorStore
         evil.show(once: true) { log in
             Array(log.dropLast()) + [[UInt8](repeating: 7, count: Entry.maximumByteCount + 1)]
         }
-        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .forked)
         let isWithoutIt = house.evidence.allSatisfy {
             $0.count < Entry.maximumByteCount && $0.suffix(4) == [0, 0, 0, 0]
         }
@@ -212,21 +212,21 @@ import TresorStore
         try await expectAll(.forked, by: house)
         if isCached { try await expectAll(.forked, by: anna) }
         evil.behave()
-        #expect(try await house.client.state(of: tresor).head.sequence == 2)
+        #expect(try await house.client.logs.state(of: tresor).head.sequence == 2)
     }
 
     /// Where nothing but the genesis was seen, no later entry gives the other one away.
     @Test(arguments: [true, false]) func A55_anotherGenesisAloneIsForked(isCached: Bool) async throws {
         let other = try await anna.tresors.create(Name(typed: "other")).tresor
-        let head = try await anna.client.state(of: other).head
+        let head = try await anna.client.logs.state(of: other).head
         evil.fork(0, try await beginning(of: other, length: 1))
         if !isCached { try forget(other, in: anna) }
         let home = anna.home
-        #expect(await failure { _ = try await anna.client.state(of: other) } == .forked)
+        #expect(await failure { _ = try await anna.client.logs.state(of: other) } == .forked)
         #expect(await failure { try await anna.tresors.perform(.rotate, on: other) } == .forked)
         #expect(anna.home == home)
         evil.behave()
-        #expect(try await anna.client.state(of: other).head == head)
+        #expect(try await anna.client.logs.state(of: other).head == head)
     }
 
     private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
@@ -237,7 +237,7 @@ import TresorStore
         evil.fork(2, try await branch(from: 2, entries: 3))
         (anna.client.home as? MemoryHome)?.delete(.log(tresor))
         let home = anna.home
-        #expect(await failure { _ = try await anna.client.state(of: tresor) } == .forked)
+        #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == .forked)
         #expect(anna.home == home)
     }
 
@@ -250,7 +250,7 @@ import TresorStore
         let home = fresh.home
         for mangle in mangles {
             mangle()
-            #expect(await failure { _ = try await fresh.client.state(of: tresor) } == .altered)
+            #expect(await failure { _ = try await fresh.client.logs.state(of: tresor) } == .altered)
         }
         #expect(fresh.home == home)
     }
@@ -258,7 +258,7 @@ import TresorStore
     /// An owner's, in the right place and rightly signed, that says what only a later release knows.
     @Test(arguments: [0, 3, 4, 11, 127] as [UInt16])
     func A70_anEntryOfALaterReleaseBehindAKnownHeadStopsEverything(code: UInt16) async throws {
-        let head = try await house.client.state(of: tresor).head
+        let head = try await house.client.logs.state(of: tresor).head
         let leave = try Entry(
             tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: anna.identity, time: 5,
             body: .leave)
@@ -272,7 +272,7 @@ import TresorStore
         evil.show { log in log + [entry, leave.bytes] }
         try await expectAll(.unsupported, by: house, evidence: false)
         evil.behave()
-        #expect(try await house.client.state(of: tresor).head == head)
+        #expect(try await house.client.logs.state(of: tresor).head == head)
     }
 
     /// The store has let go of what it was given: a member with the keys is told that it is behind, and reads on by the home.
@@ -284,7 +284,7 @@ import TresorStore
         let reader = world.session(of: house, seeing: evil)
         #expect(await failure { _ = try await reader.files.open(file) } == .store(.behind))
         evil.behave()
-        _ = try await reader.tresors.name(in: reader.client.state(of: tresor))
+        _ = try await reader.tresors.name(in: reader.client.logs.state(of: tresor))
         // Now this home has seen it: the store is older than that, and its wraps are too.
         evil.frozen(old)
         evil.showWraps { wraps, _, epoch in epoch == 2 ? [] : wraps.filter { (try? Wrap($0).epoch) == 1 } }
@@ -309,7 +309,7 @@ import TresorStore
     @Test func A73_aPageLongerThanAskedForIsTheStoresFault() async throws {
         let fresh = try await world.quick("fresh", seeing: evil)
         evil.flood()
-        #expect(await failure { _ = try await fresh.client.state(of: tresor) } == .store(.other))
+        #expect(await failure { _ = try await fresh.client.logs.state(of: tresor) } == .store(.other))
     }
 
     @Test func A61_acceptingForkedReadsAndDoesNothingElse() async throws {
@@ -317,7 +317,7 @@ import TresorStore
         let entries = try await branch(from: 2, entries: 1)
         let shown = try await log(tresor, in: evil.truth).prefix(2) + entries
         let state = try Fold.state(of: Array(shown), tresor: tresor)
-        let known = try #require(try house.client.verifiedState(of: tresor))
+        let known = try #require(try house.client.archive.verifiedState(of: tresor))
         let keys = try await house.keyRing.keys(of: 1, in: known)
         let onBranch = try SealedFile.seal(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
@@ -348,7 +348,7 @@ import TresorStore
 
     @Test func A62_aFileFromTheOtherBranchIsForked() async throws {
         let log = try await log(tresor, in: evil.truth)
-        let known = try #require(try house.client.verifiedState(of: tresor))
+        let known = try #require(try house.client.archive.verifiedState(of: tresor))
         let keys = try await house.keyRing.keys(of: 1, in: known)
         let home = anna.home
         // A head in the place of a known one is of another history; one beyond the log may only be one that the store does not show.
@@ -366,9 +366,9 @@ import TresorStore
     }
 
     @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
-        let head = try await house.client.state(of: tresor).head
+        let head = try await house.client.logs.state(of: tresor).head
         evil.frozen(Int(head.sequence) + 1)
-        let findings = try await house.client.check([tresor])
+        let findings = try await house.client.audit.check([tresor])
         #expect(findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
         let honest = world.session(of: anna, seeing: evil.truth)
         try await honest.tresors.perform(.rotate, on: tresor)
@@ -380,7 +380,7 @@ import TresorStore
     }
 
     @Test func A74_aPoisonedCacheNeverChangesTheState() async throws {
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         let home = try #require(house.client.home as? MemoryHome)
         let good = try #require(home.read(.log(tresor)))
         let entries = try LogCopy(good).entries
@@ -392,9 +392,9 @@ import TresorStore
         ]
         for poison in poisons {
             try home.replace(.log(tresor), with: poison)
-            #expect(try await house.client.state(of: tresor).head == state.head)
+            #expect(try await house.client.logs.state(of: tresor).head == state.head)
         }
         home.delete(.log(tresor))
-        #expect(try await house.client.state(of: tresor).head == state.head)
+        #expect(try await house.client.logs.state(of: tresor).head == state.head)
     }
 }

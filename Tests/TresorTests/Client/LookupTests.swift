@@ -69,7 +69,7 @@ import TresorStore
             try await operation { session in
                 let summary = try #require(try await session.tresors.named(name).first)
                 let state = try #require(summary.state)
-                #expect(try session.client.founderTrust(in: state).isVerified)
+                #expect(try session.client.trust.founderTrust(in: state).isVerified)
                 _ = try await session.tresors.settle(summary.tresor)
                 #expect(try await session.files.seal([content], in: summary.tresor).count == 1)
             }
@@ -79,7 +79,7 @@ import TresorStore
                 var expecting = Expectations()
                 if let name { expecting.tresor = try await session.tresors.named(name).first?.tresor }
                 let opened = try await session.files.open(file, expecting: expecting)
-                let state = try await session.client.state(of: opened.proof.tresor)
+                let state = try await session.client.logs.state(of: opened.proof.tresor)
                 #expect(try await session.tresors.name(in: state) == Name(typed: "plans"))
             }
         }
@@ -158,7 +158,7 @@ import TresorStore
 
     @Test func aStrangersTresorHasNoBareName() async throws {
         let mallory = try await world.quick("mallory")
-        try mallory.client.pin(house.identity.chain)
+        try mallory.client.people.pin(house.identity.chain)
         let theirs = try await mallory.tresors.create(Name(typed: "plans")).tresor
         try await mallory.share(theirs, with: [house], as: .writer)
         #expect(try await found("plans") == [plans])

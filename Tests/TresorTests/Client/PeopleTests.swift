@@ -32,12 +32,12 @@ import TresorStore
 
     @Test func A43_nobodyIsLetInWithoutAComparedNumber() async throws {
         let (home, writes) = (anna.home, evil.writeCount)
-        for person in try await anna.client.people(named: "house") {
+        for person in try await anna.client.people.named( "house") {
             #expect(person.trust == .unverified)
             #expect(await share(person.chain) == .unverified)
         }
         evil.late(mallory.chain.bytes)
-        let offered = try await anna.client.people(named: "house")
+        let offered = try await anna.client.people.named( "house")
         #expect(offered.map(\.chain) == [mallory.chain])
         #expect(try offered[0].chain.number() != house.identity.chain.number())
         #expect(await share(mallory.chain) == .unverified)
@@ -46,24 +46,24 @@ import TresorStore
     }
 
     @Test func A44_anotherPersonUnderAPinnedHandleStopsEverything() async throws {
-        try anna.client.pin(house.identity.chain)
+        try anna.client.people.pin(house.identity.chain)
         let (home, writes) = (anna.home, evil.writeCount)
         evil.invent(mallory.chain.bytes)
-        let others = try await anna.client.impostors(of: Name(typed: "house"))
+        let others = try await anna.client.people.impostors(of: Name(typed: "house"))
         #expect(others.map(\.chain) == [mallory.chain])
         #expect(others[0].trust == .changed(from: house.identity.chain))
-        #expect(try anna.client.trust(in: mallory.chain) == .changed(from: house.identity.chain))
+        #expect(try anna.client.people.trust(in: mallory.chain) == .changed(from: house.identity.chain))
         #expect(await share(mallory.chain) == .unverified)
-        #expect(error { try anna.client.pin(mallory.chain) } == .unverified)
+        #expect(error { try anna.client.people.pin(mallory.chain) } == .unverified)
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
-        try anna.client.pin(mallory.chain, replacing: true)
+        try anna.client.people.pin(mallory.chain, replacing: true)
         #expect(await share(house.identity.chain) == .unverified)
     }
 
     @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
         let evilHouse = try await World(store: MemoryStore()).settle(mallory)
-        try evilHouse.client.pin(anna.identity.chain)
+        try evilHouse.client.people.pin(anna.identity.chain)
         let theirs = try await evilHouse.tresors.create(Name(typed: "plans")).tresor
         try await evilHouse.share(theirs, with: [anna], as: .writer)
         let file = try await evilHouse.seal("x", in: theirs)
@@ -74,7 +74,7 @@ import TresorStore
         #expect(try await there.files.open(file, expecting: expecting).content == Array("x".utf8))
         #expect(anna.home == before)
         for pinned in [false, true] {
-            if pinned { try anna.client.pin(house.identity.chain) }
+            if pinned { try anna.client.people.pin(house.identity.chain) }
             let pins = anna.home[.pins]
             #expect(await failure { _ = try await there.files.open(file) } == .unverified)
             #expect(await failure { _ = try await there.seal("x", in: theirs) } == .unverified)
@@ -89,14 +89,14 @@ import TresorStore
         for answers in [[good.bytes, mallory.chain.bytes], [mallory.chain.bytes, good.bytes]] {
             try anna.client.home.delete(.pins)
             evil.late(answers[0], answers[1], answers[1], answers[1])
-            let shown = try #require(try await anna.client.people(named: "house").first)
+            let shown = try #require(try await anna.client.people.named( "house").first)
             guard try shown.chain.number() == good.number() else {
                 #expect(await share(shown.chain) == .unverified)
                 continue
             }
-            try anna.client.pin(shown.chain)
+            try anna.client.people.pin(shown.chain)
             #expect(await share(shown.chain) == nil)
-            let state = try await anna.client.state(of: tresor)
+            let state = try await anna.client.logs.state(of: tresor)
             #expect(state.chain(of: good.user) == good)
             #expect(state.members[mallory.user] == nil)
             let wrap = try #require(evil.everyWrap.last)
@@ -106,20 +106,20 @@ import TresorStore
 
     /// The same where the person is known already: other keys are shown at each of the reads in turn.
     @Test(arguments: 0..<4) func A45_aKnownPersonIsTheSameAtEveryRead(read: Int) async throws {
-        try anna.client.pin(house.identity.chain)
+        try anna.client.people.pin(house.identity.chain)
         let good = house.identity.chain.bytes
         let thief = try house.identity.renewed(time: 9).identity
         for evil in [mallory.chain.bytes, thief.chain.bytes] {
             var answers: [[UInt8]?] = [good, good, good, good]
             answers[read] = evil
             self.evil.late(answers[0], answers[1], answers[2], answers[3])
-            let people = (try? await anna.client.people(named: "house")) ?? []
+            let people = (try? await anna.client.people.named( "house")) ?? []
             for person in people where person.trust.isVerified {
                 #expect(person.chain == house.identity.chain)
                 _ = await share(person.chain)
             }
             self.evil.late()
-            let state = try await anna.client.state(of: tresor)
+            let state = try await anna.client.logs.state(of: tresor)
             #expect(state.chain(of: house.identity.user) ?? house.identity.chain == house.identity.chain)
             #expect(Set(self.evil.everyWrap.map(\.user)).isSubset(of: [anna.identity.user, house.identity.user]))
         }
@@ -128,7 +128,7 @@ import TresorStore
     @Test func A46_aHandleIsNotTakenTwice() async throws {
         #expect(await failure { _ = try await world.settle(mallory) } == .unverified)
         evil.invent(mallory.chain.bytes)
-        let people = try await anna.client.people(named: "house")
+        let people = try await anna.client.people.named( "house")
         #expect(Set(people.map(\.chain)) == [house.identity.chain, mallory.chain])
         #expect(people.allSatisfy { $0.trust == .unverified })
     }
@@ -139,14 +139,14 @@ import TresorStore
         for text in [String(id.prefix(6)), String(id.prefix(10)), id] {
             let evil = try Identity.make(handle: Name(typed: text), time: 1)
             self.evil.invent(evil.chain.bytes)
-            let offered = try await anna.client.people(named: text)
+            let offered = try await anna.client.people.named( text)
             #expect(Set(offered.map(\.chain)) == [evil.chain, house.identity.chain])
             #expect(offered.allSatisfy { $0.trust == .unverified })
-            try anna.client.pin(house.identity.chain)
-            let known = try await anna.client.people(named: text)
+            try anna.client.people.pin(house.identity.chain)
+            let known = try await anna.client.people.named( text)
             #expect(known.map(\.chain) == [house.identity.chain] && known.first?.trust == .verified)
-            try anna.client.pin(evil.chain)
-            #expect(Set(try await anna.client.people(named: text).map(\.chain)) == [evil.chain, house.identity.chain])
+            try anna.client.people.pin(evil.chain)
+            #expect(Set(try await anna.client.people.named( text).map(\.chain)) == [evil.chain, house.identity.chain])
             try anna.client.home.delete(.pins)
         }
     }
@@ -156,9 +156,9 @@ import TresorStore
         for text in [String(id.prefix(6)), id] {
             let other = try Identity.make(handle: Name(typed: text), time: 1)
             evil.invent(other.chain.bytes)
-            #expect(try await anna.client.people(named: text).map(\.trust) == [.me])
-            try anna.client.pin(other.chain)
-            let both = try await anna.client.people(named: text)
+            #expect(try await anna.client.people.named( text).map(\.trust) == [.me])
+            try anna.client.people.pin(other.chain)
+            let both = try await anna.client.people.named( text)
             #expect(Set(both.map(\.chain)) == [anna.identity.chain, other.chain])
             try anna.client.home.delete(.pins)
         }
@@ -173,10 +173,10 @@ import TresorStore
         let two = try Identity.make(handle: decomposed, time: 1)
         _ = try await world.settle(one)
         _ = try await world.settle(two)
-        try anna.client.pin(one.chain)
-        try anna.client.pin(two.chain)
-        #expect(try anna.client.pinnedPeople().count == 2)
-        #expect(try await anna.client.people(named: "Zoe\u{308}").map(\.chain) == [one.chain])
+        try anna.client.people.pin(one.chain)
+        try anna.client.people.pin(two.chain)
+        #expect(try anna.client.people.pinned().count == 2)
+        #expect(try await anna.client.people.named( "Zoe\u{308}").map(\.chain) == [one.chain])
     }
 
     @Test func A50_numbersAreComparedWhole() throws {
@@ -203,20 +203,20 @@ import TresorStore
         let mine = try house.identity.renewed(time: 5).identity
         let thiefs = try house.identity.renewed(time: 5).identity
         #expect(try mine.chain.number() != thiefs.chain.number())
-        try anna.client.pin(mine.chain)
+        try anna.client.people.pin(mine.chain)
         let home = anna.home
-        #expect(error { _ = try anna.client.trust(in: thiefs.chain) } == .forked)
-        #expect(error { try anna.client.pin(thiefs.chain) } == .forked)
+        #expect(error { _ = try anna.client.people.trust(in: thiefs.chain) } == .forked)
+        #expect(error { try anna.client.people.pin(thiefs.chain) } == .forked)
         #expect(await share(thiefs.chain) == .forked)
         evil.late(thiefs.chain.bytes)
-        #expect(await failure { _ = try await anna.client.person(mine.user) } == .forked)
+        #expect(await failure { _ = try await anna.client.people.person(mine.user) } == .forked)
         #expect(anna.home == home)
     }
 
     @Test func A51_aThiefsSuccessorInMyOwnTresorIsForked() async throws {
         let (mine, sealed) = try anna.identity.renewed(time: 5)
         let thief = try anna.identity.renewed(time: 5).identity
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
             body: .renew(thief.chain.newest))
@@ -229,7 +229,7 @@ import TresorStore
     }
 
     private func anyFile() async throws -> SealedFile {
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         return try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: EpochKeys(epoch: 1), state: state, author: anna.identity, time: 1)
     }
@@ -237,9 +237,9 @@ import TresorStore
     @Test func A52_olderGenerationsAndBrokenChainsAreRefused() async throws {
         let (first, _) = try house.identity.renewed(time: 5)
         let (second, _) = try first.renewed(time: 6)
-        try anna.client.pin(second.chain)
-        #expect(error { _ = try anna.client.trust(in: first.chain) } == .forked)
-        #expect(error { _ = try anna.client.trust(in: house.identity.chain) } == .forked)
+        try anna.client.people.pin(second.chain)
+        #expect(error { _ = try anna.client.people.trust(in: first.chain) } == .forked)
+        #expect(error { _ = try anna.client.people.trust(in: house.identity.chain) } == .forked)
         let cards = second.chain.cards.map(\.bytes)
         let stranger = try mallory.renewed(time: 5).identity.chain.cards.map(\.bytes)
         let broken = [
@@ -252,29 +252,29 @@ import TresorStore
     @Test func A204_aStoreThatIsBehindWithACardDelaysNothing() async throws {
         let (first, _) = try house.identity.renewed(time: 5)
         let (second, _) = try first.renewed(time: 6)
-        try anna.client.pin(second.chain)
+        try anna.client.people.pin(second.chain)
         // The store shows generation 0, or nothing.
         for shown in [house.identity.chain.bytes, nil] {
             evil.late(shown)
-            let person = try await anna.client.person(house.identity.user)
+            let person = try await anna.client.people.person(house.identity.user)
             #expect(person.chain == second.chain && person.trust == .verified)
         }
-        let named = try await anna.client.people(named: "house")
+        let named = try await anna.client.people.named( "house")
         #expect(named.map(\.chain) == [second.chain] && named[0].trust == .verified)
-        let remark = try await anna.client.check().first { $0.subject == .person(house.identity.user) }?.remark
+        let remark = try await anna.client.audit.check().first { $0.subject == .person(house.identity.user) }?.remark
         #expect(remark == .olderCard)
         #expect(await share(second.chain) == nil)
-        #expect(try await anna.client.state(of: tresor).chain(of: house.identity.user) == second.chain)
+        #expect(try await anna.client.logs.state(of: tresor).chain(of: house.identity.user) == second.chain)
         // What the store shows is a beginning of what was compared, and no more is believed of it.
         #expect(await share(house.identity.chain) == .forked)
-        try anna.client.pin(mallory.chain, replacing: true)
-        #expect(try await anna.client.person(house.identity.user).trust == .changed(from: mallory.chain))
+        try anna.client.people.pin(mallory.chain, replacing: true)
+        #expect(try await anna.client.people.person(house.identity.user).trust == .changed(from: mallory.chain))
     }
 
     @Test func A53_anAbbreviationGrantsNoTrust() async throws {
         let text = String(house.identity.user.description.prefix(8))
-        #expect(try await anna.client.people(named: text).map(\.trust) == [.unverified])
-        #expect(try await anna.client.people(named: String(text.prefix(5))).isEmpty)
+        #expect(try await anna.client.people.named( text).map(\.trust) == [.unverified])
+        #expect(try await anna.client.people.named( String(text.prefix(5))).isEmpty)
     }
 
     @Test func anOwnersSlashIsOneWhateverMarkStandsBehindIt() async throws {
@@ -285,14 +285,14 @@ import TresorStore
 
     @Test func A54_aTresorIsItsId() async throws {
         let other = try await world.quick("other")
-        try other.client.pin(anna.identity.chain)
+        try other.client.people.pin(anna.identity.chain)
         let theirs = try await other.tresors.create(Name(typed: "plans")).tresor
         try await other.share(theirs, with: [anna], as: .writer)
         #expect(try await anna.tresors.named("plans").map(\.tresor) == [tresor])
         #expect(try await anna.tresors.named("other/plans").map(\.founderTrust) == [.unverified])
         let file = try await other.seal("x", in: theirs)
         #expect(await failure { _ = try await anna.files.open(file) } == .unverified)
-        try anna.client.pin(other.identity.chain)
+        try anna.client.people.pin(other.identity.chain)
         var expecting = Expectations()
         expecting.tresor = tresor
         #expect(await failure { _ = try await anna.files.open(file, expecting: expecting) } == .altered)

@@ -19,7 +19,7 @@ import TresorStore
         world = World(store: evil)
         anna = try await world.quick("anna")
         house = try await world.quick("house")
-        try anna.client.pin(house.identity.chain)
+        try anna.client.people.pin(house.identity.chain)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
@@ -33,18 +33,18 @@ import TresorStore
         ]
         for use in uses { #expect(await failure(use) == .unverified) }
         #expect(try await house.tresors.all().map(\.founderTrust) == [.unverified])
-        #expect(try await house.client.records(of: tresor).records.count == 2)
+        #expect(try await house.client.logs.records(of: tresor).records.count == 2)
         #expect(house.home == home)
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         _ = try await house.files.open(file)
-        #expect(try house.client.knownTresors() == [tresor])
+        #expect(try house.client.logs.known() == [tresor])
     }
 
     @Test func A68_whoLeavesATresorWhoseOwnerNobodyComparedKeepsNothingOfIt() async throws {
         let home = house.home
         try await house.tresors.perform(.leave, on: tresor)
         #expect(house.home == home)
-        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
+        #expect(try await anna.client.logs.state(of: tresor).members[house.identity.user] == nil)
     }
 
     @Test func A42_namesThatOthersCanReadAreNeitherBelievedNorWrittenOver() async throws {
@@ -67,11 +67,11 @@ import TresorStore
     }
 
     @Test func A68_whatIsKnownAlreadyGoesOnBeingKept() async throws {
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         let file = try await anna.seal("x", in: tresor)
         _ = try await house.files.open(file)
         let stranger = try identity("anna")
-        try house.client.pin(stranger.chain, replacing: true)
+        try house.client.people.pin(stranger.chain, replacing: true)
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(await failure { _ = try await house.files.open(file) } == .unverified)
         #expect(try house.client.heads()[tresor]?.sequence == 2)
@@ -88,20 +88,20 @@ import TresorStore
 
     /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has read less.
     @Test func A68_A107_whoHasReadLessNeverLowersAHead() async throws {
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
         for known in [nil, 1, 2] as [Int?] {
             try house.client.home.delete(.heads)
             let before = try known.map { try read(Array(entries.prefix($0))) }
-            if let before { try await one.remember(before.state, before.fresh, known: nil) }
+            if let before { try await one.archive.remember(before.state, before.fresh, known: nil) }
             let whole = try read(entries)
-            try await one.remember(whole.state, whole.fresh, known: before?.state)
+            try await one.archive.remember(whole.state, whole.fresh, known: before?.state)
             #expect(try house.client.heads()[tresor] == whole.state.head)
             let home = house.home
             let less = try read(Array(entries.prefix(3)))
-            try await other.remember(less.state, less.fresh, known: before?.state)
+            try await other.archive.remember(less.state, less.fresh, known: before?.state)
             #expect(try house.client.heads()[tresor] == whole.state.head)
             #expect(house.home == home)
         }
@@ -109,14 +109,14 @@ import TresorStore
 
     /// The same with another history, shorter than, as long as and longer than what is remembered.
     @Test(arguments: 1...3) func A68_A107_whoHasReadAnotherHistoryChangesNothing(length: Int) async throws {
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
         let common = try read(Array(entries.prefix(2)))
-        try await one.remember(common.state, common.fresh, known: nil)
+        try await one.archive.remember(common.state, common.fresh, known: nil)
         let whole = try read(entries)
-        try await one.remember(whole.state, whole.fresh, known: common.state)
+        try await one.archive.remember(whole.state, whole.fresh, known: common.state)
         var branch = Array(entries.prefix(2))
         for _ in 0..<length {
             let state = try Fold.state(of: branch, tresor: tresor)
@@ -129,14 +129,14 @@ import TresorStore
         let home = house.home
         let another = try read(branch)
         #expect(
-            await failure { try await other.remember(another.state, another.fresh, known: common.state) } == .forked)
+            await failure { try await other.archive.remember(another.state, another.fresh, known: common.state) } == .forked)
         #expect(house.home == home)
         #expect(try house.client.heads()[tresor] == whole.state.head)
     }
 
     /// Another process pins a higher head while this one reads, and nothing is kept that would say what it contains.
     @Test func A60_A107_whatIsReadIsJudgedByAHeadThatIsPinnedMeanwhile() async throws {
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let whole = try read(entries).state
@@ -151,30 +151,30 @@ import TresorStore
             try? home.replace(.heads, with: bytes)
             return Array(branch)
         }
-        #expect(await failure { _ = try await house.client.state(of: tresor) } == .forked)
+        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .forked)
         #expect(try house.client.heads()[tresor] == whole.head)
         try home.delete(.heads)
         evil.show(once: true) { log in
             try? home.replace(.heads, with: bytes)
             return Array(log.prefix(3))
         }
-        #expect(try await house.client.state(of: tresor).head == whole.head)
+        #expect(try await house.client.logs.state(of: tresor).head == whole.head)
     }
 
     @Test func A74_aLogIsNotVerifiedTwice() async throws {
-        var state = try await anna.client.state(of: tresor)
+        var state = try await anna.client.logs.state(of: tresor)
         state.headTime = 77
         anna.client.folded.keep(state)
-        #expect(try await anna.client.state(of: tresor).headTime == 77)
-        #expect(try world.session(of: anna).client.verifiedState(of: tresor)?.headTime != 77)
+        #expect(try await anna.client.logs.state(of: tresor).headTime == 77)
+        #expect(try world.session(of: anna).client.archive.verifiedState(of: tresor)?.headTime != 77)
         try await anna.tresors.perform(.rotate, on: tresor)
-        let after = try await anna.client.state(of: tresor)
+        let after = try await anna.client.logs.state(of: tresor)
         #expect(anna.client.folded.state(of: tresor, at: after.head)?.head == after.head)
         #expect(anna.client.folded.state(of: tresor, at: state.head) == nil)
     }
 
     @Test func A74_whatWasFoldedIsBoundToItsHead() async throws {
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let folded = FoldCache()
         folded.keep(state)
         #expect(folded.state(of: tresor, at: state.head) != nil)

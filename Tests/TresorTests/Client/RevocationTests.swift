@@ -26,7 +26,7 @@ import TresorStore
 
     /// Whether any wrap the store ever had opens the file for one of these people, whatever the log says of them.
     private func opens(_ file: SealedFile, _ people: Session...) async throws -> Bool {
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         var keys: [EpochKeys] = []
         for person in people {
             for stored in evil.everyWrap {
@@ -74,7 +74,7 @@ import TresorStore
         #expect(await failure { _ = try await world.session(of: house, home: home).files.open(after) } == .noAccess)
         evil.frozen(2)
         let old = world.session(of: house, home: MemoryHome())
-        try old.client.pin(anna.identity.chain)
+        try old.client.people.pin(anna.identity.chain)
         #expect(await failure { _ = try await old.files.open(after) } == .store(.behind))
         evil.behave()
         #expect(try await third.files.open(after).content == Array("after".utf8))
@@ -94,7 +94,7 @@ import TresorStore
             #expect(try await !opens(file, house))
         }
         for file in [third, fourth] { _ = try await house.files.open(file) }
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         for epoch in 3...4 as ClosedRange<UInt64> {
             #expect(try await !house.keyRing.keys(of: epoch, in: state).opensHistory)
         }
@@ -103,7 +103,7 @@ import TresorStore
 
     @Test func A82_aWrapWithAHistoryKeyIsRefused() async throws {
         try await anna.share(tresor, with: [house], fromNow: true)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 2, in: state)
         let card = house.identity.chain.newest
         let full = try Wrap(keys, of: tresor, for: card, user: house.identity.user, history: .all).bytes
@@ -120,7 +120,7 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         try await anna.share(tresor, with: [third], as: .writer)
         try await house.tresors.perform(.leave, on: tresor)
-        let marked = try await anna.client.state(of: tresor)
+        let marked = try await anna.client.logs.state(of: tresor)
         #expect(marked.rotateFirst)
         let keys = try await anna.keyRing.keys(of: 1, in: marked)
         let early = try SealedFile.seal(
@@ -138,7 +138,7 @@ import TresorStore
         try await house.tresors.perform(.leave, on: tresor)
         evil.older(2)
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.name.epoch == 2 && !state.rotateFirst)
         #expect(try await anna.tresors.name(in: state) == Name(typed: "care"))
     }
@@ -176,7 +176,7 @@ import TresorStore
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
         let empty = MemoryHome()
-        try world.session(of: house, home: empty).client.pin(anna.identity.chain)
+        try world.session(of: house, home: empty).client.people.pin(anna.identity.chain)
         for home in [house.client.home, empty] {
             let fresh = { world.session(of: house, home: home) }
             #expect(try await fresh().files.open(after).content == Array("after".utf8))
@@ -193,7 +193,7 @@ import TresorStore
     @Test func A58_aGhostIsNeverWrappedTo() async throws {
         try await anna.share(tresor, with: [house])
         let ghost = third.identity
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         let wrap = try Wrap(keys, of: tresor, for: ghost.chain.newest, user: ghost.user, history: .all)
         try await evil.truth.putWraps([StoredWrap(user: ghost.user, epoch: 1, bytes: wrap.bytes)], in: tresor)
@@ -237,7 +237,7 @@ import TresorStore
         try await anna.share(tresor, with: [house], notAfter: end)
         world.clock.now = end + 1
         try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.members[house.identity.user] == nil)
         #expect(state.epoch == 2)
         #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
@@ -254,7 +254,7 @@ import TresorStore
         #expect(try await third.seal("a writer cannot", in: tresor).header.epoch == 1)
         let after = try #require(try await anna.files.reseal(before))
         #expect(after.header.epoch == 2)
-        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
+        #expect(try await anna.client.logs.state(of: tresor).members[house.identity.user] == nil)
         #expect(await failure { _ = try await house.files.open(after) } == .noAccess)
         #expect(evil.everyWrap.allSatisfy { $0.user != house.identity.user || $0.epoch == 1 })
         let again = end + 100
@@ -268,23 +268,23 @@ import TresorStore
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [third], as: .owner)
         try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
-        let effect = try await anna.tresors.effect(of: .rename(Name(typed: "new")), in: anna.client.state(of: tresor))
+        let effect = try await anna.tresors.effect(of: .rename(Name(typed: "new")), in: anna.client.logs.state(of: tresor))
         world.clock.now = end + 1
         try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor, expecting: effect)
         world.clock.now = end - 40
         #expect(try await third.seal("another clock", in: tresor).header.epoch == 1)
         #expect(try await anna.seal("set back", in: tresor).header.epoch == 1)
-        #expect(try await anna.client.state(of: tresor).members[house.identity.user] != nil)
+        #expect(try await anna.client.logs.state(of: tresor).members[house.identity.user] != nil)
         world.clock.now = end + 2
         #expect(try await anna.seal("after", in: tresor).header.epoch == 2)
-        #expect(try await anna.client.state(of: tresor).members[house.identity.user] == nil)
+        #expect(try await anna.client.logs.state(of: tresor).members[house.identity.user] == nil)
     }
 
     /// What is bounded and no more: until an owner acts, somebody may go on and date back what they write.
     @Test func A71_whoDatesBackIsBelievedUntilTheyAreRemoved() async throws {
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [house], as: .writer, notAfter: end)
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         let keys = try await house.keyRing.keys(of: 1, in: state)
         world.clock.now = end + 100
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .noAccess)
@@ -297,7 +297,7 @@ import TresorStore
         #expect(try await anna.files.open(dated).author.standing == .current)
         #expect(await failure { _ = try await anna.files.open(file(at: state, time: end + 1)) } == .noAccess)
         try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor)
-        let after = try await anna.client.state(of: tresor)
+        let after = try await anna.client.logs.state(of: tresor)
         #expect(after.members[writer.user] == nil)
         #expect(await failure { _ = try await anna.files.open(file(at: after, time: end)) } == .noAccess)
         #expect(try await anna.files.open(dated).author.standing != .current)

@@ -24,7 +24,7 @@ import TresorStore
         try world.introduce(anna, house)
         mine = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(mine, with: [house], as: .writer)
-        try eve.client.pin(house.identity.chain)
+        try eve.client.people.pin(house.identity.chain)
         theirs = try await eve.tresors.create(Name(typed: "plans")).tresor
         try await eve.share(theirs, with: [house], as: .writer)
     }
@@ -42,13 +42,13 @@ import TresorStore
         try house.tresors.hide(theirs, false)
         #expect(try await house.tresors.all().filter(\.isHidden).isEmpty)
         // A verified owner's tresor has a name as well. Until this home has read it, the name means the one it knows.
-        try house.client.pin(eve.identity.chain)
+        try house.client.people.pin(eve.identity.chain)
         #expect(try await house.tresors.named("plans").map(\.tresor) == [mine])
         _ = try await house.tresors.all()
         #expect(try await house.tresors.named("plans").count == 2)
         // It keeps the name that it had when it was read.
         try house.client.home.delete(.pins)
-        try house.client.pin(anna.identity.chain)
+        try house.client.people.pin(anna.identity.chain)
         #expect(try await house.tresors.named("plans").count == 2)
     }
 
@@ -56,10 +56,10 @@ import TresorStore
         let home = house.home
         try await house.tresors.perform(.leave, on: theirs)
         #expect(house.home == home)
-        #expect(try await eve.client.state(of: theirs).members[house.identity.user] == nil)
-        try house.client.pin(identity("anna").chain, replacing: true)
+        #expect(try await eve.client.logs.state(of: theirs).members[house.identity.user] == nil)
+        try house.client.people.pin(identity("anna").chain, replacing: true)
         try await house.tresors.perform(.leave, on: mine)
-        #expect(try await anna.client.state(of: mine).members[house.identity.user] == nil)
+        #expect(try await anna.client.logs.state(of: mine).members[house.identity.user] == nil)
     }
 
     @Test func A215_theLastOwnerDoesNotLeaveAnythingWithoutOne() async throws {
@@ -69,19 +69,19 @@ import TresorStore
     @Test func A221_thePinnedPersonIsUsed() async throws {
         let impostor = try identity("anna")
         evil.invent(impostor.chain.bytes)
-        let people = try await house.client.people(named: "anna")
+        let people = try await house.client.people.named( "anna")
         #expect(people.map(\.chain) == [anna.identity.chain] && people[0].trust == .verified)
-        #expect(try await house.client.impostors(of: Name(typed: "anna")).map(\.chain) == [impostor.chain])
-        let findings = try await house.client.check()
+        #expect(try await house.client.people.impostors(of: Name(typed: "anna")).map(\.chain) == [impostor.chain])
+        let findings = try await house.client.audit.check()
         #expect(findings.contains { $0.subject == .person(anna.identity.user) && $0.remark == .failed(.unverified) })
     }
 
     @Test func A217_whatTheStoreLacksIsFound() async throws {
         try await anna.tresors.perform(.rotate, on: mine)
         let whole = try await log(mine, in: evil.truth)
-        _ = try await house.client.state(of: mine)
+        _ = try await house.client.logs.state(of: mine)
         func found() async throws -> [Finding.Remark] {
-            try await house.client.check([mine]).filter { $0.subject == .tresor(mine) }.map(\.remark)
+            try await house.client.audit.check([mine]).filter { $0.subject == .tresor(mine) }.map(\.remark)
         }
         guard case .head = try await found().first else {
             Issue.record("not whole")
@@ -89,11 +89,11 @@ import TresorStore
         }
         for lost in [[0], [1], [0, 1]] {
             evil.show { _ in whole.enumerated().filter { !lost.contains($0.offset) }.map(\.element) }
-            let state = try #require(try house.client.verifiedState(of: mine))
-            #expect(try await house.client.lostEntries(of: state) == UInt64(lost.count))
+            let state = try #require(try house.client.archive.verifiedState(of: mine))
+            #expect(try await house.client.audit.lostEntries(of: state) == UInt64(lost.count))
         }
         evil.show { _ in [whole[0], whole[2], whole[1]] }
-        let state = try #require(try house.client.verifiedState(of: mine))
-        #expect(await failure { _ = try await house.client.lostEntries(of: state) } == .forked)
+        let state = try #require(try house.client.archive.verifiedState(of: mine))
+        #expect(await failure { _ = try await house.client.audit.lostEntries(of: state) } == .forked)
     }
 }

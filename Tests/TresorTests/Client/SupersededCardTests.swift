@@ -23,7 +23,7 @@ import TresorStore
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [dora], as: .owner)
         try await anna.share(tresor, with: [house], as: .writer)
-        for person in [dora, house] { _ = try await person.client.state(of: tresor) }
+        for person in [dora, house] { _ = try await person.client.logs.state(of: tresor) }
     }
 
     private func fresh(_ person: Session) -> Session { world.session(of: person) }
@@ -34,12 +34,12 @@ import TresorStore
     }
 
     private func records() async throws -> [LogRecord.Change] {
-        try await anna.client.records(of: tresor).records.map(\.change)
+        try await anna.client.logs.records(of: tresor).records.map(\.change)
     }
 
     @Test func A203_noKeyIsWrappedToACardThatThisHomeKnowsToBeSuperseded() async throws {
         let next = try renewed(house)
-        try anna.client.pin(next.chain)
+        try anna.client.people.pin(next.chain)
         try await anna.tresors.perform(.rotate, on: tresor)
         let user = house.identity.user
         #expect(await anna.takeNotices().map(\.deed) == [.renewed(user)])
@@ -56,7 +56,7 @@ import TresorStore
 
     @Test func A203_twoGenerationsAreTwoEntries() async throws {
         let next = try renewed(house).renewed(time: world.clock.now).identity
-        try anna.client.pin(next.chain)
+        try anna.client.people.pin(next.chain)
         _ = try await anna.seal("x", in: tresor)
         let user = house.identity.user
         let told = try await records().suffix(3)
@@ -65,7 +65,7 @@ import TresorStore
 
     @Test func A203_aWriterWhoMustRotateStopsAndNamesThem() async throws {
         let next = try renewed(dora)
-        try house.client.pin(next.chain)
+        try house.client.people.pin(next.chain)
         let late = try await world.quick("late")
         try world.introduce(anna, late)
         try await anna.share(tresor, with: [late])
@@ -73,23 +73,23 @@ import TresorStore
         let writer = fresh(house)
         #expect(await failure { _ = try await writer.seal("x", in: tresor) } == .unverified)
         #expect(await failure { try await writer.tresors.perform(.rotate, on: tresor) } == .unverified)
-        let state = try await writer.client.state(of: tresor)
+        let state = try await writer.client.logs.state(of: tresor)
         #expect(try writer.tresors.superseded(in: state) == [dora.identity.user])
         #expect(state.rotateFirst)
         // A pin that was replaced counts as none.
         let other = try identity("dora")
-        try house.client.pin(other.chain, replacing: true)
+        try house.client.people.pin(other.chain, replacing: true)
         #expect(try writer.tresors.superseded(in: state) == [])
     }
 
     @Test func A203_aFounderWhoLeftAndRenewedStopsNobody() async throws {
         try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
-        try dora.client.pin(next.chain)
+        try dora.client.people.pin(next.chain)
         let owner = fresh(dora)
         _ = try await owner.seal("x", in: tresor)
         #expect(await owner.takeNotices().first?.deed == .renewed(anna.identity.user))
-        let state = try await owner.client.state(of: tresor)
+        let state = try await owner.client.logs.state(of: tresor)
         #expect(state.chain(of: anna.identity.user) == next.chain)
         #expect(!state.rotateFirst && state.members[anna.identity.user] == nil)
         try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
@@ -104,11 +104,11 @@ import TresorStore
     /// The founder's card that another owner put in has signed nothing yet: she signs as soon as she is back.
     @Test func A203_theFoundersNewKeysSignWhatAnotherOwnerToldTheLog() async throws {
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        try dora.client.pin(me.identity.chain)
+        try dora.client.people.pin(me.identity.chain)
         try await fresh(dora).tresors.perform(.rotate, on: tresor)
         let late = try await world.quick("late")
-        try late.client.pin(me.identity.chain)
-        try dora.client.pin(late.identity.chain)
+        try late.client.people.pin(me.identity.chain)
+        try dora.client.people.pin(late.identity.chain)
         try await fresh(dora).share(tresor, with: [late], as: .writer)
         #expect(await failure { _ = try await fresh(late).seal("x", in: tresor) } == .unverified)
         #expect(try await me.renewal.finish().map(\.isRotated) == [true])
@@ -118,10 +118,10 @@ import TresorStore
     /// A founder and another owner have new keys, and the log knows neither.
     @Test func A203_anOwnerRenewsWhereTheLogLacksTheFoundersNewCard() async throws {
         let next = try renewed(anna)
-        try dora.client.pin(next.chain)
+        try dora.client.people.pin(next.chain)
         let me = try await dora.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await me.renewal.finish().map(\.error) == [nil])
-        let state = try await me.client.state(of: tresor)
+        let state = try await me.client.logs.state(of: tresor)
         #expect(state.chain(of: me.identity.user) == me.identity.chain)
         #expect(state.chain(of: anna.identity.user) == next.chain)
         _ = try await me.seal("x", in: tresor)
@@ -131,7 +131,7 @@ import TresorStore
     @Test func A203_withoutAPinnedHeadNobodyPutsInTheFoundersCard() async throws {
         try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
-        try dora.client.pin(next.chain)
+        try dora.client.people.pin(next.chain)
         try dora.client.home.delete(.heads)
         #expect(await failure { _ = try await fresh(dora).seal("x", in: tresor) } == .unverified)
         #expect(try await records().last == .left)
@@ -141,7 +141,7 @@ import TresorStore
         let file = try await house.seal("x", in: tresor)
         #expect(try await fresh(anna).files.open(file).author.standing == .current)
         let next = try renewed(house)
-        try anna.client.pin(next.chain)
+        try anna.client.people.pin(next.chain)
         let opened = try await fresh(anna).files.open(file)
         #expect(opened.author.standing == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
         var wanted = Expectations()

@@ -32,10 +32,10 @@ import TresorStore
         try expose()
         #expect(await failure { try await session.tresors.perform(.rotate, on: tresor) } == .failed(.permissions))
         let chain = session.identity.chain
-        #expect(await failure { _ = try session.client.trust(in: chain) } == .failed(.permissions))
-        #expect(await failure { _ = try await session.client.person(chain.user) } == .failed(.permissions))
-        #expect(await failure { _ = try await session.client.people(named: "anna") } == .failed(.permissions))
-        #expect(await failure { _ = try session.client.hasLeftovers() } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.people.trust(in: chain) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.people.person(chain.user) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.people.named( "anna") } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.cleanup.isPending() } == .failed(.permissions))
         try #require(chmod(place + "/identity", 0o600) == 0)
         try await session.tresors.perform(.rotate, on: tresor)
     }
@@ -43,12 +43,12 @@ import TresorStore
     @Test func checkNamesTheIdentityOnce() async throws {
         defer { try? FileManager.default.removeItem(atPath: place) }
         try expose()
-        let findings = try await session.client.check()
+        let findings = try await session.client.audit.check()
         #expect(
             findings.filter { $0.level != .ok } == [Finding(subject: .identity, remark: .failed(.failed(.permissions)))]
         )
         try FileManager.default.removeItem(atPath: place + "/identity")
-        let without = try await session.client.check()
+        let without = try await session.client.audit.check()
         #expect(without.contains(Finding(subject: .identity, remark: .missing)))
         #expect(without.contains(Finding(subject: .tresor(tresor), remark: .ownerNotVerified)))
     }

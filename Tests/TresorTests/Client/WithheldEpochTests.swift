@@ -60,7 +60,7 @@ import TresorStore
         return renewed
     }
 
-    private func state() async throws -> LogState { try await anna.client.state(of: tresor) }
+    private func state() async throws -> LogState { try await anna.client.logs.state(of: tresor) }
 
     @Test func A200_aWriterTakesAwayNothingOlder() async throws {
         _ = try await lockOut()
@@ -189,7 +189,7 @@ import TresorStore
         #expect(await failure { try await fresh(anna).share(tresor, with: [late], fromNow: true) } == .altered)
         try await fresh(anna).tresors.perform(.rename(Name(typed: "plans")), on: tresor)
         try await fresh(anna).share(tresor, with: [late], fromNow: true)
-        #expect(try await late.tresors.name(in: late.client.state(of: tresor)) == Name(typed: "plans"))
+        #expect(try await late.tresors.name(in: late.client.logs.state(of: tresor)) == Name(typed: "plans"))
     }
 
     @Test func A200_threeHundredEpochsTakeNothingAway() async throws {
@@ -288,11 +288,11 @@ import TresorStore
 
     @Test func A200_checkNamesTheEpochItsAuthorAndHowManyItReaches() async throws {
         let writer = try await lockOut()
-        let findings = try await anna.client.check([tresor])
+        let findings = try await anna.client.audit.check([tresor])
         let named = findings.map(\.remark).contains(.withheldEpoch(2, by: writer.user, reaching: 1, of: 3))
         #expect(named)
         try await fresh(anna).tresors.perform(.revoke([bob.identity.user]), on: tresor)
-        let after = try await anna.client.check([tresor]).contains {
+        let after = try await anna.client.audit.check([tresor]).contains {
             if case .withheldEpoch = $0.remark { true } else { false }
         }
         #expect(!after)

@@ -21,7 +21,7 @@ import TresorStore
         try world.introduce(anna, house)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let secret = try await anna.keyRing.keys(of: 1, in: state).secret()
         let user = house.identity.user
         let card = house.identity.chain.newest

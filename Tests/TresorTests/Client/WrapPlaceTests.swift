@@ -67,7 +67,7 @@ import TresorStore
         #expect(Set(try wraps.values.map { try Wrap($0).generation }) == [0, 1])
         for person in people {
             for tresor in tresors {
-                let state = try await person.client.state(of: tresor)
+                let state = try await person.client.logs.state(of: tresor)
                 for place in wraps.keys where place.user == person.identity.user && place.tresor == tresor {
                     let own = try #require(wraps[place])
                     let generation = try Wrap(own).generation

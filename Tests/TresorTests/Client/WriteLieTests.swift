@@ -50,7 +50,7 @@ import TresorStore
     }
 
     @Test func A66_leavingThatWasNotStoredIsTheStoresFault() async throws {
-        _ = try await house.client.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
         evil.lie(.storesNothing)
         let home = house.home
         #expect(await failure { try await house.tresors.perform(.leave, on: tresor) } == .store(.notStored))
@@ -71,7 +71,7 @@ import TresorStore
         evil.behave()
         #expect(try await me.renewal.finish().allSatisfy { $0.error == nil })
         #expect(try !me.renewal.isUnfinished())
-        #expect(try await me.client.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
+        #expect(try await me.client.logs.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
     }
 
     @Test func A66_A85_wrapsThatWereNotPutBackAreTheStoresFault() async throws {
@@ -101,10 +101,10 @@ import TresorStore
             #expect(count == 2 || count == 3, "\(call)")
             #expect(error != nil || count == 3, "\(call)")
             if count == 2 { try await scene.anna.tresors.perform(act, on: scene.tresor) }
-            let state = try await scene.anna.client.state(of: scene.tresor)
+            let state = try await scene.anna.client.logs.state(of: scene.tresor)
             #expect(state.head.sequence == 2, "\(call)")
             _ = try await scene.anna.keyRing.keys(of: 1, in: state)
-            #expect(try await scene.anna.client.check().allSatisfy { $0.level != .bad }, "\(call)")
+            #expect(try await scene.anna.client.audit.check().allSatisfy { $0.level != .bad }, "\(call)")
             if error == nil { return }
         }
         Issue.record("the act is never done")
@@ -118,7 +118,7 @@ import TresorStore
         try await other.tresors.perform(.rotate, on: tresor)
         try await slow
         #expect(try await log(tresor, in: evil.truth).count == 4)
-        #expect(try await anna.client.state(of: tresor).epoch == 2)
+        #expect(try await anna.client.logs.state(of: tresor).epoch == 2)
     }
 
     @Test(arguments: Deed.allCases) func A106_whatTheHomeCannotRememberIsNotBegun(deed: Deed) async throws {
@@ -140,7 +140,7 @@ import TresorStore
         home.fill(after: 1)
         #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == .failed(.notNoted))
         home.fill(after: nil)
-        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+        #expect(try await anna.client.logs.state(of: tresor).head.sequence == 2)
     }
 
     /// Somebody else takes the home's lock behind the store's answer.
@@ -150,7 +150,7 @@ import TresorStore
         home.hold(after: 1)
         #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == .failed(.notNoted))
         home.hold(after: nil)
-        #expect(try await anna.client.state(of: tresor).head.sequence == 2)
+        #expect(try await anna.client.logs.state(of: tresor).head.sequence == 2)
     }
 
     @Test func A106_creatingBeginsOnlyWithAHomeThatCanBeWritten() async throws {
@@ -221,7 +221,7 @@ import TresorStore
         #expect(evil.writeCount == writes)
         world.clock.now = .max
         try await anna.tresors.perform(.rename(Name(typed: "late")), on: tresor)
-        #expect(try await house.client.state(of: tresor).headTime == Format.latestTime)
+        #expect(try await house.client.logs.state(of: tresor).headTime == Format.latestTime)
     }
 
     @Test func A71_aDateOutsideTheFormatNeverReachesTheIdentityFile() async throws {

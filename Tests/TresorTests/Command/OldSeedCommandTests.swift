@@ -67,7 +67,7 @@ extension CommandSuite {
             let (trap, old, new) = try await trap()
             // Cards are public: the thief puts the newest one into the log.
             try await stage.append(.renew(new.chain.newest), by: old, to: trap)
-            try bob.client.pin(new.chain)
+            try bob.client.people.pin(new.chain)
             let (home, writes) = (try stage.home("bob"), stage.evil.writeCount)
             for words in [
                 ["encrypt", "-t", trap.description, "@plan", "-o", "@x.tresor"], ["decrypt", "@dose.tresor"],
@@ -103,7 +103,7 @@ extension CommandSuite {
             // The old card is no unfinished renewal, however often a store shows it; nor is a tresor that names it.
             stage.evil.late(old, old)
             #expect(try await rotate(0) == 2)
-            try bob.client.pin(anna.identity.chain)
+            try bob.client.people.pin(anna.identity.chain)
             let bait = try await bob.tresors.create(Name(typed: "bait")).tresor
             try await bob.share(bait, with: [anna])
             #expect(try await rotate(16) == nil)

@@ -21,7 +21,7 @@ import TresorStore
         try world.introduce(anna, house)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
-        _ = try await house.client.state(of: tresor)
+        _ = try await house.client.logs.state(of: tresor)
     }
 
     private func bits(_ bytes: [UInt8]) -> Range<Int> { 0..<(bytes.count * 8) }
@@ -29,7 +29,7 @@ import TresorStore
     @Test func A1_A92_everyBitOfASealedFile() async throws {
         let file = try await anna.seal("a small plan", in: tresor)
         _ = try await house.files.open(file)
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         let keys = try await house.keyRing.keys(of: 1, in: state)
         let home = house.home
         for bit in bits(file.bytes) {
@@ -103,14 +103,14 @@ import TresorStore
         }
         for bit in stride(from: 0, to: entries[1].count * 8, by: 97) {
             evil.flip(entry: 1, bit: bit)
-            #expect(await failure { _ = try await fresh.client.state(of: tresor) } != nil)
-            #expect(await failure { _ = try await house.client.state(of: tresor) } != nil)
+            #expect(await failure { _ = try await fresh.client.logs.state(of: tresor) } != nil)
+            #expect(await failure { _ = try await house.client.logs.state(of: tresor) } != nil)
         }
         #expect(fresh.home == home)
     }
 
     @Test func A1_A15_everyBitOfAWrap() async throws {
-        let state = try await house.client.state(of: tresor)
+        let state = try await house.client.logs.state(of: tresor)
         let bytes = try #require(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).first)
         let statement = try #require(state.statement(of: 1))
         let card = house.identity.chain.newest

@@ -41,7 +41,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let wrap = try #require(try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: 2).first)
         let identity = try #require(home[.identity])
         let chainCount = anna.identity.chain.bytes.count
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 2, in: state)
         var kept = KeptWraps()
         kept[tresor, 2] = wrap

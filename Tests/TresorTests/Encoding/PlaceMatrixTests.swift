@@ -36,7 +36,7 @@ import TresorStore
                     try await anna.tresors.perform(.rotate, on: tresor)
                     try await anna.tresors.perform(.rename(Name(typed: name + "c")), on: tresor)
                 }
-                let state = try await anna.client.state(of: tresor)
+                let state = try await anna.client.logs.state(of: tresor)
                 let keys = try await anna.keyRing.keys(of: state.name.epoch, in: state)
                 places.append((state.name.sealed, keys, tresor, state.name.epoch, state.name.sequence))
             }
@@ -70,7 +70,7 @@ import TresorStore
         let previous = try await log(one.tresor, in: world.store).last
         _ = try await world.store.append(
             LogChange(tresor: one.tresor, sequence: 1, previous: previous, entry: entry.bytes))
-        let state = try await anna.client.state(of: one.tresor)
+        let state = try await anna.client.logs.state(of: one.tresor)
         #expect(await failure { _ = try await anna.tresors.name(in: state) } == .altered)
     }
 }

@@ -27,7 +27,7 @@ import TresorStore
     @Test func A1_everyBitOfABackLink() async throws {
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 3, in: state)
         let second = try #require(state.statement(of: 2))
         let third = try #require(state.statement(of: 3))
@@ -41,7 +41,7 @@ import TresorStore
 
     @Test func A1_everyBitOfATresorsName() async throws {
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         expectEveryBit(of: state.name.sealed.bytes, .altered) {
             var decoder = ByteDecoder($0)

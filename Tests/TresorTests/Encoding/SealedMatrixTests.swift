@@ -54,7 +54,7 @@ import TresorStore
     private func objects(of person: Session, _ plan: String, _ name: String, in world: World) async throws -> [Place] {
         let tresor = try await person.tresors.create(Name(typed: plan)).tresor
         try await person.tresors.perform(.rotate, on: tresor)
-        let state = try await person.client.state(of: tresor)
+        let state = try await person.client.logs.state(of: tresor)
         let keys = try await person.keyRing.keys(of: 2, in: state)
         let nameKeys = try await person.keyRing.keys(of: state.name.epoch, in: state)
         let statement = try #require(state.statement(of: 2))

@@ -42,11 +42,11 @@ import TresorStore
 
     /// Nobody can have sealed again what was written later.
     @Test func anOriginWithALaterHeadIsAltered() async throws {
-        let early = try await anna.client.state(of: tresor)
+        let early = try await anna.client.logs.state(of: tresor)
         let guest = try await world.quick("guest")
         try world.introduce(anna, guest)
         try await anna.share(tresor, with: [guest])
-        let late = try await anna.client.state(of: tresor)
+        let late = try await anna.client.logs.state(of: tresor)
         #expect(late.epoch == early.epoch && late.head.sequence == early.head.sequence + 1)
         _ = try await reader.files.open(file(writtenAt: early, sealedAt: late))
         _ = try await reader.files.open(file(writtenAt: late, sealedAt: late))
@@ -58,7 +58,7 @@ import TresorStore
         let kit: RecoveryKit? = try RecoveryKit()
         let renewed = try await writer.renewal.renew(password: password("new"), cost: .floor, kit: kit)
         #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
-        try anna.client.pin(renewed.identity.chain)
+        try anna.client.people.pin(renewed.identity.chain)
         try await anna.tresors.perform(.rotate, on: tresor)
         let file = try await renewed.seal("plan", in: tresor)
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -69,7 +69,7 @@ import TresorStore
         expecting.acceptingUnverified = true
         let opened = try await reader.files.open(again, expecting: expecting)
         #expect(opened.origin?.generation == 1 && opened.sealer.user == anna.identity.user)
-        try reader.client.pin(renewed.identity.chain)
+        try reader.client.people.pin(renewed.identity.chain)
         #expect(try await reader.files.open(again).content == Array("plan".utf8))
     }
 }

@@ -57,7 +57,7 @@ import TresorStore
         #expect(await failure { _ = try await anna.files.reseal(old) } == .usage)
         #expect(await failure { _ = try await anna.files.resealingEpoch(of: old) } == .usage)
         #expect(try await anna.files.reseal(recent) == nil)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.newcomers(after: 1) == [late.identity.user])
         #expect(state.newcomers(after: 2) == [])
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -80,10 +80,10 @@ import TresorStore
     }
 
     @Test func A95_whatARemovedWriterBackdatesIsNeverCurrent() async throws {
-        let state = try await writer.client.state(of: tresor)
+        let state = try await writer.client.logs.state(of: tresor)
         let keys = try await writer.keyRing.keys(of: 1, in: state)
         try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
-        let now = try await anna.client.state(of: tresor)
+        let now = try await anna.client.logs.state(of: tresor)
         func seal(at state: LogState) throws -> SealedFile {
             try SealedFile.seal(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer.identity, time: 1)
@@ -101,7 +101,7 @@ import TresorStore
         let file = try await writer.seal("x", in: tresor)
         #expect(try await anna.files.open(file).author.standing == .current)
         try await writer.tresors.perform(.leave, on: tresor)
-        let left = try await anna.client.state(of: tresor).headTime
+        let left = try await anna.client.logs.state(of: tresor).headTime
         #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .left, time: left)))
         try await anna.share(tresor, with: [writer], as: .reader)
         #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
@@ -115,7 +115,7 @@ import TresorStore
     @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
         let file = try await writer.seal("x", in: tresor)
         try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
-        let removed = try await anna.client.state(of: tresor).headTime
+        let removed = try await anna.client.logs.state(of: tresor).headTime
         world.clock.advance(by: 10)
         try await anna.share(tresor, with: [writer], as: .writer)
         let former = AuthorStatus.former(.init(cause: .removed, time: removed))
@@ -140,7 +140,7 @@ import TresorStore
     }
 
     @Test(arguments: Edit.allCases) func A94_anOriginIsCheckedLikeAFilesOwnAuthor(edit: Edit) async throws {
-        let first = try await writer.client.state(of: tresor)
+        let first = try await writer.client.logs.state(of: tresor)
         let keys = try await writer.keyRing.keys(of: 1, in: first)
         let author = edit == .reader ? reader.identity : writer.identity
         var header = FileHeader(tresor: tresor, epoch: 1, head: first.head)

@@ -25,9 +25,9 @@ import TresorStore
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [writer], as: .writer)
         try await anna.share(tresor, with: [reader])
-        state = try await anna.client.state(of: tresor)
+        state = try await anna.client.logs.state(of: tresor)
         keys = try await anna.keyRing.keys(of: 1, in: state)
-        for person in [writer, reader] { _ = try await person.client.state(of: tresor) }
+        for person in [writer, reader] { _ = try await person.client.logs.state(of: tresor) }
     }
 
     private func head(_ sequence: UInt64) -> Head { Head(sequence: sequence, hash: state.hashes[Int(sequence)]) }
@@ -69,7 +69,7 @@ import TresorStore
 
     @Test func A88_aDemotedWriterIsRefused() async throws {
         try await anna.share(tresor, with: [writer], as: .reader)
-        let now = try await anna.client.state(of: tresor)
+        let now = try await anna.client.logs.state(of: tresor)
         #expect(await verdict(try forge(by: writer.identity, at: now.head)) == .noAccess)
         let old = try await anna.files.open(try forge(by: writer.identity))
         #expect(old.author.standing == .former(.init(cause: .roleChanged, time: now.headTime)))
@@ -77,7 +77,7 @@ import TresorStore
 
     @Test func A89_theEpochIsCurrentAtTheNamedHead() async throws {
         try await anna.tresors.perform(.rotate, on: tresor)
-        let now = try await anna.client.state(of: tresor)
+        let now = try await anna.client.logs.state(of: tresor)
         let second = try await anna.keyRing.keys(of: 2, in: now)
         #expect(await verdict(try forge(by: anna.identity, at: now.head)) == .altered)
         #expect(await verdict(try forge(by: anna.identity, epoch: 2, keys: second)) == .altered)
@@ -152,7 +152,7 @@ import TresorStore
     @Test func A71_aFileDatedAfterItsAuthorsEndIsRefused() async throws {
         let end = world.clock.now + 100
         try await anna.share(tresor, with: [writer], as: .writer, notAfter: end)
-        let now = try await anna.client.state(of: tresor)
+        let now = try await anna.client.logs.state(of: tresor)
         #expect(await verdict(try forge(by: writer.identity, at: now.head, time: end)) == nil)
         #expect(await verdict(try forge(by: writer.identity, at: now.head, time: end + 1)) == .noAccess)
         world.clock.advance(by: 101)

@@ -24,9 +24,9 @@ import TresorStore
         try world.introduce(anna, reader)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [reader])
-        state = try await anna.client.state(of: tresor)
+        state = try await anna.client.logs.state(of: tresor)
         keys = try await anna.keyRing.keys(of: 1, in: state)
-        _ = try await reader.client.state(of: tresor)
+        _ = try await reader.client.logs.state(of: tresor)
     }
 
     /// Around chunks, parts, pieces, and where fields and tail straddle them.

@@ -94,10 +94,10 @@ import TresorStore
         #expect(file.chain == other.chain)
         let (home, writes) = (anna.home, evil.writeCount)
         #expect(error { _ = try file.open(kit: kit) } == .altered)
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         let client = anna.client
         let recovered = await failure {
-            _ = try await client.recover(kit: kit, newPassword: password("new"), cost: .floor)
+            _ = try await client.recovery.recover(kit: kit, newPassword: password("new"), cost: .floor)
         }
         #expect(recovered == .altered)
         // Without the tag to tell: no identity comes of the two, so nothing that could sign.
@@ -111,6 +111,6 @@ import TresorStore
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
         try anna.client.home.replace(.identity, with: bytes)
-        #expect(try await anna.client.unlockWithDevice().identity.chain == mine.chain)
+        #expect(try await anna.client.device.unlock().identity.chain == mine.chain)
     }
 }

@@ -31,35 +31,35 @@ import TresorStore
     @Test func A27_aKitThatNeverCountedOpensNothing() async throws {
         let first = try await anna.unlocking.makeKit()
         let begun = try RecoveryKit()
-        try anna.client.prepare(begun)
+        try anna.client.recovery.prepare(begun)
         let slot = try Slot.kit(of: anna.identity, kit: begun, time: 0)
         let copy = try anna.client.identityFile().copy(for: slot, identity: anna.identity)
         try await world.store.putKitCopy(copy.bytes, locator: begun.locator())
-        #expect(try anna.client.hasLeftovers())
-        #expect(try anna.client.isPrepared(begun))
-        try await anna.client.settleWaysIn()
+        #expect(try anna.client.cleanup.isPending())
+        #expect(try anna.client.recovery.isPrepared(begun))
+        try await anna.client.cleanup.finish()
         #expect(try await world.store.kitCopy(locator: begun.locator()) == nil)
         #expect(try await world.store.kitCopy(locator: first.locator()) != nil)
-        #expect(try !anna.client.hasLeftovers())
+        #expect(try !anna.client.cleanup.isPending())
     }
 
     @Test func aKitOfSomebodyElsesIdentityIsNoInterruptedChange() throws {
         let kit = try RecoveryKit()
-        try anna.client.note(kits: [CleanupJournal.Kit(user: identity("bob").user, locator: try kit.locator())])
-        #expect(try !anna.client.hasLeftovers())
+        try anna.client.cleanup.note(kits: [CleanupJournal.Kit(user: identity("bob").user, locator: try kit.locator())])
+        #expect(try !anna.client.cleanup.isPending())
     }
 
     @Test func A37_aRenewalThatIsNotedButWasNeverMadeIsNone() async throws {
-        try anna.client.note(generations: [1])
-        #expect(try !anna.client.isIntroducing())
-        #expect(try !anna.client.hasLeftovers())
+        try anna.client.cleanup.note(generations: [1])
+        #expect(try !anna.client.cleanup.isIntroducing())
+        #expect(try !anna.client.cleanup.isPending())
         #expect(try !anna.renewal.isUnfinished())
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try anna.client.isIntroducing())
+        #expect(try anna.client.cleanup.isIntroducing())
         #expect(try renewed.renewal.isUnfinished())
         _ = try await renewed.renewal.finish()
         #expect(try !renewed.renewal.isUnfinished())
-        #expect(try !anna.client.hasLeftovers())
+        #expect(try !anna.client.cleanup.isPending())
     }
 
     @Test func aRenewalThatFailsTakesItsNoteBack() async throws {
@@ -75,10 +75,10 @@ import TresorStore
         evil.lie(.storesNothing)
         #expect(await failure { _ = try await renew(session, kit) } == .store(.notStored))
         #expect(anna.home[.identity] == identity)
-        #expect(try anna.client.leftovers().devices.isEmpty && anna.client.leftovers().generations.isEmpty)
-        #expect(try anna.client.leftovers().kits.map(\.locator) == [locator])
-        try await anna.client.settleWaysIn()
-        #expect(try !anna.client.hasLeftovers())
+        #expect(try anna.client.cleanup.journal().devices.isEmpty && anna.client.cleanup.journal().generations.isEmpty)
+        #expect(try anna.client.cleanup.journal().kits.map(\.locator) == [locator])
+        try await anna.client.cleanup.finish()
+        #expect(try !anna.client.cleanup.isPending())
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
         #expect(try await world.store.kitCopy(locator: old.locator()) != nil)
     }
@@ -108,42 +108,42 @@ import TresorStore
         try await anna.unlocking.revokeDevices([device.id])
         #expect(await failure { try await anna.unlocking.revokeDevices([device.id]) } == .notFound)
         try anna.client.home.replace(.deviceShare, with: half)
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
-        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
-        #expect(try anna.client.endingDevices() == [device.id])
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
+        #expect(try anna.client.cleanup.endingDevices() == [device.id])
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
         #expect(anna.home[.deviceShare] == nil)
         try anna.client.home.replace(.deviceShare, with: half)
         try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)
-        #expect(try anna.client.endingDevices().isEmpty)
+        #expect(try anna.client.cleanup.endingDevices().isEmpty)
     }
 
     @Test func A32_aNoteAloneEndsNoDevice() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
-        _ = try await anna.client.unlockWithDevice()
-        try await anna.client.settleWaysIn()
-        _ = try await anna.client.unlockWithDevice()
-        #expect(try anna.client.endingDevices().isEmpty)
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
+        _ = try await anna.client.device.unlock()
+        try await anna.client.cleanup.finish()
+        _ = try await anna.client.device.unlock()
+        #expect(try anna.client.cleanup.endingDevices().isEmpty)
     }
 
     @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {
         let kit = try await anna.unlocking.makeKit()
-        try anna.client.prepare(kit)
+        try anna.client.recovery.prepare(kit)
         try anna.client.home.delete(.identity)
-        try await anna.client.settleWaysIn()
+        try await anna.client.cleanup.finish()
         #expect(try await world.store.kitCopy(locator: kit.locator()) != nil)
     }
 
     @Test func A32_theStoresHalfFollowsWhenItCanBeReached() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.destroyDeviceHalf()
+        try anna.client.device.destroyShare()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
-        try await anna.client.forgetDevice()
+        try await anna.client.device.forget()
         #expect(try await world.store.half(user: anna.identity.user, device: device.id) == nil)
-        #expect(try !anna.client.hasLeftovers())
+        #expect(try !anna.client.cleanup.isPending())
     }
 
     @Test func A26_aFileThatItsOwnerDidNotWriteIsNotWrittenAnew() async throws {

@@ -96,8 +96,8 @@ import TresorStore
         let tag = Array(after.bytes.suffix(32))
         let spliced = try IdentityFile(of: anna.identity, previous: [], slots: slots).bytes.dropLast(32) + tag
         try anna.client.home.replace(.identity, with: Array(spliced))
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         try anna.client.home.replace(.identity, with: after.bytes)
-        #expect(try await anna.client.unlockWithDevice().identity.user == anna.identity.user)
+        #expect(try await anna.client.device.unlock().identity.user == anna.identity.user)
     }
 }

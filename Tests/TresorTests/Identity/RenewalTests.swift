@@ -45,8 +45,8 @@ import TresorStore
         #expect(try await house.files.open(old).content == Array("old".utf8))
         #expect(await failure { _ = try await house.files.open(new) } == .unverified)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
-        #expect(try house.client.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
-        try house.client.pin(me.identity.chain)
+        #expect(try house.client.people.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
+        try house.client.people.pin(me.identity.chain)
         #expect(try await house.files.open(new).content == Array("new".utf8))
         #expect(try await house.files.open(old).author.standing != .current)
     }
@@ -58,7 +58,7 @@ import TresorStore
         #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == .noAccess)
         #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .noAccess)
         #expect(try await log(tresor, in: world.store).count == count)
-        let state = try await me.client.state(of: tresor)
+        let state = try await me.client.logs.state(of: tresor)
         let keys = try await me.keyRing.keys(of: state.epoch, in: state)
         let file = try SealedFile.seal(
             [1], type: .empty, record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
@@ -69,7 +69,7 @@ import TresorStore
         let me = try await renewed(house)
         let renewals = try await me.renewal.finish()
         #expect(renewals.map(\.isRotated) == [false])
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.rotateFirst)
         let file = try await anna.seal("x", in: tresor)
         #expect(file.header.epoch == 2)
@@ -79,7 +79,7 @@ import TresorStore
 
     @Test func A72_aLogBelowThePinnedGenerationIsNotEncryptedTo() async throws {
         let me = try await renewed(anna)
-        try house.client.pin(me.identity.chain)
+        try house.client.people.pin(me.identity.chain)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
         _ = try await me.renewal.finish()
         #expect(try await house.seal("x", in: tresor).header.epoch == 2)
@@ -112,7 +112,7 @@ import TresorStore
                 error { _ = try Slot.password(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
             #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage)
             #expect(
-                await failure { _ = try await anna.client.recover(kit: kit, newPassword: short, cost: .floor) }
+                await failure { _ = try await anna.client.recovery.recover(kit: kit, newPassword: short, cost: .floor) }
                     == .usage)
             #expect(
                 error {
@@ -128,7 +128,7 @@ import TresorStore
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let before = try anna.client.identityFile()
         #expect(try before.open(kit: kit).chain == anna.identity.chain)
-        #expect(try await anna.client.unlockWithDevice().identity.chain == anna.identity.chain)
+        #expect(try await anna.client.device.unlock().identity.chain == anna.identity.chain)
         let kept = try #require(anna.home[.deviceShare])
         let half = try DeviceShare(SecretBytes(copying: kept.span))
         let me = try await renewed(anna)
@@ -136,7 +136,7 @@ import TresorStore
         #expect(error { _ = try after.open(kit: kit) } == .wrongPassword)
         let nothing = try SecretBytes(count: 32)
         #expect(error { _ = try after.open(device: half, serverShare: nothing, now: 1) } == .noAccess)
-        #expect(await failure { _ = try await me.client.unlockWithDevice() } != nil)
+        #expect(await failure { _ = try await me.client.device.unlock() } != nil)
         // Whoever kept the file of before has what it opens.
         #expect(try before.open(kit: kit).generation == 0)
     }
@@ -145,12 +145,12 @@ import TresorStore
         let file = try await anna.seal("x", in: tresor)
         let newcomer = World(store: world.store)
         let other = try await newcomer.quick("other")
-        try anna.client.pin(other.identity.chain)
+        try anna.client.people.pin(other.identity.chain)
         try await anna.share(tresor, with: [other])
         _ = try await house.files.open(file)
         let me = try await renewed(anna)
         for person in [house, other] {
-            try person.client.pin(me.identity.chain)
+            try person.client.people.pin(me.identity.chain)
             #expect(await failure { _ = try await person.seal("y", in: tresor) } != nil)
         }
         #expect(try await house.files.open(file).content == Array("x".utf8))
@@ -164,8 +164,8 @@ import TresorStore
 
     @Test func A51_whatAComparedAuthorsNewKeysSignedWaitsForAnotherComparison() async throws {
         let third = try await world.quick("third")
-        try third.client.pin(anna.identity.chain)
-        try anna.client.pin(third.identity.chain)
+        try third.client.people.pin(anna.identity.chain)
+        try anna.client.people.pin(third.identity.chain)
         try await anna.share(tresor, with: [third])
         let old = try await house.seal("old", in: tresor)
         let me = try await renewed(house)
@@ -182,9 +182,9 @@ import TresorStore
         #expect(try await anna.files.open(new, expecting: expecting).content == Array("new".utf8))
         #expect(try await third.files.open(new).content == Array("new".utf8))
         try await anna.tresors.perform(.rotate, on: tresor)
-        let again = try #require(try await third.client.state(of: tresor).epoch == 3 ? me.files.reseal(new) : nil)
+        let again = try #require(try await third.client.logs.state(of: tresor).epoch == 3 ? me.files.reseal(new) : nil)
         #expect(await failure { _ = try await anna.files.open(again) } == .unverified)
-        try anna.client.pin(me.identity.chain)
+        try anna.client.people.pin(me.identity.chain)
         #expect(try await anna.files.open(new).content == Array("new".utf8))
         #expect(try await anna.files.open(again).author.user == house.identity.user)
     }
@@ -200,7 +200,7 @@ import TresorStore
         try await anna.tresors.perform(.rotate, on: tresor)
         let resealed = try #require(try await third.files.reseal(new))
         #expect(await failure { _ = try await anna.files.open(resealed) } == .unverified)
-        try anna.client.pin(me.identity.chain)
+        try anna.client.people.pin(me.identity.chain)
         #expect(try await anna.files.open(resealed).author.user == house.identity.user)
     }
 
@@ -208,12 +208,12 @@ import TresorStore
         let stranger = try identity("doctor")
         let other = try await World(store: MemoryStore()).settle(stranger)
         let doctor = world.session(of: other, seeing: world.store)
-        try doctor.client.pin(anna.identity.chain)
-        try anna.client.pin(stranger.chain)
+        try doctor.client.people.pin(anna.identity.chain)
+        try anna.client.people.pin(stranger.chain)
         try await anna.share(tresor, with: [doctor], as: .writer)
         let file = try await doctor.seal("x", in: tresor)
         #expect(try await house.files.open(file).content == Array("x".utf8))
-        try house.client.pin(identity("doctor").chain)
+        try house.client.people.pin(identity("doctor").chain)
         #expect(await failure { _ = try await house.files.open(file) } == .unverified)
     }
 }

@@ -25,7 +25,7 @@ import TresorStore
         let new = try RecoveryKit()
         let newLocator = try new.locator()
         let kits = [oldLocator, newLocator].map { CleanupJournal.Kit(user: user, locator: $0) }
-        try anna.client.note(kits: Set(kits))
+        try anna.client.cleanup.note(kits: Set(kits))
         let file = try anna.client.identityFile()
         let slot = try Slot.kit(of: anna.identity, kit: new, time: 0)
         let copy = try file.copy(for: slot, identity: anna.identity).bytes
@@ -33,12 +33,12 @@ import TresorStore
         let changed = try file.settingKit(slot, identity: anna.identity)
         evil.beforeNextDeletion { [anna] in
             // The other one's next steps: the file, and the note of what it replaced.
-            try? anna.client.replaceIdentity(file.bytes, with: changed)
-            try? anna.client.note(kits: [kits[0]])
+            try? anna.client.cleanup.replaceIdentity(file.bytes, with: changed)
+            try? anna.client.cleanup.note(kits: [kits[0]])
         }
-        try await anna.client.settleWaysIn()
+        try await anna.client.cleanup.finish()
         #expect(try anna.client.identityFile().kitLocator == newLocator)
-        try await anna.client.settleWaysIn()
+        try await anna.client.cleanup.finish()
         #expect(try await evil.truth.kitCopy(locator: oldLocator) == nil)
     }
 
@@ -46,11 +46,11 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
         let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
-        try anna.client.note(devices: [other])
-        evil.beforeNextDeletion { [anna] in try? anna.client.destroyDeviceHalf() }
-        try await anna.client.settleWaysIn()
-        #expect(try anna.client.endingDevices() == [device.id])
-        try await anna.client.settleWaysIn()
+        try anna.client.cleanup.note(devices: [other])
+        evil.beforeNextDeletion { [anna] in try? anna.client.device.destroyShare() }
+        try await anna.client.cleanup.finish()
+        #expect(try anna.client.cleanup.endingDevices() == [device.id])
+        try await anna.client.cleanup.finish()
         #expect(try await evil.truth.half(user: user, device: device.id) == nil)
     }
 
@@ -60,7 +60,7 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let after = try #require(home.read(.identity))
         let half = try #require(home.read(.deviceShare))
-        for end in [{ (client: Client) in try await client.settleWaysIn() }, { try await Self.unlock($0) }] {
+        for end in [{ (client: Client) in try await client.cleanup.finish() }, { try await Self.unlock($0) }] {
             try home.replace(.identity, with: before)
             home.delete(.deviceShare)
             let meddled = MeddledHome(home, afterReading: .identity) {
@@ -68,7 +68,7 @@ import TresorStore
                 try? $0.replace(.deviceShare, with: half)
             }
             let client = world.client(meddled)
-            try client.note(
+            try client.cleanup.note(
                 devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)], slots: [device.id])
             try await end(client)
             #expect(home.read(.deviceShare) == (meddled.hasMeddled ? half : nil))
@@ -76,7 +76,7 @@ import TresorStore
     }
 
     private static func unlock(_ client: Client) async throws {
-        do { _ = try await client.unlockWithDevice() } catch TresorError.notFound {}
+        do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
 
     @Test func A32_theHalfThatCameInTheMeantimeIsNotDestroyed() async throws {
@@ -87,9 +87,9 @@ import TresorStore
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let second = try #require(home.read(.deviceShare))
         try home.replace(.deviceShare, with: first)
-        try anna.client.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: ended)])
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: ended)])
         let meddled = MeddledHome(home, afterReading: .deviceShare) { try? $0.replace(.deviceShare, with: second) }
-        await #expect(throws: TresorError.notFound) { _ = try await world.client(meddled).unlockWithDevice() }
+        await #expect(throws: TresorError.notFound) { _ = try await world.client(meddled).device.unlock() }
         #expect(home.read(.deviceShare) == second)
     }
 
@@ -97,22 +97,22 @@ import TresorStore
         let id = try DeviceID.random()
         let user = anna.identity.user
         let identity = try #require(anna.home[.identity])
-        try anna.client.note(devices: [CleanupJournal.Device(user: user, id: id)], slots: [id])
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: user, id: id)], slots: [id])
         try anna.client.home.replace(.identity, with: [1])
-        try await anna.client.settleWaysIn()
-        #expect(try anna.client.leftovers().slots == [id])
-        #expect(try anna.client.leftovers().devices.isEmpty)
+        try await anna.client.cleanup.finish()
+        #expect(try anna.client.cleanup.journal().slots == [id])
+        #expect(try anna.client.cleanup.journal().devices.isEmpty)
         try anna.client.home.replace(.identity, with: identity)
-        try await anna.client.settleWaysIn()
-        #expect(try anna.client.leftovers().isEmpty)
+        try await anna.client.cleanup.finish()
+        #expect(try anna.client.cleanup.journal().isEmpty)
     }
 
     @Test func anOrphanedHalfIsDestroyedThoughNothingIsNoted() async throws {
         let before = try #require(anna.home[.identity])
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.home.replace(.identity, with: before)
-        #expect(try anna.client.leftovers().isEmpty)
-        try await anna.client.settleWaysIn()
+        #expect(try anna.client.cleanup.journal().isEmpty)
+        try await anna.client.cleanup.finish()
         #expect(anna.home[.deviceShare] == nil)
     }
 
@@ -124,7 +124,7 @@ import TresorStore
         let slot = try Slot.kit(of: anna.identity, kit: try RecoveryKit(), time: 0)
         let changed = try file.settingKit(slot, identity: anna.identity)
         evil.showKitCopy { [anna] copy in
-            try? anna.client.replaceIdentity(file.bytes, with: changed)
+            try? anna.client.cleanup.replaceIdentity(file.bytes, with: changed)
             return copy
         }
         var locator: Hash256?
@@ -137,18 +137,18 @@ import TresorStore
         evil.behave()
         let begun = try #require(locator)
         #expect(try anna.client.identityFile().bytes == changed.bytes)
-        let noted = try anna.client.leftovers()
+        let noted = try anna.client.cleanup.journal()
         #expect(noted.devices.isEmpty && noted.generations.isEmpty)
         #expect(noted.kits == [CleanupJournal.Kit(user: user, locator: begun)])
         // As where the half lies on another machine, in a copy of this home.
         let half = try #require(anna.home[.deviceShare])
         try anna.client.home.delete(.deviceShare)
-        try await anna.client.settleWaysIn()
+        try await anna.client.cleanup.finish()
         #expect(try await evil.truth.half(user: user, device: device.id) != nil)
         #expect(try await evil.truth.kitCopy(locator: begun) == nil)
-        #expect(try anna.client.leftovers().isEmpty)
+        #expect(try anna.client.cleanup.journal().isEmpty)
         try anna.client.home.replace(.deviceShare, with: half)
-        #expect(try await anna.client.unlockWithDevice().identity.generation == 0)
+        #expect(try await anna.client.device.unlock().identity.generation == 0)
     }
 
     @Test func A37_aRenewalThatTheHomeHasNoRoomForLeavesNoNote() async throws {
@@ -174,18 +174,18 @@ import TresorStore
         evil.behave()
         #expect(try !renewed.renewal.isUnfinished(), "what a store shows makes no renewal unfinished")
         #expect(try await renewed.renewal.renew(in: tresor).isRotated)
-        #expect(try await renewed.client.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
+        #expect(try await renewed.client.logs.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
     }
 
     @Test func A37_aStrangersTresorKeepsNobodyFromNewKeys() async throws {
         let stranger = try await world.quick("stranger")
-        try stranger.client.pin(anna.identity.chain)
+        try stranger.client.people.pin(anna.identity.chain)
         let theirs = try await stranger.tresors.create(Name(typed: "bait")).tresor
         try await stranger.share(theirs, with: [anna])
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await renewed.renewal.finish().compactMap(\.error) == [.unverified])
         #expect(try !renewed.renewal.isUnfinished())
-        #expect(try !renewed.client.isIntroducing())
+        #expect(try !renewed.client.cleanup.isIntroducing())
     }
 
     @Test func A37_aDateThatPassedKeepsNobodyFromNewKeys() async throws {
@@ -193,7 +193,7 @@ import TresorStore
         try world.introduce(anna, owner)
         let tresor = try await owner.tresors.create(Name(typed: "plans")).tresor
         try await owner.share(tresor, with: [anna], notAfter: world.clock.now + 10)
-        _ = try await anna.client.state(of: tresor)
+        _ = try await anna.client.logs.state(of: tresor)
         world.clock.advance(by: 20)
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await renewed.renewal.finish().compactMap(\.error) == [.noAccess])
@@ -209,7 +209,7 @@ import TresorStore
             let renewals = try? await renewed.renewal.finish()
             evil.behave()
             let isDone = renewals?.allSatisfy { $0.error == nil } ?? false
-            #expect(try renewed.client.isIntroducing() != isDone, "\(call)")
+            #expect(try renewed.client.cleanup.isIntroducing() != isDone, "\(call)")
             if isDone { break }
             failures += 1
         }

@@ -51,12 +51,12 @@ import TresorStore
 
     @Test func A32_nothingOnTheDiskOpensASlot() async throws {
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        _ = try await anna.client.state(of: tresor)
+        _ = try await anna.client.logs.state(of: tresor)
         let device = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let slot = try Slot.password(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
         let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
         try anna.client.home.replace(.identity, with: file.bytes)
-        let half = try #require(try anna.client.deviceShare())
+        let half = try #require(try anna.client.device.share())
         var objects = try #require(anna.client.home as? MemoryHome).contents
         #expect(objects.count >= 6)
         #expect(file.slots.count == 3)
@@ -86,11 +86,11 @@ import TresorStore
         let home = anna.home
         for half in [earlier, others] {
             evil.showHalf { _ in half }
-            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+            #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         #expect(anna.home == home)
         evil.behave()
-        #expect(try await anna.client.unlockWithDevice().identity.user == user)
-        #expect(try await ward.client.unlockWithDevice().identity.user == user)
+        #expect(try await anna.client.device.unlock().identity.user == user)
+        #expect(try await ward.client.device.unlock().identity.user == user)
     }
 }

@@ -40,11 +40,11 @@ import TresorStore
         let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
         try await thief.share(trap, with: [mallory], as: .owner)
         try thief.client.home.delete(.pins)
-        for person in [house, mallory] { try thief.client.pin(person.identity.chain) }
+        for person in [house, mallory] { try thief.client.people.pin(person.identity.chain) }
         try await thief.share(trap, with: [house], as: .writer)
         guard withNewCard else { return trap }
         // Cards are public: the newest comes out of the store, and the old seed signs the entry that names it.
-        let state = try await mallory.client.state(of: trap, remembering: .no)
+        let state = try await mallory.client.logs.state(of: trap, remembering: .no)
         let entry = try Entry(
             tresor: trap, sequence: state.head.sequence + 1, previous: state.head.hash, author: thief.identity,
             time: world.clock.now, body: .renew(me.identity.chain.newest))
@@ -61,8 +61,8 @@ import TresorStore
         let trap = try await trap(for: me, withNewCard: withNewCard)
         let file = withNewCard ? nil : try await thief.seal("dose", in: trap)
         let home = me.home
-        let state = try await me.client.state(of: trap)
-        #expect(try me.client.founderTrust(in: state) == .unverified)
+        let state = try await me.client.logs.state(of: trap)
+        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
         #expect(me.home == home, "nothing of it is kept")
         let count = try await log(trap, in: world.store).count
         let summary = try #require(try await me.tresors.all().first { $0.tresor == trap })
@@ -81,43 +81,43 @@ import TresorStore
         let again = try await me.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await again.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
         #expect(again.identity.generation == 2)
-        #expect(try await again.client.state(of: plans).chain(of: me.identity.user) == again.identity.chain)
+        #expect(try await again.client.logs.state(of: plans).chain(of: me.identity.user) == again.identity.chain)
         #expect(try await log(trap, in: world.store).count == count)
         #expect(again.client.marks()[trap] == [])
         try await again.tresors.perform(.leave, on: trap)
-        #expect(try await mallory.client.state(of: trap, remembering: .no).members[again.identity.user] == nil)
+        #expect(try await mallory.client.logs.state(of: trap, remembering: .no).members[again.identity.user] == nil)
     }
 
     /// Cards are public: the newest one in a log that the old seed alone has signed proves nothing.
     @Test(arguments: [true, false])
     func A201_whoComparedTheNewNumberBelievesNothingOfAThief(hasCompared: Bool) async throws {
         let me = try await renewed(anna)
-        if hasCompared { try house.client.pin(me.identity.chain) }
+        if hasCompared { try house.client.people.pin(me.identity.chain) }
         let trap = try await trap(for: me, withNewCard: true)
         let home = house.home
-        let state = try await house.client.state(of: trap)
-        #expect(try house.client.founderTrust(in: state) == .unverified)
+        let state = try await house.client.logs.state(of: trap)
+        #expect(try house.client.trust.founderTrust(in: state) == .unverified)
         #expect(house.home == home, "nothing of it is kept")
         #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
         #expect(try await house.tresors.all().first { $0.tresor == trap }?.isApart == true)
         // What the newest keys have signed is hers, in a home that never saw it as well.
         try house.client.home.delete(.heads)
-        let plans = try await house.client.state(of: plans)
-        let trust = try house.client.founderTrust(in: plans)
+        let plans = try await house.client.logs.state(of: plans)
+        let trust = try house.client.trust.founderTrust(in: plans)
         #expect(trust == (hasCompared ? .verified : .renewed(since: anna.identity.chain)))
     }
 
     @Test func A201_aHeadThatWasPinnedBeforeIsNotEnough() async throws {
         // The thief is faster: the tresor is there before anna has new keys, and her home takes it for hers.
         let trap = try await trap(for: anna, withNewCard: false)
-        _ = try await anna.client.state(of: trap)
+        _ = try await anna.client.logs.state(of: trap)
         #expect(try anna.client.heads()[trap] != nil)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await me.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
         try await thief.tresors.perform(.rotate, on: trap)
         let heads = me.home[.heads]
-        let state = try await me.client.state(of: trap)
-        #expect(try me.client.founderTrust(in: state) == .unverified)
+        let state = try await me.client.logs.state(of: trap)
+        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
         #expect(me.home[.heads] == heads)
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
     }
@@ -132,13 +132,13 @@ import TresorStore
             #expect(error { try anna.tresors.proveMarks() } == wanted)
             #expect(await failure { _ = try await anna.tresors.create(Name(typed: "other")) } == wanted)
             #expect(error { try anna.tresors.hide(plans) } == wanted)
-            #expect(await failure { try anna.tresors.confirmMine(try await anna.client.state(of: plans)) } == wanted)
+            #expect(await failure { try anna.tresors.confirmMine(try await anna.client.logs.state(of: plans)) } == wanted)
             #expect(anna.home[.marks] == home[.marks])
             #expect(try await world.store.tresors(of: anna.identity.user) == [plans])
             let finding = Finding(subject: .file(.marks), remark: .failed(wanted))
-            #expect(try await anna.client.check().contains(finding))
+            #expect(try await anna.client.audit.check().contains(finding))
             // Without the identity nobody can tell.
-            #expect(try await !world.client(anna.client.home).check().contains(finding))
+            #expect(try await !world.client(anna.client.home).audit.check().contains(finding))
         }
         #expect(try await log(plans, in: world.store).count == count)
         try anna.client.home.delete(.marks)
@@ -150,16 +150,16 @@ import TresorStore
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(me.client.marks()[plans].isConfirmed)
         #expect(me.tresors.knownName(of: plans) == nil || me.tresors.knownName(of: plans)?.text == "plans")
-        let state = try await me.client.state(of: plans)
-        #expect(try me.client.founderTrust(in: state) == .me)
+        let state = try await me.client.logs.state(of: plans)
+        #expect(try me.client.trust.founderTrust(in: state) == .me)
         #expect(try await me.files.open(file).content == Array("plan".utf8))
         #expect(try await me.renewal.finish().allSatisfy { $0.error == nil && $0.isRotated })
         let again = try await renewed(me)
         #expect(try await again.seal("plan", in: plans).header.epoch == 3)
         // Without the identity there are no marks, and nothing of an older log is believed.
         let locked = world.client(again.client.home)
-        #expect(try locked.founderTrust(in: state) == .unverified)
-        #expect(try again.client.founderTrust(in: state) == .me)
+        #expect(try locked.trust.founderTrust(in: state) == .unverified)
+        #expect(try again.client.trust.founderTrust(in: state) == .me)
     }
 
     @Test func A201_anEmptyHomeConfirmsWhatIsMine() async throws {
@@ -167,17 +167,17 @@ import TresorStore
         let home = MemoryHome()
         try home.replace(.identity, with: try #require(me.home[.identity]))
         let fresh = world.session(of: me, home: home)
-        let state = try await fresh.client.state(of: plans)
-        #expect(try fresh.client.founderTrust(in: state) == .unverified)
+        let state = try await fresh.client.logs.state(of: plans)
+        #expect(try fresh.client.trust.founderTrust(in: state) == .unverified)
         #expect(try await fresh.tresors.all().map(\.isApart) == [true])
         #expect(await failure { _ = try await fresh.seal("x", in: plans) } == .unverified)
         try fresh.tresors.confirmMine(state)
-        #expect(try fresh.client.founderTrust(in: state) == .me)
+        #expect(try fresh.client.trust.founderTrust(in: state) == .me)
         #expect(try await fresh.tresors.named("plans").map(\.tresor) == [plans])
         _ = try await fresh.seal("x", in: plans)
         // What was made with the newest keys needs no mark.
         let made = try await me.tresors.create(Name(typed: "new")).tresor
-        #expect(try fresh.client.founderTrust(in: try await fresh.client.state(of: made)) == .me)
+        #expect(try fresh.client.trust.founderTrust(in: try await fresh.client.logs.state(of: made)) == .me)
         #expect(error { try house.tresors.confirmMine(state) } == .usage)
     }
 
@@ -210,7 +210,7 @@ import TresorStore
         #expect(copy.contents == before)
         #expect(try await world.store.half(user: me.identity.user, device: half.id) != nil)
         #expect(device.id != half.id)
-        #expect(try await me.client.unlockWithDevice().identity.generation == 1)
+        #expect(try await me.client.device.unlock().identity.generation == 1)
     }
 
     @Test func A202_aStoreThatCannotBeReachedChangesNothing() async throws {

@@ -24,22 +24,22 @@ import TresorStore
     @Test func A34_onlyTheRightHalfOpens() async throws {
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let user = anna.identity.user
-        #expect(try await anna.client.unlockWithDevice().identity.user == user)
+        #expect(try await anna.client.device.unlock().identity.user == user)
         let home = anna.home
         let halves: [[UInt8]] = [
             [UInt8](repeating: 0, count: 32), try randomBytes(32), [], try randomBytes(31), try randomBytes(33),
         ]
         for half in halves {
             evil.showHalf { _ in half }
-            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+            #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         for bit in 0..<256 {
             evil.showHalf { $0.map { flipped($0, bit) } }
-            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
+            #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         #expect(anna.home == home)
         evil.behave()
-        #expect(try await anna.client.unlockWithDevice().identity.user == user)
+        #expect(try await anna.client.device.unlock().identity.user == user)
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         #expect(try file(anna).devices.count == 1)
     }
@@ -49,7 +49,7 @@ import TresorStore
         let disk = try #require(anna.client.home as? MemoryHome).copy()
         try await anna.unlocking.revokeDevices([device.id])
         #expect(try file(anna).devices.isEmpty)
-        #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
+        #expect(await failure { _ = try await world.client(disk).device.unlock() } == .noAccess)
         #expect(await failure { try await anna.unlocking.revokeDevices([device.id]) } == .notFound)
     }
 
@@ -57,14 +57,14 @@ import TresorStore
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         world.clock.now = until
-        _ = try await anna.client.unlockWithDevice()
+        _ = try await anna.client.device.unlock()
         world.clock.now = until + 1
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
         try await anna.tresors.perform(.rotate, on: tresor)
         for earlier: UInt64 in [500, 365 * 86_400] {
             world.clock.now = until - earlier
             let home = anna.home
-            #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .noAccess)
+            #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
             #expect(anna.home == home)
         }
     }
@@ -78,17 +78,17 @@ import TresorStore
         world.clock.now = until + 10_000
         try await other.tresors.perform(.rotate, on: tresor)
         world.clock.now = until
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(state.epoch == 2)
-        _ = try await anna.client.unlockWithDevice()
+        _ = try await anna.client.device.unlock()
     }
 
     @Test func A32_forgettingDestroysBothHalves() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
-        try await anna.client.forgetDevice()
+        try await anna.client.device.forget()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
-        #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
     }
 
     @Test func A25_slotsDoNotMove() async throws {
@@ -152,14 +152,14 @@ import TresorStore
         let client = world.client(home)
         let secret = try password("new")
         #expect(
-            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+            await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) }
                 == .wrongPassword)
         evil.showKitCopy { _ in nil }
         #expect(
-            await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) }
+            await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) }
                 == .wrongPassword)
         evil.showKitCopy { $0.map { Array($0.dropLast()) } }
-        #expect(await failure { _ = try await client.recover(kit: kit, newPassword: secret, cost: .floor) } == .altered)
+        #expect(await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) } == .altered)
         #expect(home.contents.isEmpty)
     }
 
@@ -175,15 +175,15 @@ import TresorStore
             try await evil.truth.putKitCopy(copy, locator: locator)
             let home = MemoryHome()
             let refused = await failure {
-                _ = try await world.client(home).recover(kit: kit, newPassword: password("new"), cost: .floor)
+                _ = try await world.client(home).recovery.recover(kit: kit, newPassword: password("new"), cost: .floor)
             }
             #expect(refused == .altered)
             #expect(home.contents.isEmpty)
-            let findings = try await anna.client.check()
+            let findings = try await anna.client.audit.check()
             #expect(findings.contains(Finding(subject: .identity, remark: .withoutKitCopy)))
         }
         try await evil.truth.putKitCopy(honest, locator: locator)
-        _ = try await world.client(MemoryHome()).recover(kit: kit, newPassword: password("new"), cost: .floor)
+        _ = try await world.client(MemoryHome()).recovery.recover(kit: kit, newPassword: password("new"), cost: .floor)
     }
 
     @Test func A12_A38_anEarlierSeedIsHeldToBothKeysOfItsCard() throws {
@@ -222,11 +222,11 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let disk = try #require(anna.client.home as? MemoryHome).copy()
         let home = MemoryHome()
-        let recovered = try await world.client(home).recover(kit: kit, newPassword: password("anna"), cost: .floor)
+        let recovered = try await world.client(home).recovery.recover(kit: kit, newPassword: password("anna"), cost: .floor)
         #expect(recovered.fromStore)
         #expect(recovered.session.identity.user == anna.identity.user)
         #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
-        #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
+        #expect(await failure { _ = try await world.client(disk).device.unlock() } == .noAccess)
         #expect(try world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
         #expect(error { _ = try world.client(home).unlock(password: password("anne")) } == .wrongPassword)
     }

@@ -29,7 +29,7 @@ import TresorStore
             for identity in [anna.identity, nil, anna.identity] {
                 var client = Client(home: home, store: store, clock: { 1_777_730_400 })
                 if let identity { client = Session(client: client, identity: identity).client }
-                #expect(try await client.state(of: store.tresor).entryCount == LogMemoryTests.count)
+                #expect(try await client.logs.state(of: store.tresor).entryCount == LogMemoryTests.count)
             }
             let grown = try LogMemoryTests.peak() - before
             print("the log has \(store.byteCount) bytes; the peak rose by \(grown)")

@@ -95,7 +95,7 @@ import TresorStore
         let world = World(store: store)
         let anna = try await world.quick("anna", seeing: view)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        var state = try await anna.client.state(of: tresor)
+        var state = try await anna.client.logs.state(of: tresor)
         var previous = try await log(tresor, in: store)[0]
         for _ in 1..<count {
             let entry = try Entry(
@@ -110,9 +110,9 @@ import TresorStore
             state = try #require(fold.state)
         }
         _ = view.takeNotes()
-        #expect(try await anna.client.state(of: tresor).head == state.head)
+        #expect(try await anna.client.logs.state(of: tresor).head == state.head)
         #expect(view.takeNotes().fetchedCount == fetchedCount)
-        #expect(try await anna.client.state(of: tresor).head == state.head)
+        #expect(try await anna.client.logs.state(of: tresor).head == state.head)
         #expect(view.takeNotes().fetchedCount == 1)
     }
 }

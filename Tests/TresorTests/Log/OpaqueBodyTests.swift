@@ -72,14 +72,14 @@ import TresorStore
         try world.introduce(owner, house)
         let tresor = try await owner.tresors.create(Name(typed: "plans")).tresor
         try await owner.share(tresor, with: [house])
-        let head = try await owner.client.state(of: tresor).head
+        let head = try await owner.client.logs.state(of: tresor).head
         var row = try Entry(
             tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: house.identity, time: 5,
             body: .leave
         ).bytes
         row.replaceSubrange(126..<128, with: [0, 99])
         evil.append(row)
-        #expect(await failure { _ = try await owner.client.state(of: tresor) } == .altered)
+        #expect(await failure { _ = try await owner.client.logs.state(of: tresor) } == .altered)
         evil.behave()
         // What an entitled writer adds stops nothing, and check names it.
         let additive = try Entry(
@@ -91,7 +91,7 @@ import TresorStore
             entry: additive.bytes)
         #expect(try await evil.append(change) == .done)
         try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
-        let findings = try await owner.client.check([tresor]).map(\.remark)
+        let findings = try await owner.client.audit.check([tresor]).map(\.remark)
         #expect(findings.contains(.unknownBody(sequence: 2, type: 128)))
     }
 

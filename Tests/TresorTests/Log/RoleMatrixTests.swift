@@ -101,7 +101,7 @@ import Testing
         try await anna.share(tresor, with: [former], as: .owner)
         try await anna.tresors.perform(.revoke([former.identity.user]), on: tresor)
         for person in [writer, reader, outsider, former] {
-            _ = await failure { _ = try await person.client.state(of: tresor) }
+            _ = await failure { _ = try await person.client.logs.state(of: tresor) }
             let (home, writes) = (person.home, evil.writeCount)
             for act in acts {
                 #expect(await failure { try await person.tresors.perform(act, on: tresor) } == .noAccess)

@@ -62,7 +62,7 @@ private final class RaceHistory {
         try world.introduce(parties[0].session, parties[1].session, parties[2].session, parties[3].session)
         tresor = try await parties[0].session.tresors.create(Name(typed: "plans")).tresor
         try await parties[0].session.share(tresor, with: [parties[1].session], as: .owner)
-        _ = try await parties[1].session.client.state(of: tresor)
+        _ = try await parties[1].session.client.logs.state(of: tresor)
         onlooker = try Onlooker(genesis: try await log(tresor, in: honest)[0], people: identities.map(\.user))
     }
 
@@ -122,7 +122,7 @@ private final class RaceHistory {
         victim.view.fork(root + 1, branch)
         let evidence = victim.session.evidenceCount
         let home = victim.session.home
-        #expect(await failure { _ = try await victim.session.client.state(of: tresor) } == .forked, seed)
+        #expect(await failure { _ = try await victim.session.client.logs.state(of: tresor) } == .forked, seed)
         #expect(victim.session.home == home, seed)
         #expect(victim.session.evidenceCount >= evidence, seed)
     }
@@ -150,7 +150,7 @@ private final class RaceHistory {
         party.generations.append(next)
         party.session = try await world.settle(next, previous: [sealed] + file.previous, home: home, seeing: party.view)
         _ = try await party.session.renewal.finish()
-        for other in parties where other !== party { try other.session.client.pin(next.chain) }
+        for other in parties where other !== party { try other.session.client.people.pin(next.chain) }
     }
 
     /// Whoever is no owner tries what only owners may: nothing is asked of the store, and nothing changes.
@@ -196,7 +196,7 @@ private final class RaceHistory {
     }
 
     private func compare(_ party: Party, _ state: LogState) async throws {
-        let seen = await failure { _ = try await party.session.client.state(of: tresor) }
+        let seen = await failure { _ = try await party.session.client.logs.state(of: tresor) }
         #expect(seen == nil, "\(seed) \(String(describing: seen))")
         let fresh = Session(client: party.session.client, identity: party.session.identity)
         for epoch in 1...state.epoch {

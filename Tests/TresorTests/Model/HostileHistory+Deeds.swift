@@ -250,7 +250,7 @@ extension HostileHistory {
         evil.append(entry.bytes)
         for person in honest {
             let home = person.session.home
-            let refused = await failure { _ = try await fresh(person).client.state(of: tresor) }
+            let refused = await failure { _ = try await fresh(person).client.logs.state(of: tresor) }
             #expect(refused == .noAccess, place("a late entry: \(String(describing: refused))"))
             #expect(person.session.home == home, place)
         }
@@ -264,7 +264,7 @@ extension HostileHistory {
             try observer.hasCompared(victim, beyond: thief.identity.generation)
         else { return }
         evil.late(thief.identity.chain.bytes)
-        let person = try? await observer.session.client.person(victim.user)
+        let person = try? await observer.session.client.people.person(victim.user)
         evil.behave()
         #expect(person?.trust.isVerified != true, place("an old card is believed"))
         let act = Act.share(with: [thief.identity.chain], role: .reader, fromNow: false, notAfter: nil)

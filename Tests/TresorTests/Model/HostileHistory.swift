@@ -62,7 +62,7 @@ final class HostileHistory {
         try await anna.share(tresor, with: [people[2].session, people[5].session], as: .writer)
         truth = try Fold.state(of: await log(tresor, in: store), tresor: tresor)
         honestEpochs = [1]
-        for person in honest { _ = try await person.session.client.state(of: tresor) }
+        for person in honest { _ = try await person.session.client.logs.state(of: tresor) }
     }
 
     /// Where it happened, and how to see it again.
@@ -265,7 +265,7 @@ final class HostileHistory {
 
     private func judge(_ person: HonestPerson, _ member: Member) async throws {
         let session = fresh(person)
-        let unread = await failure { _ = try await session.client.state(of: tresor) }
+        let unread = await failure { _ = try await session.client.logs.state(of: tresor) }
         #expect(unread == nil, place("reading: \(String(describing: unread))"))
         _ = await failure { _ = try await session.tresors.name(in: truth) }
         let readable = await readable(by: person, seeing: evil)
@@ -299,8 +299,8 @@ final class HostileHistory {
             }
             guard let trap = forgery.tresor else { continue }
             let session = fresh(person)
-            guard let state = try? await session.client.state(of: trap) else { continue }
-            let trust = try? session.client.founderTrust(in: state)
+            guard let state = try? await session.client.logs.state(of: trap) else { continue }
+            let trust = try? session.client.trust.founderTrust(in: state)
             #expect(trust?.isVerified != true, place("a thief's tresor is believed"))
             let count = try await log(trap, in: store).count
             #expect(await failure { _ = try await session.seal("x", in: trap) } != nil, place)

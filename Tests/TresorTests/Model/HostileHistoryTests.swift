@@ -60,7 +60,7 @@ final class HonestPerson {
 
     /// Compares somebody's number as it is now.
     func compare(_ chain: CardChain) throws {
-        if chain.user != user { try session.client.pin(chain, replacing: true) }
+        if chain.user != user { try session.client.people.pin(chain, replacing: true) }
     }
 }
 

@@ -52,7 +52,7 @@ private final class KeyHistory {
         let index = Int.random(in: others.indices, using: &dice)
         let person = others[index]
         let user = person.identity.user
-        let member = try await anna.client.state(of: tresor).members[user]
+        let member = try await anna.client.logs.state(of: tresor).members[user]
         let draw = Int.random(in: 0..<8, using: &dice)
         if draw == 0 {
             try await anna.tresors.perform(.rotate, on: tresor)
@@ -79,14 +79,14 @@ private final class KeyHistory {
         let home = try #require(person.client.home as? MemoryHome)
         let session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
         for renewal in try await session.renewal.finish() { #expect(renewal.error == nil) }
-        for other in [anna] + others where other.identity.user != next.user { try other.client.pin(next.chain) }
+        for other in [anna] + others where other.identity.user != next.user { try other.client.people.pin(next.chain) }
         return session
     }
 
     /// A file that is sealed now opens for who is in and for nobody else, whatever they put together.
     func judge() async throws {
         let file = try await anna.seal("now", in: tresor)
-        let state = try await anna.client.state(of: tresor)
+        let state = try await anna.client.logs.state(of: tresor)
         #expect(file.header.epoch == state.epoch, seed)
         for person in [anna] + others { try await judge(person, file, state) }
         let (entries, identities) = (try await log(tresor, in: store), ([anna] + others).map(\.identity))

@@ -34,7 +34,7 @@ import TresorStore
             try await anna.share(tresor, with: [other], as: .owner)
             try await anna.share(tresor, with: [house], as: .writer)
             try await anna.share(tresor, with: [guest])
-            for person in people { _ = try await person.client.state(of: tresor) }
+            for person in people { _ = try await person.client.logs.state(of: tresor) }
             cards = people.map(\.identity.chain)
             entries = try await log(tresor, in: world.store)
             var wraps: [StoredWrap] = []

@@ -107,7 +107,7 @@ struct World {
     func introduce(_ people: Session...) throws {
         for one in people {
             for other in people where other.identity.user != one.identity.user {
-                try one.client.pin(other.identity.chain)
+                try one.client.people.pin(other.identity.chain)
             }
         }
     }

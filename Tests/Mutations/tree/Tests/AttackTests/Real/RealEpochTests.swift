@@ -176,7 +176,7 @@ extension RealAttackTests {
                 let (anna, mallory) = (scene.anna, scene.mallory)
                 let file = try await anna.seal("earlier", in: scene.tresor)
                 let earlier = try await scene.state
-                try anna.client.pin(mallory.identity.chain)
+                try anna.client.people.pin(mallory.identity.chain)
                 try await anna.share(scene.tresor, with: [mallory], fromNow: true)
                 let state = try await scene.state
                 let user = mallory.identity.user
@@ -194,9 +194,9 @@ extension RealAttackTests {
         @Test func A82_aWrapHoldsMoreThanTheLogGrants() async throws {
             let scene = try await Scene()
             let (anna, mallory) = (scene.anna, scene.mallory)
-            try anna.client.pin(mallory.identity.chain)
+            try anna.client.people.pin(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
-            let state = try await mallory.client.state(of: scene.tresor)
+            let state = try await mallory.client.logs.state(of: scene.tresor)
             let whole = try Wrap(
                 try await scene.keys(2), of: scene.tresor, for: mallory.identity.chain.newest,
                 user: mallory.identity.user, history: .all

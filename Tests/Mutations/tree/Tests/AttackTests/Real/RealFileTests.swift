@@ -37,7 +37,7 @@ extension RealAttackTests {
             #expect(opened.count == 40)
             #expect(reading.counts.releasedBytes == 40)
             let crowd = try (0..<20).map { try identity("person \($0)").chain }
-            for chain in crowd { try scene.anna.client.pin(chain) }
+            for chain in crowd { try scene.anna.client.people.pin(chain) }
             let sharing = Experiment()
             let act = Act.share(with: crowd, role: .reader, fromNow: false, notAfter: nil)
             _ = try await Experiment.$current.withValue(sharing) {
@@ -51,7 +51,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (anna, mallory) = (scene.anna, scene.mallory)
             let file = try await anna.seal("earlier", in: scene.tresor)
-            try anna.client.pin(mallory.identity.chain)
+            try anna.client.people.pin(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
             // Who seals a file again has read it.
             await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna], isLate: true) {

@@ -121,7 +121,7 @@ extension RealAttackTests {
             let empty = Session(client: scene.world.client(MemoryHome()), identity: scene.mallory.identity)
             let secret = try password("new")
             await RealAttackTests.expectReal(.altered, without: .kitCopyForm, against: [empty]) {
-                _ = try await empty.client.recover(kit: kit, newPassword: secret, cost: .floor)
+                _ = try await empty.client.recovery.recover(kit: kit, newPassword: secret, cost: .floor)
                 return try empty.client.identityFile().devices.map(\.id) == [foreign.id]
             }
         }
@@ -178,12 +178,12 @@ extension RealAttackTests {
             let user = anna.identity.user
             scene.world.clock.now = end + 1
             await RealAttackTests.expectReal(.noAccess, without: .deviceExpiry, against: [anna]) {
-                try await anna.client.unlockWithDevice().identity.user == user
+                try await anna.client.device.unlock().identity.user == user
             }
             try await anna.tresors.perform(.rename(Name(typed: "later")), on: scene.tresor)
             scene.world.clock.now = end - 50
             await RealAttackTests.expectReal(.noAccess, without: .ownTimes, against: [anna]) {
-                try await anna.client.unlockWithDevice().identity.user == user
+                try await anna.client.device.unlock().identity.user == user
             }
         }
 

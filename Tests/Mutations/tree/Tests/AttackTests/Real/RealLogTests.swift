@@ -14,7 +14,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             scene.store.frozen(1)
             await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
-                try await scene.anna.client.state(of: scene.tresor).head.sequence == 0
+                try await scene.anna.client.logs.state(of: scene.tresor).head.sequence == 0
             }
         }
 
@@ -25,7 +25,7 @@ extension RealAttackTests {
             try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             scene.store.fork(Int(before.head.sequence) + 1, [other])
             await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
-                try await scene.anna.client.state(of: scene.tresor).members[scene.bob.identity.user] == nil
+                try await scene.anna.client.logs.state(of: scene.tresor).members[scene.bob.identity.user] == nil
             }
         }
 
@@ -101,9 +101,9 @@ extension RealAttackTests {
             }
             // Now the home has seen it, and a store that is older has no wrap of it.
             scene.store.behave()
-            _ = try await house.tresors.name(in: house.client.state(of: tresor))
+            _ = try await house.tresors.name(in: house.client.logs.state(of: tresor))
             scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
-            let known = try #require(try house.client.verifiedState(of: tresor))
+            let known = try #require(try house.client.archive.verifiedState(of: tresor))
             await RealAttackTests.expectReal(nil, without: .homeWraps, against: [house]) {
                 await failure { _ = try await scene.fresh(house).keyRing.keys(of: 2, in: known) } == .noAccess
             }
@@ -119,7 +119,7 @@ extension RealAttackTests {
             let deletion = "DELETE FROM entries WHERE sequence = x'0000000000000000'"
             _ = try tool("/usr/bin/sqlite3", [scratch["store.db"], deletion])
             await RealAttackTests.expectReal(nil, without: .wholeLog, against: [anna]) {
-                let findings = try await anna.client.check([tresor]).filter { $0.subject == .tresor(tresor) }
+                let findings = try await anna.client.audit.check([tresor]).filter { $0.subject == .tresor(tresor) }
                 return !findings.isEmpty && findings.allSatisfy { $0.level == .ok }
             }
         }
@@ -194,8 +194,8 @@ extension RealAttackTests {
             let scene = try await Scene()
             let theirs = try await scene.mallory.tresors.create(Name(typed: "theirs")).tresor
             await RealAttackTests.expectReal(nil, without: .knownFounder, against: [scene.house]) {
-                _ = try await scene.house.client.state(of: theirs)
-                return try scene.house.client.knownTresors().contains(theirs)
+                _ = try await scene.house.client.logs.state(of: theirs)
+                return try scene.house.client.logs.known().contains(theirs)
             }
         }
 
@@ -207,7 +207,7 @@ extension RealAttackTests {
             scene.store.flood()
             scene.store.show { _ in entries }
             await RealAttackTests.expectReal(.store(.other), without: .pageCount, against: [scene.anna]) {
-                try await scene.anna.client.state(of: tresor, remembering: .no).head.sequence == 299
+                try await scene.anna.client.logs.state(of: tresor, remembering: .no).head.sequence == 299
             }
         }
 
@@ -221,8 +221,8 @@ extension RealAttackTests {
             home.delete(.state(scene.tresor))
             let client = scene.fresh(scene.anna).client
             await RealAttackTests.expectReal(nil, without: .cachedHead, against: [scene.anna]) {
-                try client.verifiedState(of: scene.tresor)?.members[scene.bob.identity.user] == nil
-                    && client.verifiedState(of: scene.tresor) != nil
+                try client.archive.verifiedState(of: scene.tresor)?.members[scene.bob.identity.user] == nil
+                    && client.archive.verifiedState(of: scene.tresor) != nil
             }
         }
 

@@ -27,8 +27,8 @@ extension RealAttackTests {
             let scene = try await Scene()
             let evil = try identity("house").chain
             await RealAttackTests.expectReal(.unverified, without: .pinnedHandle, against: [scene.anna]) {
-                try scene.anna.client.pin(evil)
-                return try scene.anna.client.pinnedPeople().contains { $0.chain == evil }
+                try scene.anna.client.people.pin(evil)
+                return try scene.anna.client.people.pinned().contains { $0.chain == evil }
             }
         }
 
@@ -38,8 +38,8 @@ extension RealAttackTests {
             let good = try await scene.world.quick("third").identity.chain
             let evil = try identity("third").chain
             scene.store.late(good.bytes, evil.bytes)
-            try client.pin(#require(try await client.people(named: "third").first).chain)
-            let used = try #require(try await client.impostors(of: Name(typed: "third")).first).chain
+            try client.people.pin(#require(try await client.people.named( "third").first).chain)
+            let used = try #require(try await client.people.impostors(of: Name(typed: "third")).first).chain
             #expect(used == evil)
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
                 try await share(scene, with: used)
@@ -96,15 +96,15 @@ extension RealAttackTests {
             let house = scene.house.identity
             let next = try house.renewed(time: 2).identity
             let thief = try house.renewed(time: 3).identity
-            try scene.anna.client.pin(next.chain)
+            try scene.anna.client.people.pin(next.chain)
             for chain in [thief.chain, house.chain] {
                 await RealAttackTests.expectReal(.forked, without: .pinnedCard, against: [scene.anna]) {
-                    try scene.anna.client.pin(chain)
-                    return try scene.anna.client.pinnedPeople().contains { $0.chain == chain }
+                    try scene.anna.client.people.pin(chain)
+                    return try scene.anna.client.people.pinned().contains { $0.chain == chain }
                 }
                 // Back to the one that was compared.
                 try Experiment.$current.withValue(Experiment(applying: [.pinnedCard])) {
-                    try scene.anna.client.pin(next.chain)
+                    try scene.anna.client.people.pin(next.chain)
                 }
             }
         }
@@ -128,7 +128,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let text = String(scene.mallory.identity.user.description.prefix(8))
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
-                let people = try await scene.anna.client.people(named: text)
+                let people = try await scene.anna.client.people.named( text)
                 return try await share(scene, with: #require(people.first).chain)
             }
         }

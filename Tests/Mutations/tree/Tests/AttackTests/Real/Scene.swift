@@ -26,7 +26,7 @@ struct Scene {
         house = try await world.quick("house")
         mallory = try await world.quick("mallory")
         try world.introduce(anna, bob, house)
-        for person in [anna, bob, house] { try mallory.client.pin(person.identity.chain) }
+        for person in [anna, bob, house] { try mallory.client.people.pin(person.identity.chain) }
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [house])
@@ -35,10 +35,10 @@ struct Scene {
 
     /// Lets everybody's home see the newest log.
     func settle() async throws {
-        for person in [anna, bob, house] { _ = try await person.client.state(of: tresor) }
+        for person in [anna, bob, house] { _ = try await person.client.logs.state(of: tresor) }
     }
 
-    var state: LogState { get async throws { try await anna.client.state(of: tresor) } }
+    var state: LogState { get async throws { try await anna.client.logs.state(of: tresor) } }
 
     func keys(_ epoch: UInt64) async throws -> EpochKeys { try await anna.keyRing.keys(of: epoch, in: state) }
 

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a home keeps of logs it has verified (SPEC §9.8, §9.10): the entries in parts, and in a session what they come to.
-extension Client {
+/// The local copies of the logs that a home has verified (SPEC §9.8, §9.10): the entries in parts, and in a session snapshots of their states.
+package struct LogArchive: Sendable {
+    let client: Client
+
+    private var home: any Home { client.home }
+    private var store: any Store { client.store }
+    private var folded: FoldCache { client.folded }
+    private var keeper: SnapshotStore? { client.keeper }
+
     /// The state at the pinned head, of a log that this home has verified; `nil` when there is none, or what is kept does not lead to the pinned head.
     package func verifiedState(of tresor: TresorID) throws(TresorError) -> LogState? {
-        try verifiedState(of: tresor, at: try heads()[tresor])
+        try verifiedState(of: tresor, at: try client.heads()[tresor])
     }
 
     func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> LogState? {
@@ -30,7 +37,7 @@ extension Client {
         var fold = state.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var next = state?.entryCount ?? 0
         while next <= pinned.sequence {
-            let entries = try keptEntries(of: tresor, from: next, through: pinned.sequence)
+            let entries = try entries(of: tresor, from: next, through: pinned.sequence)
             guard !entries.isEmpty, (try? fold.apply(entries)) != nil else { return nil }
             next += UInt64(entries.count)
         }
@@ -39,7 +46,7 @@ extension Client {
     }
 
     /// The kept entries from one sequence number on, as far as its part has them; nothing is proved of them.
-    private func keptEntries(
+    private func entries(
         of tresor: TresorID, from first: UInt64, through last: UInt64
     ) throws(TresorError) -> [[UInt8]] {
         let (part, offset) = first.quotientAndRemainder(dividingBy: LogCopy.partCount)
@@ -49,8 +56,8 @@ extension Client {
     }
 
     /// The kept entry at a head.
-    func keptEntry(at head: Head, of tresor: TresorID) throws(TresorError) -> [UInt8]? {
-        guard let entry = try keptEntries(of: tresor, from: head.sequence, through: head.sequence).first,
+    func entry(at head: Head, of tresor: TresorID) throws(TresorError) -> [UInt8]? {
+        guard let entry = try entries(of: tresor, from: head.sequence, through: head.sequence).first,
             try BLAKE2b.hash(.entryHash, entry) == head.hash
         else { return nil }
         return entry
@@ -59,32 +66,23 @@ extension Client {
     /// The kept entries of a state from one sequence number on, as far as its part goes.
     ///
     /// - Throws: ``TresorError/notFound`` when they are not all there.
-    func keptEntries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
-        let entries = try keptEntries(of: state.tresor, from: first, through: state.head.sequence)
+    func entries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
+        let entries = try entries(of: state.tresor, from: first, through: state.head.sequence)
         guard !entries.isEmpty, try state.hasEntries(entries, from: first) else { throw .notFound }
         return entries
     }
 
-    /// Entries of a state that was verified, from the store again.
+    /// Writes what is there already. What the home could not remember is not sent to the store: the act would be done, and look as if it had failed.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when it shows others now.
-    func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
-        var entries: [[UInt8]] = []
-        while entries.count < range.count {
-            let first = range.lowerBound + UInt64(entries.count)
-            let limit = min(range.count - entries.count, Self.pageCount)
-            let page = try await store.entries(of: state.tresor, from: first, limit: limit)
-            guard !page.isEmpty, page.count <= limit, try state.hasEntries(page, from: first) else {
-                throw .store(.other)
-            }
-            entries += page
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    func proveWritable() throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            let present = try home.read(.heads)
+            try home.replace(.heads, with: present ?? PinnedHeads().bytes)
+            if present == nil { try home.delete(.heads) }
         }
-        return entries
     }
-}
 
-/// Writing it down.
-extension Client {
     /// Keeps the log, part by part, then in a session the state, then the head. Whoever is interrupted leaves parts that count for nothing.
     ///
     /// - Parameters:
@@ -104,7 +102,7 @@ extension Client {
         repeat {
             let range = next..<min(LogCopy.end(ofPartWith: next), state.entryCount)
             let entries =
-                if let held = fresh.entries(range) { held } else { try await entries(range, of: state) }
+                if let held = fresh.entries(range) { held } else { try await client.logs.entries(range, of: state) }
             switch try keep(entries, from: next, of: state) {
             case .kept: next = range.upperBound
             case .known: return true
@@ -125,8 +123,8 @@ extension Client {
 
     /// Whether the part in which a state's log ends is kept whole.
     private func isKept(_ state: LogState) throws(TresorError) -> Bool {
-        guard try keptEntry(at: state.head, of: state.tresor) != nil else { return false }
-        return try keptEntries(before: state.entryCount, of: state) != nil
+        guard try entry(at: state.head, of: state.tresor) != nil else { return false }
+        return try entries(before: state.entryCount, of: state) != nil
     }
 
     /// Keeps entries of one part; with the last of them, the state and the head.
@@ -134,14 +132,14 @@ extension Client {
     /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
     private func keep(_ entries: [[UInt8]], from first: UInt64, of state: LogState) throws(TresorError) -> Keeping {
         try home.exclusively { () throws(TresorError) in
-            var heads = try heads()
+            var heads = try client.heads()
             if let present = heads[state.tresor], present.sequence > state.head.sequence {
                 guard let known = try verifiedState(of: state.tresor, at: present) else { return .unproved }
                 guard known.contains(state.head) else { throw .forked }
                 return .known
             }
-            try heads.raise(to: state, me: identity?.user ?? (try? identityFile().chain.user))
-            guard let before = try keptEntries(before: first, of: state) else { throw .busy }
+            try heads.raise(to: state, me: client.identity?.user ?? (try? client.identityFile().chain.user))
+            guard let before = try self.entries(before: first, of: state) else { throw .busy }
             let part = first / LogCopy.partCount
             try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)
             guard first + UInt64(entries.count) == state.entryCount else { return .kept }
@@ -153,10 +151,10 @@ extension Client {
     }
 
     /// The kept entries of the same part before one; `nil` when they are not all there.
-    private func keptEntries(before next: UInt64, of state: LogState) throws(TresorError) -> [[UInt8]]? {
+    private func entries(before next: UInt64, of state: LogState) throws(TresorError) -> [[UInt8]]? {
         let offset = next % LogCopy.partCount
         guard offset > 0 else { return [] }
-        let entries = try keptEntries(of: state.tresor, from: next - offset, through: next - 1)
+        let entries = try entries(of: state.tresor, from: next - offset, through: next - 1)
         guard entries.count == Int(offset), try state.hasEntries(entries, from: next - offset) else { return nil }
         return entries
     }
@@ -170,12 +168,12 @@ extension Client {
     /// Proves that the kept state is what the log says, from its genesis on.
     ///
     /// - Throws: ``TresorError/altered`` when it is not.
-    func proveKeptState(of tresor: TresorID) async throws(TresorError) {
+    func proveSnapshot(of tresor: TresorID) async throws(TresorError) {
         guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return }
         var fold = Fold(tresor: tresor)
         var next: UInt64 = 0
         while next < kept.entryCount {
-            let limit = Int(min(UInt64(Self.pageCount), kept.entryCount - next))
+            let limit = Int(min(UInt64(LogReader.pageCount), kept.entryCount - next))
             let page = try await store.entries(of: tresor, from: next, limit: limit)
             guard !page.isEmpty, page.count <= limit else { throw .store(.other) }
             try fold.apply(page)

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The wraps that a store shows, against those that the log calls for. What is inside a wrap is judged by whoever it is for.
-extension Client {
+struct WrapCheck: Sendable {
+    let client: Client
+
+    private var store: any Store { client.store }
+
     /// The most cards of a store that are looked through for people who have a wrap without being in.
     private static let strangerCount = 1024
 
-    func checkWraps(in state: LogState) async throws(TresorError) -> [Finding] {
+    func findings(in state: LogState) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
         // Pins that do not read are named by themselves.
-        if let pinned = try? pinnedPeople() { people.formUnion(pinned.map(\.chain.user)) }
+        if let pinned = try? client.people.pinned() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         // So is an identity file that does not read.
-        if let mine = (try? ownChain())?.user { people.insert(mine) }
+        if let mine = (try? client.ownChain())?.user { people.insert(mine) }
         var findings: [Finding] = []
         var reached = 0
         for user in people.sorted() {
@@ -35,10 +39,10 @@ extension Client {
     private func author(of epoch: UInt64, in state: LogState) async -> UserID? {
         guard epoch >= 1, epoch <= state.epoch else { return nil }
         let sequence = state.epochs[Int(epoch - 1)].sequence
-        guard let entry = try? await entries(sequence..<(sequence + 1), of: state).first,
+        guard let entry = try? await client.logs.entries(sequence..<(sequence + 1), of: state).first,
             let author = try? Entry(entry).author
         else { return nil }
-        return author == (try? identityFile().chain.user) ? nil : author
+        return author == (try? client.identityFile().chain.user) ? nil : author
     }
 
     /// A body that this release does not know: it is valid, and what it does is not seen here.

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an interrupted change of the ways in left behind (SPEC §8.4).
-extension Client {
+/// Finishes what an interrupted change of the unlock methods left behind (SPEC §8.4).
+public struct Cleanup: Sendable {
+    let client: Client
+
+    private var home: any Home { client.home }
+    private var store: any Store { client.store }
+
     /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``settleWaysIn()`` does, or to learn of a generation.
-    public func hasLeftovers() throws(TresorError) -> Bool {
-        let noted = try leftovers()
-        let mine = try ownChain()
+    public func isPending() throws(TresorError) -> Bool {
+        let noted = try journal()
+        let mine = try client.ownChain()
         return noted.kits.contains { $0.user == mine?.user } || !noted.devices.isEmpty
             || noted.generations.contains { $0 == mine?.newest.generation }
     }
 
     /// The devices of this home's identity whose end was begun and interrupted.
     public func endingDevices() throws(TresorError) -> [DeviceID] {
-        let mine = try identityFile().chain.user
-        return try leftovers().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
+        let mine = try client.identityFile().chain.user
+        return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
     /// Whether this home's newest generation was made, and telling the store and the tresors of it was interrupted.
     public func isIntroducing() throws(TresorError) -> Bool {
-        try leftovers().generations.contains(identityFile().chain.newest.generation)
+        try journal().generations.contains(client.identityFile().chain.newest.generation)
     }
 
     /// Finishes what an interrupted change of the ways in began: old kit copies and halves of ended devices leave the store, a half here that
     /// belongs to no slot is destroyed. Needs no secret and may be repeated.
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; what is to be done stays noted.
-    public func settleWaysIn() async throws(TresorError) {
+    public func finish() async throws(TresorError) {
         try destroyOrphanedHalf()
-        let noted = try leftovers()
+        let noted = try journal()
         guard !noted.isEmpty else { return }
         var deleted = CleanupJournal()
         // Others may put in place meanwhile what was noted; each is looked at again just before it goes.
@@ -53,10 +58,10 @@ extension Client {
             struck.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
             struck.devices.formUnion(noted.devices.filter { $0.id == half })
             struck.slots = noted.slots.filter { $0 == half || !(present.slots?.contains($0) ?? true) }
-            var rest = try leftovers()
+            var rest = try journal()
             rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != half && present.slots?.contains($0) ?? true })
             rest.subtract(struck)
-            try replaceLeftovers(with: rest)
+            try replaceJournal(with: rest)
         }
     }
 
@@ -81,7 +86,7 @@ extension Client {
     /// The device whose half lies here; none for one that opens nothing.
     private func readableHalf() throws(TresorError) -> DeviceID? {
         do throws(TresorError) {
-            return try deviceShare()?.id
+            return try client.device.share()?.id
         } catch {
             guard error == .altered || error == .unsupported else { throw error }
             return nil
@@ -96,18 +101,18 @@ extension Client {
             return try home.read(.identity) == nil || slots.contains(half) ? nil : half
         }
         guard let half = try orphan() else { return }
-        try destroyDeviceHalf(of: half)
+        try destroyDeviceShare(of: half)
     }
 
     /// Destroys the half here if it is that of `device`; another one was put there since.
-    func destroyDeviceHalf(of device: DeviceID) throws(TresorError) {
+    func destroyDeviceShare(of device: DeviceID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard try readableHalf() == device else { return }
             try home.delete(.deviceShare)
         }
     }
 
-    func leftovers() throws(TresorError) -> CleanupJournal {
+    func journal() throws(TresorError) -> CleanupJournal {
         guard let bytes = try home.read(.leftovers) else { return CleanupJournal() }
         return try CleanupJournal(bytes)
     }
@@ -124,21 +129,21 @@ extension Client {
 
     /// Adds to the note; under the home's lock.
     func add(_ left: CleanupJournal) throws(TresorError) {
-        var noted = try leftovers()
+        var noted = try journal()
         noted.formUnion(left)
-        try replaceLeftovers(with: noted)
+        try replaceJournal(with: noted)
     }
 
     func unnote(_ settled: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            var rest = try leftovers()
+            var rest = try journal()
             rest.subtract(settled)
-            try replaceLeftovers(with: rest)
+            try replaceJournal(with: rest)
         }
     }
 
-    func replaceLeftovers(with rest: CleanupJournal) throws(TresorError) {
-        guard try rest != leftovers() else { return }
+    func replaceJournal(with rest: CleanupJournal) throws(TresorError) {
+        guard try rest != journal() else { return }
         if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
     }
 
@@ -148,17 +153,24 @@ extension Client {
         try unnote(told)
     }
 
-    /// Whether a kit was prepared here and its change interrupted, so that repeating the change may go on with it.
-    public func isPrepared(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
-        let locator = try kit.locator()
-        if try leftovers().kits.contains(where: { $0.locator == locator }) { return true }
-        guard try isIntroducing() else { return false }
-        return try identityFile().kitLocator == locator
-    }
-
-    /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is
-    /// repeated may go on with them.
-    public func prepare(_ kit: borrowing RecoveryKit) throws(TresorError) {
-        try note(kits: [CleanupJournal.Kit(user: try identityFile().chain.user, locator: try kit.locator())])
+    /// Replaces the identity file if it is still `present`, and notes in the same step what that leaves behind: a change
+    /// that is not made ends no device and leaves no note.
+    ///
+    /// - Throws: ``TresorError/busy`` when somebody else has replaced it meanwhile.
+    func replaceIdentity(
+        _ present: [UInt8], with file: IdentityFile, noting left: CleanupJournal = CleanupJournal()
+    ) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            guard try home.read(.identity) == present else { throw .busy }
+            let noted = try journal()
+            try add(left)
+            do throws(TresorError) {
+                try home.replace(.identity, with: file.bytes)
+            } catch {
+                // What was replaced after all must still be cleaned up after.
+                if (try? home.read(.identity)) == present { try? replaceJournal(with: noted) }
+                throw error
+            }
+        }
     }
 }

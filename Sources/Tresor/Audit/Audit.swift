@@ -1,132 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that was looked at, and how it was found (cli: `check`).
-public struct Finding: Hashable, Sendable {
-    /// How bad it is.
-    public enum Level: String, Hashable, Sendable, Comparable {
-        /// In order.
-        case ok
-        /// Worth knowing; nothing is wrong.
-        case warn
-        /// Not in order.
-        case bad
+/// Proves what can be proved without a secret, and restores what a store has lost (cli: `check`).
+public struct Audit: Sendable {
+    let client: Client
 
-        /// `ok` before `warn` before `bad`.
-        public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+    private var home: any Home { client.home }
+    var store: any Store { client.store }
+    private var clock: @Sendable () -> UInt64 { client.clock }
 
-        private var rank: Int {
-            switch self {
-            case .ok: 0
-            case .warn: 1
-            case .bad: 2
-            }
-        }
-    }
-
-    /// What was looked at.
-    public enum Subject: Hashable, Sendable {
-        /// What the home keeps besides the identity.
-        case home
-        /// One of the files of the home.
-        case file(HomeObject)
-        /// The identity file.
-        case identity
-        /// A remembered device.
-        case device(DeviceID)
-        /// A person.
-        case person(UserID)
-        /// A tresor.
-        case tresor(TresorID)
-        /// A member of a tresor.
-        case member(UserID, of: TresorID)
-    }
-
-    /// What was found.
-    public enum Remark: Hashable, Sendable {
-        /// It is in order.
-        case fine
-        /// There is none.
-        case missing
-        /// It could not be proved: the error.
-        case failed(TresorError)
-        /// A device opens no longer.
-        case expired
-        /// The half of a key that lies here belongs to no slot of the identity file.
-        case withoutSlot
-        /// The store has no half for this device.
-        case withoutStoreHalf
-        /// There is no recovery kit.
-        case withoutKit
-        /// The store has no copy that the recovery kit opens.
-        case withoutKitCopy
-        /// The store does not have this person's newest card.
-        case notPublished
-        /// A change of the ways in was interrupted; repeat it.
-        case interrupted
-        /// The store shows another history of a tresor than was seen here. Both sides are kept as evidence under this hash.
-        case forked(seen: Head, shown: Head?, evidence: Hash256)
-        /// A member's date has passed; an owner's next act removes them.
-        case ended
-        /// The key must be changed before the next writing.
-        case rotateFirst
-        /// The owner's number was not compared.
-        case ownerNotVerified
-        /// The person has new keys; compare numbers again.
-        case renewed
-        /// The store shows an older card of the person than the one that was compared, which is used.
-        case olderCard
-        /// The newest entry is dated later than this machine's clock says.
-        case clockBehind
-        /// The store lacks so many of the entries that this home has verified; `check --repair` restores them.
-        case lostEntries(UInt64)
-        /// A member has no wrap for an epoch they may read; `check --repair` by who reads everything puts it again.
-        case missingWrap
-        /// The newest epoch's author did not give everybody its keys: well-formed wraps lie in the store for so many of the members. That one opens, only its
-        /// receiver knows.
-        case withheldEpoch(UInt64, by: UserID, reaching: Int, of: Int)
-        /// An entry has a body that this release does not know. It changes no member, role, key or name.
-        case unknownBody(sequence: UInt64, type: UInt16)
-        /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
-        case surplusWrap
-        /// The head of a verified log, and how old its newest entry is in seconds.
-        case head(Head, age: UInt64)
-    }
-
-    /// What was looked at.
-    public let subject: Subject
-    /// What was found.
-    public let remark: Remark
-
-    /// How bad it is.
-    public var level: Level {
-        switch remark {
-        case .fine, .head: .ok
-        case .failed, .forked, .lostEntries: .bad
-        default: .warn
-        }
-    }
-}
-
-extension Client {
     /// Proves what can be proved without a secret: the identity file's form, its ways in, the logs of all known tresors or of some, their heads, people and
     /// dates. What cannot be read is a finding, not an error.
     ///
     /// - Parameter tresors: `nil` for all that this home knows.
     public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()
-        let pins = reading(.pins, &findings) { () throws(TresorError) in try pinnedPeople() } ?? []
+        let pins = reading(.pins, &findings) { () throws(TresorError) in try client.people.pinned() } ?? []
         for pin in pins where !pin.isReplaced { findings.append(await check(pin)) }
-        let known = reading(.heads, &findings) { () throws(TresorError) in try knownTresors() } ?? []
+        let known = reading(.heads, &findings) { () throws(TresorError) in try client.logs.known() } ?? []
         let isUnfinished =
             reading(.leftovers, &findings) { () throws(TresorError) in
-                _ = try leftovers()
-                return isIdentityRead ? try hasLeftovers() : false
+                _ = try client.cleanup.journal()
+                return isIdentityRead ? try client.cleanup.isPending() : false
             } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
         reading(.wraps, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
         }
-        reading(.marks, &findings) { () throws(TresorError) in try openMarks() }
+        reading(.marks, &findings) { () throws(TresorError) in try client.openMarks() }
         for tresor in tresors ?? known { findings += await check(tresor) }
         return findings
     }
@@ -146,7 +46,7 @@ extension Client {
     private func checkIdentity() async -> [Finding] {
         let file: IdentityFile
         do throws(TresorError) {
-            file = try identityFile()
+            file = try client.identityFile()
         } catch {
             return [Finding(subject: .identity, remark: error == .notFound ? .missing : .failed(error))]
         }
@@ -184,7 +84,7 @@ extension Client {
 
     private func checkDeviceHalf(_ file: IdentityFile) async -> [Finding] {
         do throws(TresorError) {
-            guard let half = try deviceShare() else { return [] }
+            guard let half = try client.device.share() else { return [] }
             let subject = Finding.Subject.device(half.id)
             guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
                 return [Finding(subject: subject, remark: .withoutSlot)]
@@ -201,12 +101,12 @@ extension Client {
     private func check(_ pin: Pin) async -> Finding {
         let subject = Finding.Subject.person(pin.chain.user)
         do throws(TresorError) {
-            for offered in try await offeredChains(handle: pin.chain.handle) where offered.user != pin.chain.user {
+            for offered in try await client.people.offeredChains(handle: pin.chain.handle) where offered.user != pin.chain.user {
                 return Finding(subject: subject, remark: .failed(.unverified))
             }
-            switch try await person(pin.chain.user).trust {
+            switch try await client.people.person(pin.chain.user).trust {
             case .me, .verified:
-                let isBehind = try await offeredChain(of: pin.chain.user).map { $0 != pin.chain } ?? false
+                let isBehind = try await client.people.offeredChain(of: pin.chain.user).map { $0 != pin.chain } ?? false
                 return Finding(subject: subject, remark: isBehind ? .olderCard : .fine)
             case .renewed: return Finding(subject: subject, remark: .renewed)
             case .changed, .unverified: return Finding(subject: subject, remark: .failed(.unverified))
@@ -219,17 +119,17 @@ extension Client {
     private func check(_ tresor: TresorID) async -> [Finding] {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
-            let state = try await state(of: tresor)
+            let state = try await client.logs.state(of: tresor)
             var bodies: [Finding] = []
             let shown = try await shownEntries(of: state) { (bytes) throws(TresorError) in
-                guard let remark = try Self.remark(onBody: bytes) else { return }
+                guard let remark = try WrapCheck.remark(onBody: bytes) else { return }
                 bodies.append(Finding(subject: subject, remark: remark))
             }
             guard let shown else { throw .forked }
             let lost = shown.missing(of: state.entryCount)
             let isWhole = lost == 0
             var findings = try check(state, subject, isWhole: isWhole) + bodies
-            findings += try await checkWraps(in: state)
+            findings += try await WrapCheck(client: client).findings(in: state)
             return (isWhole ? [] : [Finding(subject: subject, remark: .lostEntries(lost))]) + findings
         } catch {
             if error == .forked, let fork = try? await fork(of: tresor) {
@@ -248,12 +148,12 @@ extension Client {
         var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
-        if let pins = try? pins(), isIdentityRead {
-            switch try founderTrust(in: state) {
+        if let pins = try? client.pins(), isIdentityRead {
+            switch try client.trust.founderTrust(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
             // Whether what bears this person's own name is theirs, the open identity knows.
-            case .unverified where identity == nil && isMine(state): break
+            case .unverified where client.identity == nil && isMine(state): break
             case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
             case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
             }
@@ -270,16 +170,16 @@ extension Client {
 
     /// Whether the identity file can be asked who is *me*; one that does not read is a finding of its own.
     private var isIdentityRead: Bool {
-        do throws(TresorError) { _ = try ownChain() } catch { return false }
+        do throws(TresorError) { _ = try client.ownChain() } catch { return false }
         return true
     }
 
-    private func isMine(_ state: LogState) -> Bool { (try? ownChain()?.user) == state.founder }
+    private func isMine(_ state: LogState) -> Bool { (try? client.ownChain()?.user) == state.founder }
 
     /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
-        guard let divergence = try await divergence(of: tresor), !divergence.isOver else { return nil }
+        guard let divergence = try await client.logs.divergence(of: tresor), !divergence.isOver else { return nil }
         return .forked(
-            seen: divergence.evidence.head, shown: divergence.shown, evidence: try keep(divergence.evidence))
+            seen: divergence.evidence.head, shown: divergence.shown, evidence: try client.logs.keep(divergence.evidence))
     }
 }

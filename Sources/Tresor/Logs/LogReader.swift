@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension Client {
+/// Reads the logs of tresors from the store and verifies them (SPEC §9.8). Nothing of a log is believed that this home has not verified.
+public struct LogReader: Sendable {
+    let client: Client
+
+    private var home: any Home { client.home }
+    private var store: any Store { client.store }
+
     /// How many entries are read from a store at once.
     static let pageCount = 256
 
@@ -24,12 +30,12 @@ extension Client {
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> LogState {
         for _ in 0..<Self.readingCount {
-            let pinned = try heads()[tresor]
-            let known = try verifiedState(of: tresor, at: pinned)
+            let pinned = try client.heads()[tresor]
+            let known = try client.archive.verifiedState(of: tresor, at: pinned)
             let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
             if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
             guard remembering == .yes, isToBeKept(state, pinned) else { return state }
-            if try await remember(state, fresh, known: known) { return state }
+            if try await client.archive.remember(state, fresh, known: known) { return state }
         }
         throw .busy
     }
@@ -66,9 +72,9 @@ extension Client {
     /// Of a tresor that bears this person's own name a pinned head is not enough: the thief of an old seed may have
     /// made it.
     private func isToBeKept(_ state: LogState, _ pinned: Head?) -> Bool {
-        if pinned != nil, (identity?.user ?? (try? identityFile().chain.user)) != state.founder { return true }
+        if pinned != nil, (client.identity?.user ?? (try? client.identityFile().chain.user)) != state.founder { return true }
         let isKnown =
-            switch try? founderTrust(in: state) {
+            switch try? client.trust.founderTrust(in: state) {
             case .me, .verified, .renewed: true
             case .changed, .unverified, nil: false
             }
@@ -76,19 +82,8 @@ extension Client {
     }
 
     /// The tresors of which this home has verified a log.
-    public func knownTresors() throws(TresorError) -> [TresorID] {
-        try heads().heads.keys.sorted()
-    }
-
-    /// Writes what is there already. What the home could not remember is not sent to the store: the act would be done, and look as if it had failed.
-    ///
-    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
-    func proveWritable() throws(TresorError) {
-        try home.exclusively { () throws(TresorError) in
-            let present = try home.read(.heads)
-            try home.replace(.heads, with: present ?? PinnedHeads().bytes)
-            if present == nil { try home.delete(.heads) }
-        }
+    public func known() throws(TresorError) -> [TresorID] {
+        try client.heads().heads.keys.sorted()
     }
 
     /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
@@ -117,7 +112,7 @@ extension Client {
     ///
     /// - Throws: ``TresorError/altered`` when what the store shows is no valid log.
     func divergence(of tresor: TresorID) async throws(TresorError) -> Divergence? {
-        guard let pinned = try heads()[tresor] else { return nil }
+        guard let pinned = try client.heads()[tresor] else { return nil }
         var fold = Fold(tresor: tresor)
         var shown: [UInt8] = []
         var next: UInt64 = 0
@@ -132,7 +127,37 @@ extension Client {
         return Divergence(
             shown: fold.state?.head, isOver: fold.state?.contains(pinned) ?? false,
             evidence: ForkEvidence(
-                tresor: tresor, head: pinned, verified: try keptEntry(at: pinned, of: tresor) ?? [], shown: shown))
+                tresor: tresor, head: pinned, verified: try client.archive.entry(at: pinned, of: tresor) ?? [], shown: shown))
+    }
+
+    /// The entries of a log, verified and remembered before the first is given, oldest first.
+    ///
+    /// - Throws: what ``state(of:remembering:)`` throws.
+    public func records(of tresor: TresorID) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
+        let state = try await state(of: tresor)
+        var records: [LogRecord] = []
+        for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
+            let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
+            for entry in try await entries(range, of: state) { records.append(try LogRecord(Entry(entry))) }
+        }
+        return (state, records)
+    }
+
+    /// Entries of a state that was verified, from the store again.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when it shows others now.
+    func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
+        var entries: [[UInt8]] = []
+        while entries.count < range.count {
+            let first = range.lowerBound + UInt64(entries.count)
+            let limit = min(range.count - entries.count, Self.pageCount)
+            let page = try await store.entries(of: state.tresor, from: first, limit: limit)
+            guard !page.isEmpty, page.count <= limit, try state.hasEntries(page, from: first) else {
+                throw .store(.other)
+            }
+            entries += page
+        }
+        return entries
     }
 }
 

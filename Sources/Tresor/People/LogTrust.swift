@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whom this home knows of those who stand in a log (SPEC §7.5, §10.5).
-extension Client {
+/// What this home knows of the people whom a log names (SPEC §7.5, §10.5).
+public struct LogTrust: Sendable {
+    let client: Client
+
     /// What the home knows of the person from whom a tresor is proved (SPEC §7.5).
     ///
     /// A tresor that bears this person's own name is theirs only if it was made with their newest card, or if this home
@@ -12,18 +14,18 @@ extension Client {
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
     public func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
-        if let mine = try ownChain(), mine.user == state.founder {
+        if let mine = try client.ownChain(), mine.user == state.founder {
             guard mine.extends(chain) else {
                 guard chain.extends(mine) else { throw .forked }
                 return .renewed(since: mine)
             }
             let isNewest = chain == mine && state.root.cardHash == mine.newest.hash
-            let isMine = isNewest || marks()[state.tresor].isConfirmed
+            let isMine = isNewest || client.marks()[state.tresor].isConfirmed
             return isMine ? .me : .unverified
         }
-        let pins = try pins()
+        let pins = try client.pins()
         if isBehind(chain, pins) { return .unverified }
-        let trust = try trust(in: chain, pins: pins)
+        let trust = try client.people.trust(in: chain, pins: pins)
         switch trust {
         case .verified, .renewed: return try isProved(by: chain, in: state) ? trust : .unverified
         case .me, .changed, .unverified: return trust
@@ -33,7 +35,7 @@ extension Client {
     /// Whether a tresor is not believed although its founder was compared: nothing in it is signed with their newest keys, and
     /// this home does not know it from before.
     package func isUnproved(_ state: LogState) throws(TresorError) -> Bool {
-        guard let chain = state.chain(of: state.founder), try pins()[state.founder]?.isReplaced == false else {
+        guard let chain = state.chain(of: state.founder), try client.pins()[state.founder]?.isReplaced == false else {
             return false
         }
         return try !isProved(by: chain, in: state)
@@ -43,29 +45,29 @@ extension Client {
     /// whoever has an old seed can make a tresor, and put the newest card into its log.
     private func isProved(by chain: CardChain, in state: LogState) throws(TresorError) -> Bool {
         if state.founderGeneration == chain.newest.generation { return true }
-        return try heads()[state.tresor] != nil
+        return try client.heads()[state.tresor] != nil
     }
 
     /// What the home knows of somebody whom a log names (SPEC §7.5). A log may lag behind: who was compared with newer
     /// keys was compared with these too.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
-    public func trust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
+    public func memberTrust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
         guard user != state.founder else { return try founderTrust(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
-        if let mine = try ownChain(), mine.user == user {
+        if let mine = try client.ownChain(), mine.user == user {
             guard !mine.extends(chain) else { return .me }
             guard chain.extends(mine) else { throw .forked }
             return .renewed(since: mine)
         }
-        let pins = try pins()
-        return isBehind(chain, pins) ? .verified : try trust(in: chain, pins: pins)
+        let pins = try client.pins()
+        return isBehind(chain, pins) ? .verified : try client.people.trust(in: chain, pins: pins)
     }
 
     /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
     package func isKnownFromBefore(_ state: LogState) throws(TresorError) -> Bool {
-        guard let chain = state.chain(of: state.founder), try heads()[state.tresor] != nil else { return false }
-        return isBehind(chain, try pins())
+        guard let chain = state.chain(of: state.founder), try client.heads()[state.tresor] != nil else { return false }
+        return isBehind(chain, try client.pins())
     }
 
     private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
@@ -78,19 +80,26 @@ extension Client {
     ///
     /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
     ///   another card of a generation that this home knows.
-    func check(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
+    func authorTrust(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
         guard let chain = state.chain(of: author.user) else { throw .altered }
         let compared: CardChain
-        if let mine = try ownChain(), mine.user == author.user {
+        if let mine = try client.ownChain(), mine.user == author.user {
             compared = mine
-        } else if let pin = try pins()[author.user], !pin.isReplaced {
+        } else if let pin = try client.pins()[author.user], !pin.isReplaced {
             compared = pin.chain
         } else {
-            guard try pins()[handle: chain.handle] == nil else { throw .unverified }
+            guard try client.pins()[handle: chain.handle] == nil else { throw .unverified }
             return
         }
         guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
         guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
+    }
+
+    /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
+    package func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
+        if let mine = try client.ownChain(), mine.user == user { return mine }
+        guard let pin = try client.pins()[user], !pin.isReplaced else { return nil }
+        return pin.chain
     }
 }
 
@@ -112,13 +121,13 @@ struct AuthorChecks {
         self.acceptingUnverified = acceptingUnverified
     }
 
-    /// - Throws: what ``Client/check(_:in:acceptingUnverified:)`` throws.
+    /// - Throws: what ``LogTrust/authorTrust(_:in:acceptingUnverified:)`` throws.
     mutating func check(_ author: FileAuthor, in state: LogState) throws(TresorError) {
         let key = Author(user: author.user, generation: author.generation, head: state.head)
         let outcome =
             outcomes[key]
             ?? Result { () throws(TresorError) in
-                try client.check(author, in: state, acceptingUnverified: acceptingUnverified)
+                try client.trust.authorTrust(author, in: state, acceptingUnverified: acceptingUnverified)
             }
         outcomes[key] = outcome
         try outcome.get()
@@ -127,7 +136,7 @@ struct AuthorChecks {
     /// - Throws: what ``Client/comparedChain(of:)`` throws.
     mutating func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
         if let known = compared[user] { return known }
-        let chain = try client.comparedChain(of: user)
+        let chain = try client.trust.comparedChain(of: user)
         compared[user] = .some(chain)
         return chain
     }

@@ -25,20 +25,27 @@ public struct Person: Hashable, Sendable {
     public let trust: Trust
 }
 
-extension Client {
+/// The people whom this home has verified, and those whom the store offers (SPEC §7.5).
+public struct Contacts: Sendable {
+    let client: Client
+
+    private var home: any Home { client.home }
+    private var store: any Store { client.store }
+    private var clock: @Sendable () -> UInt64 { client.clock }
+
     /// Everybody this home has verified.
-    public func pinnedPeople() throws(TresorError) -> [Pin] { try pins().pins }
+    public func pinned() throws(TresorError) -> [Pin] { try client.pins().pins }
 
     /// The people a handle or a user id of at least 6 characters stands for (SPEC §4.3). Where it names somebody this home knows, by either, nobody
     /// whom only the store offers is among them: a handle that looks like a friend's id stands for the friend.
     ///
     /// - Throws: ``TresorError/altered`` when the store offers what is no card of that person; ``TresorError/forked`` when it offers an older or a
     ///   different card of a pinned person.
-    public func people(named text: String) async throws(TresorError) -> [Person] {
-        let pins = try pins()
+    public func named(_ text: String) async throws(TresorError) -> [Person] {
+        let pins = try client.pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
-        let mine = try ownChain()
+        let mine = try client.ownChain()
         if let mine, mine.handle == handle || Base32.matches(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
         }
@@ -55,7 +62,7 @@ extension Client {
     /// Whom the store offers under a handle that this home has pinned to somebody else. It stands for the pinned
     /// person; a program says that there are others.
     public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
-        guard let pin = try pins()[handle: handle] else { return [] }
+        guard let pin = try client.pins()[handle: handle] else { return [] }
         return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
             .map { Person(chain: $0, trust: .changed(from: pin.chain)) }
     }
@@ -78,11 +85,11 @@ extension Client {
     /// - Throws: ``TresorError/notFound`` when nobody has a card of them; ``TresorError/forked`` when neither chain
     ///   extends the other.
     public func person(_ user: UserID) async throws(TresorError) -> Person {
-        try await person(user, pins: pins())
+        try await person(user, pins: client.pins())
     }
 
     private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
-        if let mine = try ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
+        if let mine = try client.ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
         let pinned = pins[user]?.chain
         guard var chain = try await offeredChain(of: user) ?? pinned else { throw .notFound }
         if let pinned, pinned.extends(chain) { chain = pinned }
@@ -93,11 +100,11 @@ extension Client {
     ///
     /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
     public func trust(in chain: CardChain) throws(TresorError) -> Person.Trust {
-        try trust(in: chain, pins: pins())
+        try trust(in: chain, pins: client.pins())
     }
 
     func trust(in chain: CardChain, pins: Pins) throws(TresorError) -> Person.Trust {
-        if let mine = try ownChain(), mine.user == chain.user {
+        if let mine = try client.ownChain(), mine.user == chain.user {
             guard mine.extends(chain) else { throw .forked }
             return .me
         }
@@ -115,7 +122,7 @@ extension Client {
     ///   different card of a known one.
     public func pin(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            var pins = try pins()
+            var pins = try client.pins()
             try pins.pin(chain, time: clock(), replacing: replacing)
             try home.replace(.pins, with: pins.bytes)
         }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The objects that every operation asks for, as they were last read.
+struct Recalled: Sendable {
+    let identity = Recall<IdentityFile>()
+    let pins = Recall<Pins>()
+    let heads = Recall<PinnedHeads>()
+    let wraps = Recall<KeptWraps>()
+}
+
+/// What the home keeps, decoded.
+extension Client {
+    func pins() throws(TresorError) -> Pins {
+        guard let bytes = try home.read(.pins) else { return Pins() }
+        return try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
+    }
+
+    func heads() throws(TresorError) -> PinnedHeads {
+        guard let bytes = try home.read(.heads) else { return PinnedHeads() }
+        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
+    }
+
+    /// The marks of this home; none without an open identity, or where they do not open.
+    func marks() -> Marks { (try? openMarks()) ?? Marks() }
+
+    /// The marks of this home; none without an open identity.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` for marks that do not open;
+    ///   ``TresorError/failed(_:)`` for those that cannot be read.
+    func openMarks() throws(TresorError) -> Marks {
+        guard let identity, let sealed = try home.read(.marks) else { return Marks() }
+        return try Marks(sealed, of: identity)
+    }
+
+    func keptWraps() -> KeptWraps {
+        guard let bytes = try? home.read(.wraps) else { return KeptWraps() }
+        let wraps = try? recalled.wraps.value(of: bytes) { (bytes) throws(TresorError) in try KeptWraps(bytes) }
+        return wraps ?? KeptWraps()
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Opens an identity with its recovery kit (SPEC §8.2).
+public struct Recovery: Sendable {
+    let client: Client
+
+    private var home: any Home { client.home }
+    private var store: any Store { client.store }
+    private var clock: @Sendable () -> UInt64 { client.clock }
+
+    /// Opens the identity with the 24 words: from this home, or in an empty home from the copy in the store, and gives it a new password.
+    /// Recovery into an empty home deletes all device halves of this person from the store. Blocks for about a second.
+    ///
+    /// - Returns: the session, and whether the identity came from the store. Pins and heads then start anew.
+    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``; ``TresorError/usage`` for a password of fewer than 8
+    ///   code points.
+    public func recover(
+        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
+    ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
+        if try home.read(.identity) != nil {
+            let session = Session(client: client, identity: try client.identityFile().open(kit: kit))
+            try session.unlocking.changePassword(to: newPassword, cost: cost)
+            return (session, false)
+        }
+        guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
+        let copy = try IdentityFile(bytes)
+        guard copy.isKitCopy else { throw .altered }
+        let identity = try copy.open(kit: kit)
+        let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
+        try await store.deleteHalves(user: identity.user, devices: nil)
+        let file = try copy.settingPassword(slot, identity: identity)
+        try home.exclusively { () throws(TresorError) in
+            guard try home.read(.identity) == nil else { throw .busy }
+            try home.replace(.identity, with: file.bytes)
+        }
+        return (Session(client: client, identity: identity), true)
+    }
+
+    /// Whether a kit was prepared here and its change interrupted, so that repeating the change may go on with it.
+    public func isPrepared(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
+        let locator = try kit.locator()
+        if try client.cleanup.journal().kits.contains(where: { $0.locator == locator }) { return true }
+        guard try client.cleanup.isIntroducing() else { return false }
+        return try client.identityFile().kitLocator == locator
+    }
+
+    /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is
+    /// repeated may go on with them.
+    public func prepare(_ kit: borrowing RecoveryKit) throws(TresorError) {
+        try client.cleanup.note(kits: [CleanupJournal.Kit(user: try client.identityFile().chain.user, locator: try kit.locator())])
+    }
+}
