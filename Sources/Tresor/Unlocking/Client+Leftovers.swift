@@ -38,7 +38,7 @@ extension Client {
             deleted.kits.insert(kit)
         }
         for device in noted.devices where try readableHalf() != device.id {
-            try await store.deleteHalves(user: device.user, devices: [device.id])
+            try await store.deleteServerShares(user: device.user, devices: [device.id])
             deleted.devices.insert(device)
         }
         try strikeOut(deleted, of: noted)
@@ -108,7 +108,7 @@ extension Client {
     }
 
     func leftovers() throws(TresorError) -> CleanupJournal {
-        guard let bytes = try home.read(.leftovers) else { return CleanupJournal() }
+        guard let bytes = try home.read(.cleanupJournal) else { return CleanupJournal() }
         return try CleanupJournal(bytes)
     }
 
@@ -139,7 +139,11 @@ extension Client {
 
     func replaceLeftovers(with rest: CleanupJournal) throws(TresorError) {
         guard try rest != leftovers() else { return }
-        if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
+        if rest.isEmpty {
+            try home.delete(.cleanupJournal)
+        } else {
+            try home.replace(.cleanupJournal, with: rest.bytes)
+        }
     }
 
     func unnoteIntroduction(of generation: UInt32) throws(TresorError) {

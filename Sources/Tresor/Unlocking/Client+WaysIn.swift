@@ -27,7 +27,7 @@ extension Client {
             try destroyDeviceHalf(of: half.id)
             throw .notFound
         }
-        guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
+        guard let bytes = try await store.serverShare(user: half.user, device: half.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
@@ -92,7 +92,7 @@ extension Client {
         guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(kit: kit)
         let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
-        try await store.deleteHalves(user: identity.user, devices: nil)
+        try await store.deleteServerShares(user: identity.user, devices: nil)
         let file = try copy.settingPassword(slot, identity: identity)
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .busy }

@@ -30,11 +30,11 @@ import TresorStore
             [UInt8](repeating: 0, count: 32), try randomBytes(32), [], try randomBytes(31), try randomBytes(33),
         ]
         for half in halves {
-            evil.showHalf { _ in half }
+            evil.showServerShare { _ in half }
             #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
         }
         for bit in 0..<256 {
-            evil.showHalf { $0.map { flipped($0, bit) } }
+            evil.showServerShare { $0.map { flipped($0, bit) } }
             #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .altered)
         }
         #expect(anna.home == home)
@@ -87,7 +87,7 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         try await anna.client.forgetDevice()
         #expect(anna.home[.deviceShare] == nil)
-        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await anna.client.unlockWithDevice() } == .notFound)
     }
 
@@ -225,7 +225,7 @@ import TresorStore
         let recovered = try await world.client(home).recover(kit: kit, newPassword: password("anna"), cost: .floor)
         #expect(recovered.fromStore)
         #expect(recovered.session.identity.user == anna.identity.user)
-        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await world.client(disk).unlockWithDevice() } == .noAccess)
         #expect(try world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
         #expect(error { _ = try world.client(home).unlock(password: password("anne")) } == .wrongPassword)
