@@ -23,7 +23,7 @@ package enum Conformance {
         case .device:
             let encoded = try DeviceShare(try SecretBytes(copying: bytes.span)).encoded()
             return encoded.span.publicBytes
-        case .leftovers: return try CleanupJournal(bytes).bytes
+        case .cleanupJournal: return try CleanupJournal(bytes).bytes
         case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .evidence, .state: throw .unsupported
@@ -127,12 +127,12 @@ package enum Conformance {
     }
 
     /// What a home keeps of a folded log, SPEC §9.10.
-    package static func keptState(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
+    package static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
         try SnapshotStore(identity).bytes(of: state)
     }
 
     /// The state that a home kept, SPEC §9.10.
-    static func openKeptState(
+    static func openSnapshot(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> LogState {
         let state = try SnapshotStore(identity).open(bytes)
@@ -182,7 +182,7 @@ package enum Conformance {
     static func paddedByteCount(_ count: Int) -> Int { Padding.paddedByteCount(count) }
 
     /// Folds a log as a home keeps it.
-    static func state(ofKeptLog bytes: [UInt8], tresor: TresorID) throws(TresorError) -> LogState {
+    static func state(ofLogCopy bytes: [UInt8], tresor: TresorID) throws(TresorError) -> LogState {
         try Fold.state(of: try LogCopy(bytes).entries, tresor: tresor)
     }
 
@@ -212,11 +212,11 @@ package enum Conformance {
     /// `standing` of SPEC §10.6.
     ///
     /// - Parameter client: the home that may have compared the user; `nil` for one that has compared nobody.
-    static func standing(
+    static func authorStatus(
         of user: UserID, generation: UInt32, since head: UInt64, in state: LogState, for client: Client?
     ) throws(TresorError) -> AuthorStatus {
-        let standing = state.standing(of: user, generation: generation, since: head)
-        return standing.compared(with: try client?.trust.comparedChain(of: user), generation: generation)
+        let status = state.authorStatus(of: user, generation: generation, since: head)
+        return status.compared(with: try client?.trust.comparedChain(of: user), generation: generation)
     }
 
     /// What *settle* appended (SPEC §9.7): the cards that its entries renew, in order, and whom they remove.

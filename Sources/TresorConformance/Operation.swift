@@ -103,7 +103,7 @@ enum Operation {
         if let author = try input.optional("expected author") {
             guard opened.author.user.digest.bytes == author else { throw TresorError.altered }
         }
-        if try input.optional("current author") == [1], opened.author.standing != .current {
+        if try input.optional("current author") == [1], opened.author.status != .current {
             throw TresorError.noAccess
         }
         var hash = try BLAKE2b(outputCount: 32)
@@ -142,7 +142,7 @@ enum Operation {
         return VectorFields([
             "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
             "head time": bigEndianBytes(state.headTime),
-            "epoch": bigEndianBytes(state.epoch), "rotate first": [state.rotateFirst ? 1 : 0],
+            "epoch": bigEndianBytes(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
         ]).with("members", members)
     }
 }

@@ -73,9 +73,9 @@ actor ScriptedStore: Store {
     func users(prefix: [UInt8], limit: Int) -> [UserID] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) {}
     func tresors(of user: UserID) -> [TresorID] { [] }
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) {}
-    func half(user: UserID, device: DeviceID) -> [UInt8]? { nil }
-    func deleteHalves(user: UserID, devices: [DeviceID]?) {}
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) {}
+    func serverShare(user: UserID, device: DeviceID) -> [UInt8]? { nil }
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) {}
     func putKitCopy(_ copy: [UInt8], locator: Hash256) {}
     func kitCopy(locator: Hash256) -> [UInt8]? { nil }
     func deleteKitCopy(locator: Hash256) {}

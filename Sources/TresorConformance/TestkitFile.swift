@@ -47,7 +47,7 @@ struct TestkitFile {
 
     private func open() throws -> String {
         guard let digest = Hash256(try bytes("tresor")) else { throw VectorProblem("no tresor") }
-        let state = try Conformance.state(ofKeptLog: bytes("log"), tresor: TresorID(digest))
+        let state = try Conformance.state(ofLogCopy: bytes("log"), tresor: TresorID(digest))
         let opened = try Conformance.openFile(file, contentKey: bytes("key"), in: state)
         if lines["record"] != nil {
             guard opened.record.bytes == (try bytes("record")) else { throw TresorError.altered }

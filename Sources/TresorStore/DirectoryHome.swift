@@ -166,7 +166,7 @@ extension DirectoryHome {
         case .heads: (.data, "heads")
         case .wraps: (.data, "wraps")
         case .deviceShare: (.state, "device-half")
-        case .leftovers: (.data, "leftovers")
+        case .cleanupJournal: (.data, "leftovers")
         case .log(let tresor, let part): (.logs, "\(tresor.digest.hexadecimal).\(part)")
         case .state(let tresor): (.logs, "\(tresor.digest.hexadecimal).state")
         case .evidence(let hash): (.evidence, hash.hexadecimal)

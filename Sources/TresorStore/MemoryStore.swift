@@ -17,7 +17,7 @@ public actor MemoryStore: Store {
     private var cards: [UserID: Card] = [:]
     private var logs: [TresorID: [[UInt8]]] = [:]
     private var wraps: [Membership: [UInt64: [UInt8]]] = [:]
-    private var halves: [UserID: [DeviceID: [UInt8]]] = [:]
+    private var serverShares: [UserID: [DeviceID: [UInt8]]] = [:]
     private var kitCopies: [Hash256: [UInt8]] = [:]
 
     /// An empty store.
@@ -85,18 +85,20 @@ public actor MemoryStore: Store {
     }
 
     /// Puts the half of a device slot.
-    public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) { halves[user, default: [:]][device] = half }
+    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) {
+        serverShares[user, default: [:]][device] = share
+    }
 
-    /// The half of a device slot, or `nil`.
-    public func half(user: UserID, device: DeviceID) -> [UInt8]? { halves[user]?[device] }
+    /// The share of a device slot, or `nil`.
+    public func serverShare(user: UserID, device: DeviceID) -> [UInt8]? { serverShares[user]?[device] }
 
-    /// Deletes the halves of these devices, or of all devices of the user id.
-    public func deleteHalves(user: UserID, devices: [DeviceID]?) {
+    /// Deletes the serverShares of these devices, or of all devices of the user id.
+    public func deleteServerShares(user: UserID, devices: [DeviceID]?) {
         guard let devices else {
-            halves[user] = nil
+            serverShares[user] = nil
             return
         }
-        for device in devices { halves[user]?[device] = nil }
+        for device in devices { serverShares[user]?[device] = nil }
     }
 
     /// Puts a sealed identity copy; what lies under the locator is replaced.

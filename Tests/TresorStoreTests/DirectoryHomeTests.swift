@@ -9,7 +9,8 @@ import TresorCore
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .wraps, .leftovers, .deviceShare, .log(tresor(1)), .log(tresor(2)),
+        .identity, .names, .marks, .pins, .heads, .wraps, .cleanupJournal, .deviceShare, .log(tresor(1)),
+        .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)),
         .evidence(digest(3)),
     ]
@@ -31,7 +32,7 @@ import TresorCore
         case .heads: "deep/data/heads"
         case .wraps: "deep/data/wraps"
         case .deviceShare: "state/device-half"
-        case .leftovers: "deep/data/leftovers"
+        case .cleanupJournal: "deep/data/leftovers"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)

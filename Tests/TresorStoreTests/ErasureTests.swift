@@ -38,27 +38,27 @@ import TresorStore
         for round in 0..<120 {
             guard let device = DeviceID(random(16)) else { continue }
             let half = random(32)
-            try await store.putHalf(half, user: user(1), device: device)
+            try await store.putServerShare(half, user: user(1), device: device)
             kept.append((device, half))
             guard round % 3 == 2 else { continue }
             let victim = kept.remove(at: .random(in: kept.indices))
             #expect(try found([victim.half]).count == 1)
-            try await store.deleteHalves(user: user(1), devices: [victim.device])
+            try await store.deleteServerShares(user: user(1), devices: [victim.device])
             deleted.append(victim.half)
             #expect(try found([victim.half]).isEmpty)
         }
         #expect(try found(deleted).isEmpty)
         #expect(try found(kept.map(\.half)).count == kept.count)
-        try await store.deleteHalves(user: user(1), devices: nil)
+        try await store.deleteServerShares(user: user(1), devices: nil)
         #expect(try found(deleted + kept.map(\.half)).isEmpty)
     }
 
     @Test func A35_replacedHalfIsGoneFromTheFile() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let half = random(32)
-        try await store.putHalf(half, user: user(1), device: device(1))
+        try await store.putServerShare(half, user: user(1), device: device(1))
         #expect(try found([half]).count == 1)
-        try await store.putHalf(random(32), user: user(1), device: device(1))
+        try await store.putServerShare(random(32), user: user(1), device: device(1))
         #expect(try found([half]).isEmpty)
     }
 
@@ -100,17 +100,17 @@ import TresorStore
     @Test func A35_aDeletionThatAReaderHoldsUpIsReportedAndMadeUpForByTheNext() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let half = random(32)
-        try await store.putHalf(half, user: user(1), device: device(1))
+        try await store.putServerShare(half, user: user(1), device: device(1))
         let reader = try stranger(at: path)
         try await reader.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
             _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
         }
-        let deletion = await errorOf { try await store.deleteHalves(user: user(1), devices: nil) }
+        let deletion = await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) }
         #expect(deletion == .busy)
-        #expect(try await store.half(user: user(1), device: device(1)) == nil)
+        #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
-        try await store.deleteHalves(user: user(1), devices: nil)
+        try await store.deleteServerShares(user: user(1), devices: nil)
         #expect(try found([half]).isEmpty)
     }
 
@@ -128,7 +128,7 @@ import TresorStore
             tresor: tresor(1), sequence: 1, previous: [0], entry: [1], removingWrapsOf: [user(1)])
         #expect(try await store.append(second) == .done)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
-        try await store.deleteHalves(user: user(1), devices: nil)
+        try await store.deleteServerShares(user: user(1), devices: nil)
         #expect(try found([wrap.bytes]).isEmpty)
     }
 
@@ -142,7 +142,7 @@ import TresorStore
             let first = LogChange(
                 tresor: tresor(1), sequence: 0, previous: nil, entry: random(300_000), putting: [wrap])
             #expect(try await store.append(first) == .done)
-            try await store.deleteHalves(user: user(1), devices: nil)
+            try await store.deleteServerShares(user: user(1), devices: nil)
             var limit = rlimit()
             getrlimit(fileSize, &limit)
             let unlimited = limit.rlim_cur
@@ -152,12 +152,12 @@ import TresorStore
                 tresor: tresor(1), sequence: 1, previous: first.entry, entry: random(100_000),
                 removingWrapsOf: [user(1)])
             #expect(try await store.append(second) == .done)
-            let deletion = await errorOf { try await store.deleteHalves(user: user(1), devices: nil) }
+            let deletion = await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) }
             #expect(deletion == .store(.full) || deletion == .store(.inputOutput))
             limit.rlim_cur = unlimited
             #expect(setrlimit(fileSize, &limit) == 0)
             #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == [first.entry, second.entry])
-            try await store.deleteHalves(user: user(1), devices: nil)
+            try await store.deleteServerShares(user: user(1), devices: nil)
             #expect(try tests.found([wrap.bytes]).isEmpty)
         }
     }

@@ -20,7 +20,7 @@ import TresorCore
             #expect(try await store.putCard(random(1400), user: user(id), handle: [id], replacing: nil) == .done)
             let wrap = StoredWrap(user: user(id), epoch: 1, bytes: random(1250))
             try await store.putWraps([wrap], in: tresor(1))
-            try await store.putHalf(random(32), user: user(id), device: device(1))
+            try await store.putServerShare(random(32), user: user(id), device: device(1))
         }
         var previous: [UInt8]?
         for sequence in UInt64(0)..<8 {
@@ -41,7 +41,7 @@ import TresorCore
             _ = try await store.cards(handle: [id])
             _ = try await store.wraps(of: user(id), in: tresor(1), epoch: nil)
             _ = try await store.tresors(of: user(id))
-            _ = try await store.half(user: user(id), device: device(1))
+            _ = try await store.serverShare(user: user(id), device: device(1))
         }
         let log = try await store.entries(of: tresor(1), from: 0, limit: 100)
         _ = try await store.kitCopy(locator: digest(1))
@@ -49,7 +49,7 @@ import TresorCore
             tresor: tresor(1), sequence: UInt64(log.count), previous: log.last, entry: [1],
             putting: [StoredWrap(user: user(50), epoch: 2, bytes: [1])], removingWrapsOf: [user(3)])
         _ = try await store.append(change)
-        try await store.deleteHalves(user: user(4), devices: nil)
+        try await store.deleteServerShares(user: user(4), devices: nil)
         try await store.deleteKitCopy(locator: digest(1))
     }
 

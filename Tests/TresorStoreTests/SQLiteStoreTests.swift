@@ -74,7 +74,7 @@ import TresorCore
             umask(mask)
             let scratch = try Scratch()
             let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
-            try await store.putHalf([1], user: user(1), device: device(1))
+            try await store.putServerShare([1], user: user(1), device: device(1))
             for name in ["store.db", "store.db-wal", "store.db-shm"] {
                 #expect(try mode(of: scratch[name]) == 0o666 & ~Int(mask))
             }
@@ -92,7 +92,7 @@ import TresorCore
             let creating = await errorOf { _ = try await SQLiteStore.open(at: scratch["new.db"], creating: true) }
             let opening = await errorOf {
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: false)
-                try await store.putHalf([1], user: user(1), device: device(1))
+                try await store.putServerShare([1], user: user(1), device: device(1))
             }
             #expect(seteuid(0) == 0)
             #expect(creating == .store(.readOnly))
@@ -174,10 +174,13 @@ import TresorCore
         await #expect(processExitsWith: .success) { [name = name as String] in
             let scratch = try Scratch()
             #expect(FileManager.default.changeCurrentDirectoryPath(scratch.path))
-            do { try await SQLiteStore.open(at: name, creating: true).putHalf([1], user: user(1), device: device(1)) }
+            do {
+                try await SQLiteStore.open(at: name, creating: true).putServerShare(
+                    [1], user: user(1), device: device(1))
+            }
             #expect(try scratch.names == [name])
             let store = try await SQLiteStore.open(at: scratch[name], creating: false)
-            #expect(try await store.half(user: user(1), device: device(1)) == [1])
+            #expect(try await store.serverShare(user: user(1), device: device(1)) == [1])
         }
     }
 
@@ -202,25 +205,25 @@ import TresorCore
         let other = try stranger(at: path)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         let start = ContinuousClock.now
-        let error = await errorOf { try await store.putHalf([1], user: user(1), device: device(1)) }
+        let error = await errorOf { try await store.putServerShare([1], user: user(1), device: device(1)) }
         #expect(error == .busy)
         #expect(ContinuousClock.now - start >= .seconds(4))
-        #expect(try await store.half(user: user(1), device: device(1)) == nil)
+        #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
-        try await store.putHalf([1], user: user(1), device: device(1))
-        #expect(try await store.half(user: user(1), device: device(1)) == [1])
+        try await store.putServerShare([1], user: user(1), device: device(1))
+        #expect(try await store.serverShare(user: user(1), device: device(1)) == [1])
     }
 
     @Test func readerDoesNotStopADeletionAndIsReported() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        try await store.putHalf([1], user: user(1), device: device(1))
+        try await store.putServerShare([1], user: user(1), device: device(1))
         let other = try stranger(at: path)
         try await other.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
             _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
         }
-        #expect(await errorOf { try await store.deleteHalves(user: user(1), devices: nil) } == .busy)
-        #expect(try await store.half(user: user(1), device: device(1)) == nil)
+        #expect(await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) } == .busy)
+        #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
     }
 
     @Test(arguments: [

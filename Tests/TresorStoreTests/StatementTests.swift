@@ -40,10 +40,10 @@ import TresorCore
         #expect(try await store.cards(handle: [1]) == [chain])
         #expect(try await store.users(prefix: [], limit: 9) == [user(1)])
         #expect(try await store.users(prefix: [1], limit: 9) == [user(1)])
-        try await store.putHalf([7], user: user(1), device: device(1))
-        #expect(try await store.half(user: user(1), device: device(1)) == [7])
-        try await store.deleteHalves(user: user(1), devices: [device(1)])
-        try await store.deleteHalves(user: user(1), devices: nil)
+        try await store.putServerShare([7], user: user(1), device: device(1))
+        #expect(try await store.serverShare(user: user(1), device: device(1)) == [7])
+        try await store.deleteServerShares(user: user(1), devices: [device(1)])
+        try await store.deleteServerShares(user: user(1), devices: nil)
         try await store.putKitCopy([8], locator: digest(1))
         #expect(try await store.kitCopy(locator: digest(1)) == [8])
         try await store.deleteKitCopy(locator: digest(1))
@@ -121,7 +121,7 @@ import TresorCore
         }
         #expect(others.all.contains { $0.hasPrefix("--") }, "\(others.all)")
         #expect(try await store.kitCopy(locator: digest(1)) == nil)
-        try await store.putHalf([7], user: user(1), device: device(1))
+        try await store.putServerShare([7], user: user(1), device: device(1))
         #expect(try await store.kitCopy(locator: digest(1)) == nil)
         #expect(seen.all.subtracting(Self.statements) == [])
     }

@@ -28,10 +28,10 @@ enum Implementation: CaseIterable {
             #expect(try await store.entries(of: tresor(1), from: 0, limit: 10).isEmpty)
             #expect(try await store.wraps(of: user(1), in: tresor(1), epoch: nil).isEmpty)
             #expect(try await store.tresors(of: user(1)).isEmpty)
-            #expect(try await store.half(user: user(1), device: device(1)) == nil)
+            #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
             #expect(try await store.kitCopy(locator: digest(1)) == nil)
-            try await store.deleteHalves(user: user(1), devices: nil)
-            try await store.deleteHalves(user: user(1), devices: [device(1)])
+            try await store.deleteServerShares(user: user(1), devices: nil)
+            try await store.deleteServerShares(user: user(1), devices: [device(1)])
             try await store.deleteKitCopy(locator: digest(1))
             try await store.putWraps([], in: tresor(1))
         }
@@ -197,20 +197,20 @@ enum Implementation: CaseIterable {
         let halves = (0..<4).map { _ in random(32) }
         try await implementation.with { (store) async throws in
             for (index, half) in halves.enumerated() {
-                try await store.putHalf(half, user: user(UInt8(index / 3)), device: device(UInt8(index % 3)))
+                try await store.putServerShare(half, user: user(UInt8(index / 3)), device: device(UInt8(index % 3)))
             }
-            #expect(try await store.half(user: user(0), device: device(2)) == halves[2])
-            #expect(try await store.half(user: user(1), device: device(0)) == halves[3])
-            #expect(try await store.half(user: user(1), device: device(1)) == nil)
-            try await store.putHalf([7], user: user(0), device: device(2))
-            #expect(try await store.half(user: user(0), device: device(2)) == [7])
-            try await store.deleteHalves(user: user(0), devices: [device(1), device(9)])
-            #expect(try await store.half(user: user(0), device: device(1)) == nil)
-            try await store.deleteHalves(user: user(0), devices: [])
-            #expect(try await store.half(user: user(0), device: device(0)) == halves[0])
-            try await store.deleteHalves(user: user(0), devices: nil)
-            #expect(try await store.half(user: user(0), device: device(0)) == nil)
-            #expect(try await store.half(user: user(1), device: device(0)) == halves[3])
+            #expect(try await store.serverShare(user: user(0), device: device(2)) == halves[2])
+            #expect(try await store.serverShare(user: user(1), device: device(0)) == halves[3])
+            #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
+            try await store.putServerShare([7], user: user(0), device: device(2))
+            #expect(try await store.serverShare(user: user(0), device: device(2)) == [7])
+            try await store.deleteServerShares(user: user(0), devices: [device(1), device(9)])
+            #expect(try await store.serverShare(user: user(0), device: device(1)) == nil)
+            try await store.deleteServerShares(user: user(0), devices: [])
+            #expect(try await store.serverShare(user: user(0), device: device(0)) == halves[0])
+            try await store.deleteServerShares(user: user(0), devices: nil)
+            #expect(try await store.serverShare(user: user(0), device: device(0)) == nil)
+            #expect(try await store.serverShare(user: user(1), device: device(0)) == halves[3])
         }
     }
 

@@ -24,7 +24,7 @@ import Tresor
         let opened = try await house.files.open(before)
         #expect(opened.content == plan)
         #expect(opened.author.user == anna.identity.user)
-        #expect(opened.author.standing == .current)
+        #expect(opened.author.status == .current)
         let state = try await house.client.logs.state(of: tresor)
         #expect(try await house.tresors.name(in: state) == Name(typed: "interventions"))
 

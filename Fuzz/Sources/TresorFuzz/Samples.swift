@@ -25,7 +25,7 @@ struct Samples: @unchecked Sendable {
     let kit: [UInt8]
     let keptWraps: [UInt8]
     let marks: [UInt8]
-    let leftovers: [UInt8]
+    let cleanupJournal: [UInt8]
 
     init() throws {
         let time: UInt64 = 1_777_730_400
@@ -68,7 +68,7 @@ struct Samples: @unchecked Sendable {
         note.kits = [CleanupJournal.Kit(user: anna.user, locator: .zero)]
         note.devices = [CleanupJournal.Device(user: anna.user, id: try .random())]
         note.generations = [1]
-        leftovers = note.bytes
+        cleanupJournal = note.bytes
         self.contents = contents
         self.anna = anna
         self.house = house
@@ -107,8 +107,8 @@ struct SampleWays {
 
     private static func deviceSlot(_ identity: Identity, _ time: UInt64) throws -> Slot {
         let device = try DeviceShare(user: identity.user)
-        let half = try SecretBytes(randomCount: 32)
-        let key = try device.slotKey(serverShare: half)
+        let share = try SecretBytes(randomCount: 32)
+        let key = try device.slotKey(serverShare: share)
         let name = try Name(typed: "ward 3")
         return try identity.seal(under: key, id: device.id, kind: .device(name: name, until: time + 9), since: time)
     }

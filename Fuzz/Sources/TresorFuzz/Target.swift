@@ -101,7 +101,7 @@ enum Target: String, CaseIterable {
         if let log = try? LogCopy(bytes) { try same(log.bytes, bytes) }
         if let wraps = try? KeptWraps(bytes) { try same(wraps.bytes, bytes) }
         if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
-        if let leftovers = try? CleanupJournal(bytes) { try same(leftovers.bytes, bytes) }
+        if let journal = try? CleanupJournal(bytes) { try same(journal.bytes, bytes) }
         try names(bytes)
         // What stands before the tag of a kept state.
         var decoder = ByteDecoder(bytes)
@@ -136,8 +136,8 @@ enum Target: String, CaseIterable {
         while let bytes = try? decoder.vector32(0...Entry.maximumByteCount) {
             guard let entry = try? Entry(bytes) else { continue }
             let before = fold.state
-            let verdict = signingKey(of: entry, in: before).map { Fold.Verdict(key: $0, holds: true) }
-            if (try? fold.apply(entry, verdict: verdict)) == nil, let before, fold.state?.head != before.head {
+            let signature = signingKey(of: entry, in: before).map { Fold.SignatureCheck(key: $0, holds: true) }
+            if (try? fold.apply(entry, signature: signature)) == nil, let before, fold.state?.head != before.head {
                 fatalError("fold: a refused entry changed the state")
             }
         }

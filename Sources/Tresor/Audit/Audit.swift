@@ -18,7 +18,7 @@ public struct Audit: Sendable {
         for pin in pins where !pin.isReplaced { findings.append(await check(pin)) }
         let known = reading(.heads, &findings) { () throws(TresorError) in try client.logs.known() } ?? []
         let isUnfinished =
-            reading(.leftovers, &findings) { () throws(TresorError) in
+            reading(.cleanupJournal, &findings) { () throws(TresorError) in
                 _ = try client.cleanup.journal()
                 return isIdentityRead ? try client.cleanup.isPending() : false
             } ?? false
@@ -89,7 +89,7 @@ public struct Audit: Sendable {
             guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
                 return [Finding(subject: subject, remark: .withoutSlot)]
             }
-            guard try await store.half(user: half.user, device: half.id) != nil else {
+            guard try await store.serverShare(user: half.user, device: half.id) != nil else {
                 return [Finding(subject: subject, remark: .withoutStoreHalf)]
             }
             return []
@@ -147,7 +147,7 @@ public struct Audit: Sendable {
         let age = now > state.headTime ? now - state.headTime : 0
         var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
-        if state.rotateFirst { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
+        if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
         if let pins = try? client.pins(), isIdentityRead {
             switch try client.trust.founderTrust(in: state) {
             case .me, .verified: break

@@ -63,7 +63,7 @@ public struct Files: Sendable {
             do throws(TresorError) {
                 try await session.tresors.beginNextEpoch(of: tresor)
             } catch {
-                guard error == .busy || error == .noAccess, try await !client.logs.state(of: tresor).rotateFirst else {
+                guard error == .busy || error == .noAccess, try await !client.logs.state(of: tresor).isRekeyPending else {
                     throw error
                 }
             }
@@ -120,7 +120,7 @@ public struct Files: Sendable {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
         let proof = try proof.compared { (user) throws(TresorError) in try authors.comparedChain(of: user) }
         guard expecting.areMet(by: proof) else { throw .altered }
-        let isCurrent = proof.author.standing == .current
+        let isCurrent = proof.author.status == .current
         guard !expecting.currentAuthor || isCurrent else { throw .noAccess }
         return proof
     }
@@ -172,9 +172,9 @@ public struct Files: Sendable {
     func resealingEpoch(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> UInt64? {
         let state = try await client.logs.state(of: proof.tresor)
         try checkMayWrite(in: state)
-        guard state.rotateFirst || proof.epoch != state.epoch else { return nil }
+        guard state.isRekeyPending || proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
-        guard state.rotateFirst else { return state.epoch }
+        guard state.isRekeyPending else { return state.epoch }
         guard let effect = try session.tresors.effect(of: .rotate, in: state).epoch else { throw .noAccess }
         return effect
     }
@@ -210,7 +210,7 @@ public struct Files: Sendable {
     @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
             let author = try? file.author(with: keys, in: state),
-            case .former(let former) = state.standing(
+            case .former(let former) = state.authorStatus(
                 of: author.user, generation: author.generation, since: file.header.head.sequence)
         else { return nil }
         return FormerAuthor(handle: author.handle, former: former)

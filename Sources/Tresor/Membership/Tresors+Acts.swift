@@ -32,7 +32,7 @@ extension Tresors {
             effect.dismissed = [identity.user]
             effect.remaining -= 1
         case .rotate:
-            let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.rotateFirst)
+            let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.isRekeyPending)
             guard mayRotate else { throw .noAccess }
             // An owner says it in the log first. A writer cannot, and would wrap to keys that may be a thief's.
             if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
@@ -155,7 +155,7 @@ extension Tresors {
 
     /// Whether the key has to be changed before anything is sealed: a member who left still has it, or this person, an owner, does not.
     func needsNextEpoch(in state: LogState) async throws(TresorError) -> Bool {
-        if state.rotateFirst { return true }
+        if state.isRekeyPending { return true }
         return try await session.keyRing.isCutOff(in: state)
     }
 

@@ -43,7 +43,7 @@ public struct Cleanup: Sendable {
             deleted.kits.insert(kit)
         }
         for device in noted.devices where try readableHalf() != device.id {
-            try await store.deleteHalves(user: device.user, devices: [device.id])
+            try await store.deleteServerShares(user: device.user, devices: [device.id])
             deleted.devices.insert(device)
         }
         try strikeOut(deleted, of: noted)
@@ -113,7 +113,7 @@ public struct Cleanup: Sendable {
     }
 
     func journal() throws(TresorError) -> CleanupJournal {
-        guard let bytes = try home.read(.leftovers) else { return CleanupJournal() }
+        guard let bytes = try home.read(.cleanupJournal) else { return CleanupJournal() }
         return try CleanupJournal(bytes)
     }
 
@@ -144,7 +144,7 @@ public struct Cleanup: Sendable {
 
     func replaceJournal(with rest: CleanupJournal) throws(TresorError) {
         guard try rest != journal() else { return }
-        if rest.isEmpty { try home.delete(.leftovers) } else { try home.replace(.leftovers, with: rest.bytes) }
+        if rest.isEmpty { try home.delete(.cleanupJournal) } else { try home.replace(.cleanupJournal, with: rest.bytes) }
     }
 
     func unnoteIntroduction(of generation: UInt32) throws(TresorError) {

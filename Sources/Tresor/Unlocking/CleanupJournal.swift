@@ -49,7 +49,7 @@ package struct CleanupJournal: Hashable, Sendable {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
-        try decoder.preamble(.leftovers)
+        try decoder.preamble(.cleanupJournal)
         for _ in 0..<(try Self.count(&decoder)) {
             let user = UserID(try decoder.digest())
             kits.insert(Kit(user: user, locator: try decoder.digest()))
@@ -78,7 +78,7 @@ package struct CleanupJournal: Hashable, Sendable {
     /// Each kind by rising bytes.
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
-        encoder.preamble(.leftovers)
+        encoder.preamble(.cleanupJournal)
         Self.encode(kits.map { $0.user.digest.bytes + $0.locator.bytes }, into: &encoder)
         Self.encode(devices.map { $0.user.digest.bytes + $0.id.bytes }, into: &encoder)
         Self.encode(slots.map(\.bytes), into: &encoder)

@@ -33,7 +33,7 @@ public struct DeviceUnlock: Sendable {
             try client.cleanup.destroyDeviceShare(of: half.id)
             throw .notFound
         }
-        guard let bytes = try await store.half(user: half.user, device: half.id) else { throw .noAccess }
+        guard let bytes = try await store.serverShare(user: half.user, device: half.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(

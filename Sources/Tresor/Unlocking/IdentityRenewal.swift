@@ -66,7 +66,7 @@ public struct IdentityRenewal: Sendable {
         }
         try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
         try client.home.delete(.deviceShare)
-        try await client.store.deleteHalves(user: identity.user, devices: nil)
+        try await client.store.deleteServerShares(user: identity.user, devices: nil)
         try await client.cleanup.finish()
         return Session(client: client, identity: next)
     }
@@ -126,9 +126,9 @@ public struct IdentityRenewal: Sendable {
         let isOwner = state.members[identity.user]?.role == .owner
         // Somebody else may have put the card in. Only what its keys sign proves the tresor to those who never saw it.
         let isUnproved = state.founder == identity.user && state.founderGeneration != identity.generation
-        if state.rotateFirst || isUnproved, isOwner {
+        if state.isRekeyPending || isUnproved, isOwner {
             state = try await session.tresors.perform(.rotate, on: state.tresor).state
         }
-        return Outcome(tresor: state.tresor, isRotated: !state.rotateFirst, error: nil)
+        return Outcome(tresor: state.tresor, isRotated: !state.isRekeyPending, error: nil)
     }
 }

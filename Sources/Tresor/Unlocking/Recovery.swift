@@ -27,7 +27,7 @@ public struct Recovery: Sendable {
         guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(kit: kit)
         let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
-        try await store.deleteHalves(user: identity.user, devices: nil)
+        try await store.deleteServerShares(user: identity.user, devices: nil)
         let file = try copy.settingPassword(slot, identity: identity)
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .busy }

@@ -43,7 +43,7 @@ public struct SlotChanges: Sendable {
     ) async throws(TresorError) {
         let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
         try note(ending: try client.identityFile().devices.map(\.id))
-        try await client.store.deleteHalves(user: identity.user, devices: nil)
+        try await client.store.deleteServerShares(user: identity.user, devices: nil)
         try rewrite { (file) throws(TresorError) in
             try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
         }
@@ -136,13 +136,13 @@ public struct SlotChanges: Sendable {
     /// Puts the store's half of a device and reads it back.
     private func put(_ half: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
         let half = try SecretBytes(copying: half.span)
-        if let kept = try await client.store.half(user: identity.user, device: id),
+        if let kept = try await client.store.serverShare(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(half)
         {
             return
         }
-        try await client.store.putHalf(half.span.publicBytes, user: identity.user, device: id)
-        guard let kept = try await client.store.half(user: identity.user, device: id),
+        try await client.store.putServerShare(half.span.publicBytes, user: identity.user, device: id)
+        guard let kept = try await client.store.serverShare(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(half)
         else { throw .store(.notStored) }
     }
@@ -154,7 +154,7 @@ public struct SlotChanges: Sendable {
         let known = Set(try client.identityFile().devices.map(\.id)).union(try client.cleanup.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }
         try note(ending: devices)
-        try await client.store.deleteHalves(user: identity.user, devices: devices)
+        try await client.store.deleteServerShares(user: identity.user, devices: devices)
         try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
         try await client.cleanup.finish()
     }

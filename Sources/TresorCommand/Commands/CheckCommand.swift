@@ -228,8 +228,8 @@ struct CheckCommand: InputsCommand {
         }
         let proof = try await open(session)
         var text = "opens; from \(DisplayText.name(proof.author.handle.bytes))"
-        if let standing = FileOpener.words(proof.author.standing) { text += " (\(standing))" }
+        if let standing = FileOpener.words(proof.author.status) { text += " (\(standing))" }
         text += FileOpener.resealing(of: proof)
-        try report.add(proof.author.standing == .current ? "ok" : "warn", subject, text, nil)
+        try report.add(proof.author.status == .current ? "ok" : "warn", subject, text, nil)
     }
 }

@@ -80,7 +80,7 @@ struct EncryptCommand: InputsCommand {
             throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
         }
         let settled = try await workplace.settled(summary, session)
-        guard settled.rotateFirst else { return }
+        guard settled.isRekeyPending else { return }
         guard me.history == .all else {
             throw CommandFailure(
                 .noAccess, "the key of \(title) has to be changed first, by somebody who reads all of it",

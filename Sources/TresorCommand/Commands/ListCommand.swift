@@ -133,7 +133,7 @@ struct ListCommand: SurfaceCommand {
             if let member = known.members[me] {
                 role = member.role.description
                 object["role"] = .string(role)
-                if known.rotateFirst { state = "rotate first" }
+                if known.isRekeyPending { state = "rotate first" }
             } else {
                 state = "left"
             }

@@ -46,7 +46,7 @@ extension FileOpener {
         let verified = try setting.verified[author.user] ?? verification(of: author.user, in: setting)
         setting.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
-        let standing = Self.words(author.standing).map { [$0] } ?? []
+        let standing = Self.words(author.status).map { [$0] } ?? []
         var text =
             "from \(DisplayText.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
         text += ", \(name), key \(opened.epoch)"
@@ -61,7 +61,7 @@ extension FileOpener {
     static func resealing(of file: FileProof) -> String {
         guard file.origin != nil else { return "" }
         let sealer = file.sealer
-        let standing = words(sealer.standing).map { " (\($0))" } ?? ""
+        let standing = words(sealer.status).map { " (\($0))" } ?? ""
         let time = Timestamp(seconds: sealer.time).dateAndMinute
         return ", resealed by \(DisplayText.name(sealer.handle.bytes)) \(time)\(standing)"
     }
@@ -127,7 +127,7 @@ extension FileOpener {
             "handle": .text(author.handle.bytes), "user": .string(author.user.description),
             "generation": .unsigned(UInt64(author.generation)), "time": .time(author.time),
         ]
-        switch author.standing {
+        switch author.status {
         case .current: object["standing"] = "current"
         case .former(let former):
             object["standing"] = "former"

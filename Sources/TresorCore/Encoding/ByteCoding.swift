@@ -154,7 +154,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case log = "tresorL1"
     case evidence = "tresorV1"
     case device = "tresorD1"
-    case leftovers = "tresorO1"
+    case cleanupJournal = "tresorO1"
     case keptWraps = "tresorK1"
     case marks = "tresorY1"
     case state = "tresorS2"

@@ -41,7 +41,7 @@ public struct FileAuthor: Hashable, Sendable {
     /// Where they stood in the log.
     public let head: Head
     /// How they stand today.
-    public fileprivate(set) var standing: AuthorStatus
+    public fileprivate(set) var status: AuthorStatus
 
     fileprivate init(_ authorship: Authorship, in state: LogState) {
         user = authorship.author
@@ -49,14 +49,14 @@ public struct FileAuthor: Hashable, Sendable {
         generation = authorship.generation
         time = authorship.time
         head = authorship.header.head
-        standing = state.standing(
+        status = state.authorStatus(
             of: authorship.author, generation: authorship.generation, since: authorship.header.head.sequence)
     }
 
     /// The same author for a home that has compared newer keys of theirs than they signed with: those keys count no longer, whether the log knows it or not.
     fileprivate func compared(with chain: CardChain?) -> FileAuthor {
         var author = self
-        author.standing = standing.compared(with: chain, generation: generation)
+        author.status = status.compared(with: chain, generation: generation)
         return author
     }
 }
@@ -137,7 +137,7 @@ extension LogState {
     /// How an author stands in this state (SPEC §10.6).
     ///
     /// - Parameter head: the sequence number of the head at which they signed. A later return does not make current what was signed before they went.
-    package func standing(of user: UserID, generation: UInt32, since head: UInt64) -> AuthorStatus {
+    package func authorStatus(of user: UserID, generation: UInt32, since head: UInt64) -> AuthorStatus {
         let changes = changes[user] ?? []
         guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
         if let ended = last.endOfWriting { return .former(ended) }

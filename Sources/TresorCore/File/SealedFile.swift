@@ -106,7 +106,7 @@ extension Authorship {
         let end = state.change(of: author, at: sequence)?.notAfter
         guard state.generation(of: author, at: sequence) == generation,
             role == .owner || role == .writer,
-            !state.rotateFirst(at: sequence),
+            !state.isRekeyPending(at: sequence),
             (end.map { time <= $0 } ?? true)
         else { throw .noAccess }
         guard state.epoch(at: sequence) == header.epoch else { throw .altered }

@@ -4,16 +4,16 @@
 package final class DeviceShare: Sendable {
     package let user: UserID
     package let id: DeviceID
-    package let half: SecretKey<DeviceUse>
+    package let secret: SecretKey<DeviceUse>
 
     package static let byteCount = 8 + 2 + 32 + 16 + 32
 
     package init(user: UserID) throws(TresorError) {
         let id = try DeviceID.random()
-        let half = try SecretKey<DeviceUse>()
+        let secret = try SecretKey<DeviceUse>()
         self.user = user
         self.id = id
-        self.half = half
+        self.secret = secret
     }
 
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
@@ -23,10 +23,10 @@ package final class DeviceShare: Sendable {
         try decoder.preamble(.device)
         let user = UserID(try decoder.digest())
         guard let id = DeviceID(try decoder.raw(16)) else { throw .altered }
-        let half = try SecretKey<DeviceUse>(SecretBytes(copying: bytes.span.extracting(last: 32)))
+        let secret = try SecretKey<DeviceUse>(SecretBytes(copying: bytes.span.extracting(last: 32)))
         self.user = user
         self.id = id
-        self.half = half
+        self.secret = secret
     }
 
     package func encoded() throws(TresorError) -> SecretBytes {
@@ -37,12 +37,12 @@ package final class DeviceShare: Sendable {
         let prefix = encoder.bytes
         return try SecretBytes(count: Self.byteCount) { (output) throws(TresorError) in
             for (index, byte) in prefix.enumerated() { output[index] = byte }
-            half.copy(into: &output, at: prefix.count)
+            secret.copy(into: &output, at: prefix.count)
         }
     }
 
     func slotKey(serverShare: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
-        return try half.derive(.slotDevice, context: serverShare.span)
+        return try secret.derive(.slotDevice, context: serverShare.span)
     }
 }
 

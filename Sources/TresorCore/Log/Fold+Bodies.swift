@@ -106,7 +106,7 @@ extension EntryValidator {
             state?.commitments.formUnion([epoch.contentCommitment, epoch.historyCommitment])
         }
         if case .grant(let grant) = body, let fromNow = grant.fromNow { name(fromNow.sealedName, in: &state) }
-        markRotateFirst(body, &state)
+        markRekeyPending(body, &state)
     }
 
     private func admit(_ grant: Grant, to state: inout LogState?) {
@@ -137,8 +137,8 @@ extension EntryValidator {
     }
 
     /// Set by `leave` and by the `renew` of a member, cleared by an entry that carries an epoch.
-    private func markRotateFirst(_ body: EntryBody, _ state: inout LogState?) {
-        let before = state?.rotateFirst ?? false
+    private func markRekeyPending(_ body: EntryBody, _ state: inout LogState?) {
+        let before = state?.isRekeyPending ?? false
         let after: Bool
         switch body {
         case .leave: after = true
@@ -146,7 +146,7 @@ extension EntryValidator {
         default: after = before && body.nextEpoch == nil
         }
         guard before != after else { return }
-        state?.rotateFirst = after
-        state?.rotateFirstRecords.append(LogState.RotateFirstRecord(sequence: entry.sequence, isSet: after))
+        state?.isRekeyPending = after
+        state?.rekeyMarks.append(LogState.RekeyMark(sequence: entry.sequence, isSet: after))
     }
 }

@@ -6,11 +6,11 @@ extension Fold {
     private struct Prepared: Sendable {
         package let entry: Result<Entry, TresorError>
         package let hash: Hash256
-        var verdict: Verdict?
+        var signature: SignatureCheck?
     }
 
     /// Whether a signature holds under a key. Used only where the state names that very key.
-    struct Verdict: Sendable {
+    struct SignatureCheck: Sendable {
         package let key: Hash256
         package let holds: Bool
     }
@@ -35,15 +35,15 @@ extension Fold {
         }
         let keys = foreseeKeys(of: prepared)
         let entries = prepared
-        let verdicts = try Cores.map(page.count, grain: Self.grain) { (range) throws(TresorError) in
-            range.map { index -> Verdict? in
+        let signatures = try Cores.map(page.count, grain: Self.grain) { (range) throws(TresorError) in
+            range.map { index -> SignatureCheck? in
                 guard let key = keys[index], case .success(let entry) = entries[index].entry else { return nil }
-                return Verdict(key: key, holds: entry.isSigned(by: key))
+                return SignatureCheck(key: key, holds: entry.isSigned(by: key))
             }
         }
-        for index in prepared.indices { prepared[index].verdict = verdicts[index] }
+        for index in prepared.indices { prepared[index].signature = signatures[index] }
         for prepared in prepared {
-            try apply(try Self.noting(&brokenRule, prepared.entry), hash: prepared.hash, verdict: prepared.verdict)
+            try apply(try Self.noting(&brokenRule, prepared.entry), hash: prepared.hash, signature: prepared.signature)
         }
     }
 

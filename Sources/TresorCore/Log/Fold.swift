@@ -49,16 +49,16 @@ public struct Fold: Sendable {
     }
 
     /// Takes one entry of which some things are known beforehand.
-    mutating func apply(_ entry: Entry, hash: Hash256? = nil, verdict: Verdict? = nil) throws(TresorError) {
+    mutating func apply(_ entry: Entry, hash: Hash256? = nil, signature: SignatureCheck? = nil) throws(TresorError) {
         do throws(Violation) {
-            let judge = try EntryValidator(
-                entry: entry, tresor: tresor, head: state?.head, hash: hash, verdict: verdict)
+            let validator = try EntryValidator(
+                entry: entry, tresor: tresor, head: state?.head, hash: hash, signature: signature)
             // Nothing may hold the state before when it is changed, or it is copied.
-            if let body = try judge.acceptedBody(in: state) {
+            if let body = try validator.acceptedBody(in: state) {
                 if state == nil {
-                    state = try judge.genesis(body)
+                    state = try validator.genesis(body)
                 } else {
-                    judge.apply(body, to: &state)
+                    validator.apply(body, to: &state)
                 }
             }
         } catch {
@@ -77,14 +77,14 @@ struct Violation: Error {
 struct EntryValidator {
     package let entry: Entry
     package let hash: Hash256
-    private let verdict: Fold.Verdict?
+    private let signature: Fold.SignatureCheck?
 
     /// R3 to R6: the entry's place in the chain.
     package init(
-        entry: Entry, tresor: TresorID, head: Head?, hash: Hash256? = nil, verdict: Fold.Verdict? = nil
+        entry: Entry, tresor: TresorID, head: Head?, hash: Hash256? = nil, signature: Fold.SignatureCheck? = nil
     ) throws(Violation) {
         self.entry = entry
-        self.verdict = verdict
+        self.signature = signature
         guard let hash = try? hash ?? entry.hash() else { throw Violation(rule: .r2) }
         self.hash = hash
         try require(.r3, entry.tresor == tresor)
@@ -174,22 +174,22 @@ struct EntryValidator {
 
     /// R15, R17 to R48.
     package func check(_ body: EntryBody, by author: Member?, in state: LogState) throws(Violation) {
-        if let author { try require(.r15, permits(author, body, rotateFirst: state.rotateFirst)) }
+        if let author { try require(.r15, permits(author, body, isRekeyPending: state.isRekeyPending)) }
         try check(body, in: state)
     }
 
     private func isSigned(by card: Card) -> Bool {
-        if let verdict, verdict.key == card.signingKey { return verdict.holds }
+        if let signature, signature.key == card.signingKey { return signature.holds }
         return entry.isSigned(by: card.signingKey)
     }
 
     /// The table of SPEC §9.2: who may say what.
-    private func permits(_ author: Member, _ body: EntryBody, rotateFirst: Bool) -> Bool {
+    private func permits(_ author: Member, _ body: EntryBody, isRekeyPending: Bool) -> Bool {
         switch body {
         case .leave: return true
         case .renew(let card): return author.role == .owner || card.statedUser == entry.author.digest
         case .additive: return author.role != .reader
-        case .epoch where author.role == .writer: return rotateFirst && author.history == .all
+        case .epoch where author.role == .writer: return isRekeyPending && author.history == .all
         case .genesis, .grant, .remove, .epoch, .role, .rename: return author.role == .owner
         }
     }

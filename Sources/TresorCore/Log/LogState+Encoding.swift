@@ -16,7 +16,7 @@ extension LogState {
         }
         encoder.raw(name.sealed.bytes)
         encoder.integer(name.sequence)
-        encoder.list(rotateFirstRecords) { $0.integer($1.sequence) }
+        encoder.list(rekeyMarks) { $0.integer($1.sequence) }
         encoder.list(everybody) { encode($1, into: &$0) }
     }
 
@@ -58,21 +58,21 @@ extension LogState {
         let marks = try decoder.list(of: 0, byteCount: 8) { (decoder) throws(TresorError) in
             try order.next(from: &decoder)
         }
-        let people = try decoder.list(of: 1, byteCount: KeptPerson.leastByteCount) { (decoder) throws(TresorError) in
-            try KeptPerson(from: &decoder, entryCount: UInt64(hashes.count), epoch: UInt64(epochs.count))
+        let people = try decoder.list(of: 1, byteCount: PersonRecord.leastByteCount) { (decoder) throws(TresorError) in
+            try PersonRecord(from: &decoder, entryCount: UInt64(hashes.count), epoch: UInt64(epochs.count))
         }
         guard let last = hashes.last else { throw .altered }
         self.init(
             tresor: try root.tresorID(), root: root,
             head: Head(sequence: UInt64(hashes.count - 1), hash: last), headTime: headTime, members: [:],
-            rotateFirst: !marks.count.isMultiple(of: 2), epochs: epochs, chains: [:],
+            isRekeyPending: !marks.count.isMultiple(of: 2), epochs: epochs, chains: [:],
             name: NameRecord(
                 sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
             commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
             hashes: hashes, changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
             founderGeneration: founderGeneration,
-            rotateFirstRecords: marks.enumerated().map {
-                RotateFirstRecord(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
+            rekeyMarks: marks.enumerated().map {
+                RekeyMark(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
             })
         try take(people)
     }
@@ -87,7 +87,7 @@ extension LogState {
     }
 
     /// Chains are read last, on all cores.
-    private mutating func take(_ people: [KeptPerson]) throws(TresorError) {
+    private mutating func take(_ people: [PersonRecord]) throws(TresorError) {
         let read = try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
             var chains: [CardChain] = []
             for person in people[range] { chains.append(try CardChain(person.chain)) }
@@ -111,7 +111,7 @@ extension LogState {
 }
 
 /// What a state holds of one person.
-private struct KeptPerson: Sendable {
+private struct PersonRecord: Sendable {
     /// A chain of one byte, one generation, one change, no time, history.
     static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 58 + 1 + 8
 

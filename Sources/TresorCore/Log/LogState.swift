@@ -79,7 +79,7 @@ public struct LogState: Sendable {
     /// Everybody who is in.
     public internal(set) var members: [UserID: Member]
     /// Whether the key must be changed before anything else is written.
-    public internal(set) var rotateFirst = false
+    public internal(set) var isRekeyPending = false
     /// By number, from 1.
     package var epochs: [EpochRecord]
     /// The card chains the log holds, of everybody who was ever in.
@@ -101,7 +101,7 @@ public struct LogState: Sendable {
     /// The generation with which the founder signed their newest entry. Cards are public: one that has signed nothing proves nothing.
     package internal(set) var founderGeneration: UInt32
     /// Entries after which *rotate first* was set or cleared, in order.
-    var rotateFirstRecords: [RotateFirstRecord] = []
+    var rekeyMarks: [RekeyMark] = []
 
     package struct EpochRecord: Sendable {
         package let epoch: Epoch
@@ -128,7 +128,7 @@ public struct LogState: Sendable {
         package let generation: UInt32
     }
 
-    struct RotateFirstRecord: Sendable {
+    struct RekeyMark: Sendable {
         package let sequence: UInt64
         package let isSet: Bool
     }
@@ -180,9 +180,9 @@ extension LogState {
     }
 
     /// Whether *rotate first* was set after entry `sequence`.
-    package func rotateFirst(at sequence: UInt64) -> Bool {
-        let index = rotateFirstRecords.partitioningIndex { $0.sequence > sequence }
-        return index > 0 && rotateFirstRecords[index - 1].isSet
+    package func isRekeyPending(at sequence: UInt64) -> Bool {
+        let index = rekeyMarks.partitioningIndex { $0.sequence > sequence }
+        return index > 0 && rekeyMarks[index - 1].isSet
     }
 
     /// Somebody's generation after entry `sequence`; `nil` before the log knew them.

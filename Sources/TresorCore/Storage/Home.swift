@@ -54,7 +54,7 @@ public enum HomeObject: Hashable, Sendable {
     /// This device's half of a slot (SPEC §8.3); apart from the rest.
     case deviceShare
     /// What an interrupted change of the ways in left to be taken away (SPEC §8.4).
-    case leftovers
+    case cleanupJournal
     /// What proves that a store showed two histories; named by its hash, never replaced.
     case evidence(Hash256)
 }

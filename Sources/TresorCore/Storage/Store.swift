@@ -66,13 +66,13 @@ public protocol Store: Sendable {
     // MARK: Device halves and kit copies
 
     /// Puts the store's half (32 bytes) of a device slot.
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError)
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError)
 
-    /// The store's half of a device slot, or `nil`.
-    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]?
+    /// The store's share of a device slot, or `nil`.
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]?
 
     /// Deletes the halves of these devices, or of all devices of the user id if `nil`, and overwrites their bytes.
-    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError)
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError)
 
     /// Puts a sealed identity copy under a locator (32 bytes) that only the kit yields; what lies there is replaced.
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError)

@@ -6,17 +6,17 @@ public import TresorCore
 
 extension SQLiteStore {
     /// Puts the half of a device slot. One it replaces is overwritten.
-    public func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(
                 sql: "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
                     + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
-                arguments: [user.digest.data, Data(device.bytes), Data(half)])
+                arguments: [user.digest.data, Data(device.bytes), Data(share)])
         }
     }
 
     /// The half of a device slot, or `nil`.
-    public func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+    public func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob(
                 "SELECT half FROM halves WHERE user = ? AND device = ?", [user.digest.data, Data(device.bytes)])
@@ -24,7 +24,7 @@ extension SQLiteStore {
     }
 
     /// Deletes the halves of these devices, or of all devices of the user id. Their bytes are overwritten.
-    public func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+    public func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             guard let devices else {
                 try database.execute(sql: "DELETE FROM halves WHERE user = ?", arguments: [user.digest.data])

@@ -16,7 +16,7 @@ extension VectorFile {
         file.addOtherActs(stage)
         file.addActors(stage)
         file.addSuperseded(stage)
-        file.addSettling(stage)
+        file.addExpiry(stage)
         return file
     }
 

@@ -11,7 +11,7 @@ extension VectorFile {
         file.addEvidence()
         file.addArmour()
         file.addIDs()
-        file.addLeftovers()
+        file.addCleanupJournal()
         file.addArmourFaults()
         file.addMoreIDs()
         file.addKeptWraps()

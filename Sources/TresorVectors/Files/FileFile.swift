@@ -13,7 +13,7 @@ extension VectorFile {
         file.addRightFaults(fixture)
         file.addOriginFaults(fixture)
         file.addExpectationFaults(fixture)
-        file.addStandings()
+        file.addAuthorStatus()
         return file
     }
 

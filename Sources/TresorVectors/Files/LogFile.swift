@@ -23,7 +23,7 @@ extension VectorFile {
         file.addRotationByOthers()
         file.addBackLinkLimits()
         file.addLargeEntries()
-        file.addKeptStates()
+        file.addSnapshots()
         file.group("fold")
         file.addGrantedCards()
         file.addOpaqueBodies()
@@ -71,7 +71,7 @@ extension VectorFile {
         return
             ([
                 "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
-                "epoch": u64(state.epoch), "rotate first": [state.rotateFirst ? 1 : 0],
+                "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
             ] as Values).with("members", members)
     }
 

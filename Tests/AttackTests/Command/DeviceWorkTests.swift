@@ -83,7 +83,7 @@
             let user = try IdentityFile(stage["homes/anna/identity"]).chain.user
             let device = try #require(try IdentityFile(stage["homes/anna/identity"]).devices.first?.id)
             let store = try await SQLiteStore.open(at: stage.store, creating: false)
-            let right = try #require(try await store.half(user: user, device: device))
+            let right = try #require(try await store.serverShare(user: user, device: device))
             var halves = [[UInt8](repeating: 0, count: 32), [UInt8](repeating: 0xff, count: 32)]
             halves += [0, 7, 100, 255].map { bit in
                 var half = right
@@ -92,7 +92,7 @@
             }
             var works: Set<String> = []
             for half in halves {
-                try await store.putHalf(half, user: user, device: device)
+                try await store.putServerShare(half, user: user, device: device)
                 works.insert(try calls(14))
             }
             #expect(works.count == 1, "\(works)")

@@ -67,7 +67,7 @@
                 let kept = try SecretBytes(copying: encoded.span)
                 let half = try DeviceShare(kept)
                 keys["the device's half \(half.id)"] = Array(encoded.suffix(32))
-                if let other = try await store.half(user: half.user, device: half.id) {
+                if let other = try await store.serverShare(user: half.user, device: half.id) {
                     let stored = try SecretBytes(copying: other.span)
                     let key = try half.slotKey(serverShare: stored)
                     keys["the device's key \(half.id)"] = key.span.publicBytes

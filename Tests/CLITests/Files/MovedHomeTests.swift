@@ -25,7 +25,8 @@ struct MovedHomeTests {
         let digest = try #require(Hash256([UInt8](repeating: 7, count: 32)))
         let tresor = TresorID(digest)
         return [
-            .identity, .names, .pins, .heads, .wraps, .leftovers, .deviceShare, .log(tresor), .log(tresor, part: 1),
+            .identity, .names, .pins, .heads, .wraps, .cleanupJournal, .deviceShare, .log(tresor),
+            .log(tresor, part: 1),
             .state(tresor), .evidence(digest),
         ]
     }

@@ -139,7 +139,7 @@ import TresorStore
         evil.older(2)
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         let state = try await anna.client.logs.state(of: tresor)
-        #expect(state.name.epoch == 2 && !state.rotateFirst)
+        #expect(state.name.epoch == 2 && !state.isRekeyPending)
         #expect(try await anna.tresors.name(in: state) == Name(typed: "care"))
     }
 
@@ -294,13 +294,13 @@ import TresorStore
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer, time: time)
         }
         let dated = try file(at: state, time: end)
-        #expect(try await anna.files.open(dated).author.standing == .current)
+        #expect(try await anna.files.open(dated).author.status == .current)
         #expect(await failure { _ = try await anna.files.open(file(at: state, time: end + 1)) } == .noAccess)
         try await anna.tresors.perform(.rename(Name(typed: "new")), on: tresor)
         let after = try await anna.client.logs.state(of: tresor)
         #expect(after.members[writer.user] == nil)
         #expect(await failure { _ = try await anna.files.open(file(at: after, time: end)) } == .noAccess)
-        #expect(try await anna.files.open(dated).author.standing != .current)
+        #expect(try await anna.files.open(dated).author.status != .current)
         var expecting = Expectations()
         expecting.currentAuthor = true
         #expect(await failure { _ = try await anna.files.open(dated, expecting: expecting) } == .noAccess)

@@ -75,7 +75,7 @@ import TresorStore
         #expect(await failure { try await writer.tresors.perform(.rotate, on: tresor) } == .unverified)
         let state = try await writer.client.logs.state(of: tresor)
         #expect(try writer.tresors.superseded(in: state) == [dora.identity.user])
-        #expect(state.rotateFirst)
+        #expect(state.isRekeyPending)
         // A pin that was replaced counts as none.
         let other = try identity("dora")
         try house.client.people.pin(other.chain, replacing: true)
@@ -91,7 +91,7 @@ import TresorStore
         #expect(await owner.takeNotices().first?.deed == .renewed(anna.identity.user))
         let state = try await owner.client.logs.state(of: tresor)
         #expect(state.chain(of: anna.identity.user) == next.chain)
-        #expect(!state.rotateFirst && state.members[anna.identity.user] == nil)
+        #expect(!state.isRekeyPending && state.members[anna.identity.user] == nil)
         try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await owner.tresors.perform(.rotate, on: tresor)
         try await owner.tresors.perform(.rename(Name(typed: "other")), on: tresor)
@@ -139,15 +139,15 @@ import TresorStore
 
     @Test func A203_theComparedGenerationAloneIsCurrent() async throws {
         let file = try await house.seal("x", in: tresor)
-        #expect(try await fresh(anna).files.open(file).author.standing == .current)
+        #expect(try await fresh(anna).files.open(file).author.status == .current)
         let next = try renewed(house)
         try anna.client.people.pin(next.chain)
         let opened = try await fresh(anna).files.open(file)
-        #expect(opened.author.standing == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
+        #expect(opened.author.status == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
         var wanted = Expectations()
         wanted.currentAuthor = true
         #expect(await failure { _ = try await fresh(anna).files.open(file, expecting: wanted) } == .noAccess)
-        #expect(try await fresh(dora).files.open(file, expecting: wanted).author.standing == .current)
+        #expect(try await fresh(dora).files.open(file, expecting: wanted).author.status == .current)
         let batch = await fresh(anna).files.open([file], expecting: wanted)
         #expect(batch.map { result in error { _ = try result.get() } } == [.noAccess])
     }

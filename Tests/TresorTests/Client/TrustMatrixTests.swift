@@ -97,7 +97,7 @@ import TresorStore
         let me = try await renewed(house)
         try anna.client.people.pin(me.identity.chain)
         let opened = try await anna.files.open(file)
-        #expect(opened.author.standing != .current)
+        #expect(opened.author.status != .current)
         let state = try await anna.client.logs.state(of: tresor)
         #expect(try anna.client.trust.memberTrust(of: me.identity.user, in: state) == .verified)
     }

@@ -37,7 +37,7 @@ import TresorStore
         #expect(opened.epoch == 3)
         #expect(opened.sealer.user == anna.identity.user)
         #expect(opened.origin?.user == writer.identity.user)
-        #expect(opened.author.standing == .former(.init(cause: .removed, time: world.clock.now)))
+        #expect(opened.author.status == .former(.init(cause: .removed, time: world.clock.now)))
         var expecting = Expectations()
         expecting.currentAuthor = true
         #expect(await failure { _ = try await reader.files.open(third, expecting: expecting) } == .noAccess)
@@ -91,7 +91,7 @@ import TresorStore
         #expect(await failure { _ = try await anna.files.open(seal(at: now)) } == .noAccess)
         let backdated = try seal(at: state)
         #expect(
-            try await anna.files.open(backdated).author.standing == .former(.init(cause: .removed, time: now.headTime)))
+            try await anna.files.open(backdated).author.status == .former(.init(cause: .removed, time: now.headTime)))
         var expecting = Expectations()
         expecting.currentAuthor = true
         #expect(await failure { _ = try await anna.files.open(backdated, expecting: expecting) } == .noAccess)
@@ -99,16 +99,16 @@ import TresorStore
 
     @Test func standingNamesWhatHappened() async throws {
         let file = try await writer.seal("x", in: tresor)
-        #expect(try await anna.files.open(file).author.standing == .current)
+        #expect(try await anna.files.open(file).author.status == .current)
         try await writer.tresors.perform(.leave, on: tresor)
         let left = try await anna.client.logs.state(of: tresor).headTime
-        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .left, time: left)))
+        #expect(try await anna.files.open(file).author.status == .former(.init(cause: .left, time: left)))
         try await anna.share(tresor, with: [writer], as: .reader)
-        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        #expect(try await anna.files.open(file).author.status == .former(.init(cause: .roleChanged, time: left)))
         try await anna.share(tresor, with: [writer], as: .writer)
-        #expect(try await anna.files.open(file).author.standing == .former(.init(cause: .roleChanged, time: left)))
+        #expect(try await anna.files.open(file).author.status == .former(.init(cause: .roleChanged, time: left)))
         let later = try await writer.seal("y", in: tresor)
-        #expect(try await anna.files.open(later).author.standing == .current)
+        #expect(try await anna.files.open(later).author.status == .current)
     }
 
     /// Who comes back does not make current what was sealed before they went.
@@ -119,20 +119,20 @@ import TresorStore
         world.clock.advance(by: 10)
         try await anna.share(tresor, with: [writer], as: .writer)
         let former = AuthorStatus.former(.init(cause: .removed, time: removed))
-        #expect(try await anna.files.open(file).author.standing == former)
+        #expect(try await anna.files.open(file).author.status == former)
         var wanted = Expectations()
         wanted.currentAuthor = true
         #expect(await failure { _ = try await anna.files.open(file, expecting: wanted) } == .noAccess)
         // Sealed again, it is still of the head at which its author first signed it.
         let resealed = try #require(try await anna.files.reseal(file))
         let opened = try await anna.files.open(resealed)
-        #expect(opened.author.standing == former && opened.sealer.standing == .current)
+        #expect(opened.author.status == former && opened.sealer.status == .current)
         #expect(await failure { _ = try await anna.files.open(resealed, expecting: wanted) } == .noAccess)
         let later = try await writer.seal("y", in: tresor)
-        #expect(try await anna.files.open(later, expecting: wanted).author.standing == .current)
+        #expect(try await anna.files.open(later, expecting: wanted).author.status == .current)
         // A writer who becomes an owner has not gone.
         try await anna.share(tresor, with: [writer], as: .owner)
-        #expect(try await anna.files.open(later, expecting: wanted).author.standing == .current)
+        #expect(try await anna.files.open(later, expecting: wanted).author.status == .current)
     }
 
     enum Edit: CaseIterable, Sendable {

@@ -72,7 +72,7 @@ import TresorStore
         let now = try await anna.client.logs.state(of: tresor)
         #expect(await verdict(try forge(by: writer.identity, at: now.head)) == .noAccess)
         let old = try await anna.files.open(try forge(by: writer.identity))
-        #expect(old.author.standing == .former(.init(cause: .roleChanged, time: now.headTime)))
+        #expect(old.author.status == .former(.init(cause: .roleChanged, time: now.headTime)))
     }
 
     @Test func A89_theEpochIsCurrentAtTheNamedHead() async throws {

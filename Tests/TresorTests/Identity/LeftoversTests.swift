@@ -79,7 +79,7 @@ import TresorStore
         #expect(try anna.client.cleanup.journal().kits.map(\.locator) == [locator])
         try await anna.client.cleanup.finish()
         #expect(try !anna.client.cleanup.isPending())
-        #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
+        #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) != nil)
         #expect(try await world.store.kitCopy(locator: old.locator()) != nil)
     }
 
@@ -140,9 +140,9 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.device.destroyShare()
         #expect(anna.home[.deviceShare] == nil)
-        #expect(try await world.store.half(user: anna.identity.user, device: device.id) != nil)
+        #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) != nil)
         try await anna.client.device.forget()
-        #expect(try await world.store.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(try !anna.client.cleanup.isPending())
     }
 

@@ -48,7 +48,7 @@ import TresorStore
         #expect(try house.client.people.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
         try house.client.people.pin(me.identity.chain)
         #expect(try await house.files.open(new).content == Array("new".utf8))
-        #expect(try await house.files.open(old).author.standing != .current)
+        #expect(try await house.files.open(old).author.status != .current)
     }
 
     @Test func A72_theOldGenerationDoesNothingMore() async throws {
@@ -70,7 +70,7 @@ import TresorStore
         let renewals = try await me.renewal.finish()
         #expect(renewals.map(\.isRotated) == [false])
         let state = try await anna.client.logs.state(of: tresor)
-        #expect(state.rotateFirst)
+        #expect(state.isRekeyPending)
         let file = try await anna.seal("x", in: tresor)
         #expect(file.header.epoch == 2)
         #expect(try await me.files.open(file).content == Array("x".utf8))

@@ -51,7 +51,7 @@ import TresorStore
         try await anna.client.cleanup.finish()
         #expect(try anna.client.cleanup.endingDevices() == [device.id])
         try await anna.client.cleanup.finish()
-        #expect(try await evil.truth.half(user: user, device: device.id) == nil)
+        #expect(try await evil.truth.serverShare(user: user, device: device.id) == nil)
     }
 
     @Test func aDeviceThatIsJustBeingRememberedIsNoOrphan() async throws {
@@ -144,7 +144,7 @@ import TresorStore
         let half = try #require(anna.home[.deviceShare])
         try anna.client.home.delete(.deviceShare)
         try await anna.client.cleanup.finish()
-        #expect(try await evil.truth.half(user: user, device: device.id) != nil)
+        #expect(try await evil.truth.serverShare(user: user, device: device.id) != nil)
         #expect(try await evil.truth.kitCopy(locator: begun) == nil)
         #expect(try anna.client.cleanup.journal().isEmpty)
         try anna.client.home.replace(.deviceShare, with: half)
@@ -162,7 +162,7 @@ import TresorStore
         home.fill(after: nil)
         #expect(refused == .failed(.full))
         #expect(anna.home == before)
-        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) != nil)
+        #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) != nil)
     }
 
     @Test func A37_aRenewalThatATresorWasNotToldOfIsNotDone() async throws {

@@ -62,7 +62,7 @@ import TresorStore
         #expect(file.slots.count == 3)
         #expect(try openings(try guesses(objects), file: file, half: half) == [])
         // The search finds the half of the store, wherever it lay.
-        let serverShare = try #require(try await evil.half(user: anna.identity.user, device: device.id))
+        let serverShare = try #require(try await evil.serverShare(user: anna.identity.user, device: device.id))
         objects = [.heads: [1, 2, 3] + serverShare + [4]]
         #expect(try openings(try guesses(objects), file: file, half: half) == ["store's half of \(device.id)"])
         let key = try half.slotKey(serverShare: SecretBytes(copying: serverShare.span))
@@ -73,15 +73,15 @@ import TresorStore
     @Test func A34_theHalfOfAnotherDeviceOrOfBeforeIsAltered() async throws {
         let user = anna.identity.user
         let first = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
-        let earlier = try #require(try await evil.half(user: user, device: first.id))
+        let earlier = try #require(try await evil.serverShare(user: user, device: first.id))
         let away = try #require(anna.client.home as? MemoryHome).copy()
         // Another device of the same person: the same file, another half.
         let ward = Session(client: world.client(away), identity: anna.identity)
         away.delete(.deviceShare)
         let second = try await ward.unlocking.rememberDevice(name: Name(typed: "ward"), until: until)
-        let others = try #require(try await evil.half(user: user, device: second.id))
+        let others = try #require(try await evil.serverShare(user: user, device: second.id))
         let again = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
-        let right = try #require(try await evil.half(user: user, device: again.id))
+        let right = try #require(try await evil.serverShare(user: user, device: again.id))
         #expect(Set([earlier, others, right]).count == 3)
         let home = anna.home
         for half in [earlier, others] {

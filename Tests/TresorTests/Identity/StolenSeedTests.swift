@@ -208,7 +208,7 @@ import TresorStore
             await failure { _ = try await stale.renewal.renew(password: password("x"), cost: .floor, kit: nil) }
                 == .forked)
         #expect(copy.contents == before)
-        #expect(try await world.store.half(user: me.identity.user, device: half.id) != nil)
+        #expect(try await world.store.serverShare(user: me.identity.user, device: half.id) != nil)
         #expect(device.id != half.id)
         #expect(try await me.client.device.unlock().identity.generation == 1)
     }

@@ -87,7 +87,7 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         try await anna.client.device.forget()
         #expect(anna.home[.deviceShare] == nil)
-        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
     }
 
@@ -225,7 +225,7 @@ import TresorStore
         let recovered = try await world.client(home).recovery.recover(kit: kit, newPassword: password("anna"), cost: .floor)
         #expect(recovered.fromStore)
         #expect(recovered.session.identity.user == anna.identity.user)
-        #expect(try await evil.truth.half(user: anna.identity.user, device: device.id) == nil)
+        #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await world.client(disk).device.unlock() } == .noAccess)
         #expect(try world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
         #expect(error { _ = try world.client(home).unlock(password: password("anne")) } == .wrongPassword)

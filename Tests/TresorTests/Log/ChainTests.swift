@@ -141,7 +141,7 @@ import Testing
             try log.add(.leave, by: eve)
             #expect(log.state.members.keys.sorted() == [anna.user])
             #expect(log.state.epoch == 2)
-            #expect(log.state.rotateFirst)
+            #expect(log.state.isRekeyPending)
         }
     }
 

@@ -96,9 +96,9 @@ private struct LogFile: Store {
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {}
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { [] }
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {}
-    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }
-    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {}
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {}
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {}
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {}
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { nil }
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {}

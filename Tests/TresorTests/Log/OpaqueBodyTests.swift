@@ -48,7 +48,7 @@ import TresorStore
         try fold.apply(bytes)
         let after = try #require(fold.state)
         #expect(after.head == Head(sequence: 2, hash: try Entry(bytes).hash()))
-        #expect(after.members == log.state.members && after.epoch == 1 && !after.rotateFirst)
+        #expect(after.members == log.state.members && after.epoch == 1 && !after.isRekeyPending)
         #expect(refusal(try entry(type, by: reader)) == (.noAccess, .r15))
         #expect(refusal(try entry(type, by: identity("stranger"))) == (.noAccess, .r11))
         #expect(refusal(try entry(type, by: anna, isSigned: false)) == (.altered, .r12))

@@ -16,17 +16,17 @@ import Testing
     }
 
     /// The table of the design: who may, by the letter of it.
-    private func isAllowed(_ author: Author, _ body: Body, rotateFirst: Bool) -> Bool {
+    private func isAllowed(_ author: Author, _ body: Body, isRekeyPending: Bool) -> Bool {
         switch (author, body) {
         case (.removed, _), (.outsider, _): false
         case (_, .leave), (_, .renew): true
         case (.founder, _), (.owner, _): true
-        case (.writer, .epoch): rotateFirst
+        case (.writer, .epoch): isRekeyPending
         default: false
         }
     }
 
-    @Test(arguments: [false, true]) func A57_rolesAreJudgedInTheLog(rotateFirst: Bool) throws {
+    @Test(arguments: [false, true]) func A57_rolesAreJudgedInTheLog(isRekeyPending: Bool) throws {
         let anna = try identity("anna")
         let target = try identity("target")
         let stranger = try identity("stranger")
@@ -44,17 +44,17 @@ import Testing
         try log.admit(target, as: .writer)
         let removed = try #require(people[.removed])
         try log.add(.remove(users: [removed.user], epoch: log.nextEpoch()), by: anna)
-        if rotateFirst {
+        if isRekeyPending {
             let leaver = try identity("leaver")
             try log.admit(leaver, as: .reader)
             try log.add(.leave, by: leaver)
         }
-        #expect(log.state.rotateFirst == rotateFirst)
+        #expect(log.state.isRekeyPending == isRekeyPending)
         for author in Author.allCases {
             let person = try #require(people[author])
             for body in Body.allCases {
                 let verdict = try log.verdict(entryBody(body, in: log, by: person, target, stranger), by: person)
-                if isAllowed(author, body, rotateFirst: rotateFirst) {
+                if isAllowed(author, body, isRekeyPending: isRekeyPending) {
                     #expect(verdict == .valid, "\(author) \(body)")
                 } else {
                     #expect(verdict.error == .noAccess, "\(author) \(body)")

@@ -183,7 +183,7 @@ private final class RaceHistory {
         let identities = parties.map(\.session.identity)
         try onlooker.look(at: entries, changes: changes, wraps: wraps, as: identities)
         // Where a lie has cost the founder the newest keys, the founder changes the key and goes on.
-        if !onlooker.hasFileOfEpoch, !onlooker.state.rotateFirst {
+        if !onlooker.hasFileOfEpoch, !onlooker.state.isRekeyPending {
             let file = try await parties[0].session.seal("now", in: tresor)
             let later = try await log(tresor, in: honest)
             try onlooker.look(

@@ -41,7 +41,7 @@ extension HostileHistory {
         case (.owner, 1): try await admitAccomplice(author)
         case (.owner, 2): try await dismiss(author)
         case (.owner, _): try await withhold(author)
-        case (_, 1...) where isWriter && truth.rotateFirst: try await withhold(author)
+        case (_, 1...) where isWriter && truth.isRekeyPending: try await withhold(author)
         default: if !author.isThief { try await renewHostile(author.person) }
         }
     }

@@ -295,7 +295,7 @@ final class HostileHistory {
         for person in honest where try person.hasCompared(forgery.victim, beyond: forgery.generation) {
             if let file = forgery.file {
                 let opened = try? await fresh(person).files.open(file)
-                #expect(opened?.author.standing != .current, place("a thief's file is current"))
+                #expect(opened?.author.status != .current, place("a thief's file is current"))
             }
             guard let trap = forgery.tresor else { continue }
             let session = fresh(person)

@@ -108,17 +108,17 @@ struct CountingStore: Store {
         return try await store.tresors(of: user)
     }
 
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await store.putHalf(half, user: user, device: device)
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await store.putServerShare(share, user: user, device: device)
     }
 
-    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        tally.count("half")
-        return try await store.half(user: user, device: device)
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        tally.count("serverShare")
+        return try await store.serverShare(user: user, device: device)
     }
 
-    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await store.deleteHalves(user: user, devices: devices)
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await store.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {

@@ -22,7 +22,7 @@ final class EvilStore: Store {
         var cardReads: [[UInt8]?] = []
         var card: @Sendable ([UInt8]) -> [UInt8]? = { $0 }
         var strangers: Log = []
-        var half: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
+        var serverShare: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var lie: Lie?
         var keeps = false
@@ -36,7 +36,7 @@ final class EvilStore: Store {
         var restored: Log?
         var kept: [StoredWrap] = []
         var asked: [LogChange] = []
-        var keptHalves: [DeviceID: [UInt8]] = [:]
+        var keptServerShares: [DeviceID: [UInt8]] = [:]
     }
 
     private let honest: any Store
@@ -66,7 +66,7 @@ final class EvilStore: Store {
         script.withLock {
             let before = $0
             $0 = Script()
-            ($0.writeCount, $0.kept, $0.keptHalves) = (before.writeCount, before.kept, before.keptHalves)
+            ($0.writeCount, $0.kept, $0.keptServerShares) = (before.writeCount, before.kept, before.keptServerShares)
             $0.asked = before.asked
         }
     }
@@ -124,7 +124,9 @@ final class EvilStore: Store {
     /// Shows what `transform` makes of every card, under any question.
     func showCards(_ transform: @escaping @Sendable ([UInt8]) -> [UInt8]?) { script.withLock { $0.card = transform } }
 
-    func showHalf(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) { script.withLock { $0.half = transform } }
+    func showServerShare(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) {
+        script.withLock { $0.serverShare = transform }
+    }
 
     func showKitCopy(_ transform: @escaping @Sendable ([UInt8]?) -> [UInt8]?) {
         script.withLock { $0.kitCopy = transform }
@@ -295,25 +297,25 @@ extension EvilStore {
         try await passing { () throws(TresorError) in try await honest.tresors(of: user) }
     }
 
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         let lie = script.withLock { script in
             script.writeCount += 1
-            script.keptHalves[device] = half
+            script.keptServerShares[device] = share
             return script.lie
         }
-        if lie != .storesNothing { try await honest.putHalf(half, user: user, device: device) }
+        if lie != .storesNothing { try await honest.putServerShare(share, user: user, device: device) }
     }
 
-    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        let (transform, kept) = script.withLock { ($0.half, $0.keeps ? $0.keptHalves[device] : nil) }
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        let (transform, kept) = script.withLock { ($0.serverShare, $0.keeps ? $0.keptServerShares[device] : nil) }
         if let kept { return transform(kept) }
         return transform(
-            try await passing { () throws(TresorError) in try await honest.half(user: user, device: device) })
+            try await passing { () throws(TresorError) in try await honest.serverShare(user: user, device: device) })
     }
 
-    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         await deleting()
-        try await honest.deleteHalves(user: user, devices: devices)
+        try await honest.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {

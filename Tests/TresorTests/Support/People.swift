@@ -71,7 +71,7 @@ extension Session {
     /// All of the home but the evidence, to show that nothing changed.
     /// The home without the note of what an interrupted change must still take away, which is written before the change.
     var homeBesidesLeftovers: [HomeObject: [UInt8]] {
-        home.filter { $0.key != .leftovers }
+        home.filter { $0.key != .cleanupJournal }
     }
 
     /// The home without the wraps it keeps: that of an epoch about to begin is kept before anything is sent.

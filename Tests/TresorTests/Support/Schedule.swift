@@ -140,16 +140,16 @@ extension ScheduledStore {
         return try await honest.users(prefix: prefix, limit: limit)
     }
 
-    func putHalf(_ half: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await honest.putHalf(half, user: user, device: device)
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await honest.putServerShare(share, user: user, device: device)
     }
 
-    func half(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await honest.half(user: user, device: device)
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        try await honest.serverShare(user: user, device: device)
     }
 
-    func deleteHalves(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await honest.deleteHalves(user: user, devices: devices)
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await honest.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {

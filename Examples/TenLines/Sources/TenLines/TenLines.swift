@@ -18,7 +18,7 @@ import TresorStore
         let tresor = try await anna.tresors.create(Name(typed: "interventions")).tresor
         let sealed = try await anna.files.seal(plan, type: Name(typed: "application/json"), in: tresor)
         let opened = try await anna.files.open(sealed)
-        print(opened.author.handle.text, opened.author.standing == .current, opened.content == plan)
+        print(opened.author.handle.text, opened.author.status == .current, opened.content == plan)
         try FileManager.default.removeItem(atPath: place)
     }
 }

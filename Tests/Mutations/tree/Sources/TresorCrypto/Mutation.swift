@@ -168,7 +168,7 @@ package enum Mutation: String, CaseIterable, Sendable {
     /// The author's role at that head.
     case fileRole
     /// That the key need not be changed first at that head.
-    case fileRotateFirst
+    case fileRekeyPending
     /// The author's end as the head has it.
     case fileDate
     /// The epoch at that head.

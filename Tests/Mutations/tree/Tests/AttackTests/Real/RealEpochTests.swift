@@ -232,7 +232,7 @@ extension RealAttackTests {
             try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(1))
-            await RealAttackTests.expectReal(.noAccess, without: .fileRotateFirst, against: [scene.anna]) {
+            await RealAttackTests.expectReal(.noAccess, without: .fileRekeyPending, against: [scene.anna]) {
                 try await scene.anna.files.open(file).content == [1, 2, 3]
             }
         }

@@ -164,8 +164,8 @@ extension RealAttackTests {
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
                 let half = try randomBytes(32)
                 let device = try DeviceID.random()
-                try await store.putHalf(half, user: user, device: device)
-                try await store.deleteHalves(user: user, devices: [device])
+                try await store.putServerShare(half, user: user, device: device)
+                try await store.deleteServerShares(user: user, devices: [device])
                 return ["store.db", "store.db-wal"].contains { bytes(at: scratch[$0]).holds(half) }
             }
         }

@@ -150,7 +150,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(withoutRule: .r27) {
                 var fold = Fold(state: log.state)
                 try fold.apply(leap.bytes)
-                return fold.state?.rotateFirst == true
+                return fold.state?.isRekeyPending == true
             }
             var renewed = log
             try renewed.add(.renew(bob.renewed(time: 5).identity.chain.newest), by: bob)

@@ -42,7 +42,7 @@ extension RealAttackTests {
             let user = me.identity.user
             await RealAttackTests.expectReal(.forked, without: .shownChain, against: [stale]) {
                 _ = try await stale.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
-                return try await scene.store.truth.half(user: user, device: device.id) == nil
+                return try await scene.store.truth.serverShare(user: user, device: device.id) == nil
             }
         }
 

@@ -2,7 +2,7 @@
 
 /// Why and since when an author is no longer current, SPEC §10.6.
 extension VectorFile {
-    func addStandings() {
+    func addAuthorStatus() {
         group("standing")
         let log = Self.changes(draw())
         func add(_ comment: String, _ person: Person, generation: Int, head: UInt64, _ standing: Values) {
@@ -44,11 +44,11 @@ extension VectorFile {
         add(
             "the generation before one that came with a grant", Cast.gwen, generation: 0, head: 13,
             former("key renewed", 13))
-        addComparedStandings(log)
+        addComparedAuthors(log)
     }
 
     /// The home has compared a newer generation of the author than signed, whether the log knows it or not.
-    private func addComparedStandings(_ log: Log) {
+    private func addComparedAuthors(_ log: Log) {
         let (first, second) = (UInt64(1_767_500_000), UInt64(1_767_600_000))
         func newer(_ person: Person) -> Person { person.renewed("\(hexText(person.user))", time: first) }
         func newest(_ person: Person) -> Person { newer(person).renewed("\(hexText(person.user))", time: second) }

@@ -45,12 +45,12 @@ extension VectorFile {
 }
 
 extension VectorFile {
-    func addSettling(_ stage: ActStage) {
+    func addExpiry(_ stage: ActStage) {
         group("settle")
         addRenewals(stage)
         addEnds(stage)
         addClocks(stage)
-        addSettlers(stage)
+        addExpiryActors(stage)
     }
 
     /// What one home appends.
@@ -138,7 +138,7 @@ extension VectorFile {
             pins: [anna, newBert], cards: [newBert.newest])
     }
 
-    private func addSettlers(_ stage: ActStage) {
+    private func addExpiryActors(_ stage: ActStage) {
         let (anna, bert, cleo, dora) = (Cast.anna, Cast.bert, Cast.cleo, Cast.dora)
         let ended = stage.ending([cleo])
         let pins = [anna, Self.newer(cleo)]

@@ -8,12 +8,12 @@ import TresorCrypto
 extension Operation {
     static func keepState(_ input: VectorFields) throws -> VectorFields {
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
-        return VectorFields(["kept state": try Conformance.keptState(state, of: identity(input))])
+        return VectorFields(["kept state": try Conformance.snapshot(state, of: identity(input))])
     }
 
     static func openKeptState(_ input: VectorFields) throws -> VectorFields {
         fields(
-            of: try Conformance.openKeptState(input.bytes("kept state"), of: input.tresor(), as: identity(input)))
+            of: try Conformance.openSnapshot(input.bytes("kept state"), of: input.tresor(), as: identity(input)))
     }
 
     private static func identity(_ input: VectorFields) throws -> Identity {

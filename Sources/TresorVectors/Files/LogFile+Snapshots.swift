@@ -6,7 +6,7 @@ import TresorCrypto
 
 /// What a home keeps of a log, SPEC §9.10.
 extension VectorFile {
-    func addKeptStates() {
+    func addSnapshots() {
         let log = Self.eventful(draw())
         let me = Cast.gwenRenewed
         group("keepState")
@@ -15,14 +15,14 @@ extension VectorFile {
             ("a role, a date, somebody who left and came back, a mark set and cleared", log),
         ] {
             valid(
-                comment, in: Self.keeping(log, me), mid: ["state key": KeptStateWriter.key(me)],
+                comment, in: Self.keeping(log, me), mid: ["state key": SnapshotWriter.key(me)],
                 out: ["kept state": Self.kept(log, me)])
         }
         group("openKeptState")
         valid(
             "the full log", in: Self.opening(Cast.fullLog(), me, Self.kept(Cast.fullLog(), me)),
-            mid: ["state key": KeptStateWriter.key(me)], out: Self.opened(Cast.fullLog()))
-        addKeptStateFaults(log, me)
+            mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(Cast.fullLog()))
+        addSnapshotFaults(log, me)
     }
 
     /// A log of seven entries, in which everything that a kept state tells apart has happened.
@@ -38,26 +38,26 @@ extension VectorFile {
     }
 
     /// The same state, written from the specification.
-    private static func writer(_ log: Log) -> KeptStateWriter {
+    private static func writer(_ log: Log) -> SnapshotWriter {
         func time(_ sequence: UInt64) -> UInt64 { 1_767_312_000 + sequence * Log.day }
         func change(_ sequence: UInt64, _ author: Person, _ kind: UInt8, _ role: UInt8, _ notAfter: UInt64 = 0)
-            -> KeptStateWriter.Change
+            -> SnapshotWriter.Change
         {
-            KeptStateWriter.Change(
+            SnapshotWriter.Change(
                 sequence: sequence, time: time(sequence), author: author.user, kind: kind, role: role,
                 notAfter: notAfter)
         }
         let (anna, bert, cleo) = (Cast.anna, Cast.bert, Cast.cleo)
-        let people: [(Person, KeptStateWriter.Record)] = [
+        let people: [(Person, SnapshotWriter.Record)] = [
             (
                 anna,
-                KeptStateWriter.Record(
+                SnapshotWriter.Record(
                     chain: anna.chain, generations: [(0, time(0), 0)], changes: [change(0, anna, 1, 1)],
                     lastTime: time(6))
             ),
             (
                 bert,
-                KeptStateWriter.Record(
+                SnapshotWriter.Record(
                     chain: bert.chain, generations: [(1, time(1), 0), (5, time(5), 0)],
                     changes: [
                         change(1, anna, 1, 2), change(3, anna, 2, 3, 1_900_000_000), change(4, bert, 4, 0),
@@ -66,11 +66,11 @@ extension VectorFile {
             ),
             (
                 cleo,
-                KeptStateWriter.Record(
+                SnapshotWriter.Record(
                     chain: cleo.chain, generations: [(2, time(2), 0)], changes: [change(2, anna, 1, 3)], history: 2)
             ),
         ]
-        return KeptStateWriter(
+        return SnapshotWriter(
             root: log.root, headTime: time(6), ownerTime: time(6),
             hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) },
             epochs: zip(log.epochs, [0, 2, 6]).map { ($0.statement, $1) },
@@ -87,29 +87,29 @@ extension VectorFile {
         let (start, end) = (UInt64(1_767_312_000), 1_767_312_000 + Log.day)
         log.append(log.entry(Cast.anna, Body.role(Cast.bert.user, 3), time: start))
         let changes = [(UInt64(1), end, UInt8(1), UInt8(2)), (2, start, 2, 3)].map { sequence, time, kind, role in
-            KeptStateWriter.Change(sequence: sequence, time: time, author: Cast.anna.user, kind: kind, role: role)
+            SnapshotWriter.Change(sequence: sequence, time: time, author: Cast.anna.user, kind: kind, role: role)
         }
         let people = [
             (
                 Cast.anna,
-                KeptStateWriter.Record(
+                SnapshotWriter.Record(
                     chain: Cast.anna.chain, generations: [(0, start, 0)],
                     changes: [.init(sequence: 0, time: start, author: Cast.anna.user, kind: 1, role: 1)], lastTime: end)
             ),
             (
                 Cast.bert,
-                KeptStateWriter.Record(
+                SnapshotWriter.Record(
                     chain: Cast.bert.chain, generations: [(1, end, 0)], changes: changes)
             ),
         ]
-        let writer = KeptStateWriter(
+        let writer = SnapshotWriter(
             root: log.root, headTime: start, ownerTime: start,
             hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) }, epochs: [(log.epochs[0].statement, 0)],
             name: log.name("interventions", epoch: log.epochs[0], sequence: 0).bytes, nameSequence: 0, marks: [],
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
         valid(
             "an entry dated before an earlier one of its author", ["EdgeCase"], in: Self.keeping(log, me),
-            mid: ["state key": KeptStateWriter.key(me)], out: ["kept state": writer.bytes(of: me)])
+            mid: ["state key": SnapshotWriter.key(me)], out: ["kept state": writer.bytes(of: me)])
     }
 
     private static func identity(_ person: Person) -> Values {
@@ -129,7 +129,7 @@ extension VectorFile {
         let state = must(try Fold.state(of: log.entries, tresor: TresorID(try required(Hash256(log.tresor)))))
         let identity = must(
             try Conformance.identity(chain: person.chain, seed: person.newest.seed, previous: person.previous))
-        return must(try Conformance.keptState(state, of: identity))
+        return must(try Conformance.snapshot(state, of: identity))
     }
 
     private static func opened(_ log: Log) -> Values {
@@ -138,28 +138,28 @@ extension VectorFile {
         return state(before, log.entries[log.entries.count - 1])
     }
 
-    private func addKeptStateFaults(_ log: Log, _ me: Person) {
+    private func addSnapshotFaults(_ log: Log, _ me: Person) {
         let good = Self.writer(log)
         precondition(good.bytes(of: me) == Self.kept(log, me), "the kept state is not what the specification says")
         let base = valid(
             "everything that can happen to a person", in: Self.opening(log, me, good.bytes(of: me)),
-            mid: ["state key": KeptStateWriter.key(me)], out: Self.opened(log))
+            mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(log))
         func refuse(_ comment: String, _ flag: String, _ kept: Bytes, error: String = "altered") {
             invalid(comment, flag, error, base: base, in: ["kept state": kept])
         }
         func tagged(_ comment: String, _ flag: String, _ body: Bytes, error: String = "altered") {
-            refuse(comment, flag, KeptStateWriter.tagged(body, me), error: error)
+            refuse(comment, flag, SnapshotWriter.tagged(body, me), error: error)
         }
         func changed(
             _ comment: String, _ flag: String = "NonCanonical", error: String = "altered",
-            _ change: @escaping (inout KeptStateWriter) -> Void
+            _ change: @escaping (inout SnapshotWriter) -> Void
         ) {
             var writer = good
             change(&writer)
             refuse(comment, flag, writer.bytes(of: me), error: error)
         }
         let body = good.untagged
-        addKeptStateTagFaults(good, me, refuse)
+        addSnapshotTagFaults(good, me, refuse)
         tagged("nothing under a tag", "Truncated", [])
         tagged("the last byte before the tag is missing", "Truncated", Bytes(body.dropLast()))
         tagged("a byte behind the last person", "TrailingData", body + [0])
@@ -179,12 +179,12 @@ extension VectorFile {
         invalid(
             "of another tresor", "WrongContext", "altered", base: base,
             in: ["tresor": Cast.fullLog().tresor])
-        addKeptStateListFaults(good, changed, tagged)
-        addKeptStatePersonFaults(good, changed)
+        addSnapshotListFaults(good, changed, tagged)
+        addSnapshotPersonFaults(good, changed)
     }
 
-    private func addKeptStateTagFaults(
-        _ good: KeptStateWriter, _ me: Person, _ refuse: (String, String, Bytes, String) -> Void
+    private func addSnapshotTagFaults(
+        _ good: SnapshotWriter, _ me: Person, _ refuse: (String, String, Bytes, String) -> Void
     ) {
         let bytes = good.bytes(of: me)
         for (comment, place) in [
@@ -206,15 +206,15 @@ extension VectorFile {
             body + derive(derive(me.newest.seed, "tresor/v1/identity-file"), "tresor/v1/state-tag", body), "altered")
         refuse(
             "a tag under the label of the identity file", "WrongLabel",
-            body + derive(KeptStateWriter.key(me), "tresor/v1/identity-tag", body), "altered")
+            body + derive(SnapshotWriter.key(me), "tresor/v1/identity-tag", body), "altered")
     }
 
-    private func addKeptStateListFaults(
-        _ good: KeptStateWriter,
-        _ changed: (String, String, String, @escaping (inout KeptStateWriter) -> Void) -> Void,
+    private func addSnapshotListFaults(
+        _ good: SnapshotWriter,
+        _ changed: (String, String, String, @escaping (inout SnapshotWriter) -> Void) -> Void,
         _ tagged: (String, String, Bytes, String) -> Void
     ) {
-        func change(_ comment: String, _ change: @escaping (inout KeptStateWriter) -> Void) {
+        func change(_ comment: String, _ change: @escaping (inout SnapshotWriter) -> Void) {
             changed(comment, "NonCanonical", "altered", change)
         }
         change("no entries") { $0.hashes = [] }
@@ -242,10 +242,10 @@ extension VectorFile {
         }
     }
 
-    private func addKeptStatePersonFaults(
-        _ good: KeptStateWriter, _ changed: (String, String, String, @escaping (inout KeptStateWriter) -> Void) -> Void
+    private func addSnapshotPersonFaults(
+        _ good: SnapshotWriter, _ changed: (String, String, String, @escaping (inout SnapshotWriter) -> Void) -> Void
     ) {
-        func person(_ who: Person, _ comment: String, _ change: @escaping (inout KeptStateWriter.Record) -> Void) {
+        func person(_ who: Person, _ comment: String, _ change: @escaping (inout SnapshotWriter.Record) -> Void) {
             changed(comment, "NonCanonical", "altered") { state in
                 for index in state.people.indices where state.people[index].chain == who.chain {
                     change(&state.people[index])

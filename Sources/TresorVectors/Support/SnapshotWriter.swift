@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A kept state of SPEC §9.10, field by field.
-struct KeptStateWriter {
+struct SnapshotWriter {
     struct Change {
         var sequence: UInt64
         var time: UInt64

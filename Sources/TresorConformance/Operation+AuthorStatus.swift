@@ -12,7 +12,7 @@ extension Operation {
         let user = UserID(try input.digest("user"))
         let head = try input.integer("sequence")
         let home = try input.optional("pins") == nil ? nil : try client(input)
-        switch try Conformance.standing(of: user, generation: generation, since: head, in: state, for: home) {
+        switch try Conformance.authorStatus(of: user, generation: generation, since: head, in: state, for: home) {
         case .current: return VectorFields(["standing": Array("current".utf8)])
         case .former(let former):
             let reason = former.cause.rawValue.utf8.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: " ") : $0 }

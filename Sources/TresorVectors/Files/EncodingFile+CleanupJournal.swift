@@ -2,7 +2,7 @@
 
 extension VectorFile {
     /// What a change of the ways in may have left behind, SPEC §8.4.
-    func addLeftovers() {
+    func addCleanupJournal() {
         group("reencode")
         func sorted(_ name: String, _ count: Int) -> [Bytes] {
             [draw()("\(name) 1", count), draw()("\(name) 2", count)].sorted { $0.lexicographicallyPrecedes($1) }
