@@ -40,11 +40,11 @@
                     cost: .floor)
                 try await client.publishCard()
                 _ = try await anna.unlocking.rememberDevice(name: .empty, until: 1_777_830_400)
-                guard let half = try client.device.share() else { throw TresorError.notFound }
-                let copies = MemoryScan.strayCopies(of: half.half.bytes)
+                guard let share = try client.device.share() else { throw TresorError.notFound }
+                let copies = MemoryScan.strayCopies(of: share.secret.bytes)
                 #expect(copies == 0)
                 _ = try await client.device.unlock()
-                let later = MemoryScan.strayCopies(of: half.half.bytes)
+                let later = MemoryScan.strayCopies(of: share.secret.bytes)
                 #expect(later == 0)
             }
         }

@@ -101,7 +101,8 @@ public struct Audit: Sendable {
     private func check(_ pin: Pin) async -> Finding {
         let subject = Finding.Subject.person(pin.chain.user)
         do throws(TresorError) {
-            for offered in try await client.people.offeredChains(handle: pin.chain.handle) where offered.user != pin.chain.user {
+            for offered in try await client.people.offeredChains(handle: pin.chain.handle)
+            where offered.user != pin.chain.user {
                 return Finding(subject: subject, remark: .failed(.unverified))
             }
             switch try await client.people.person(pin.chain.user).trust {
@@ -180,6 +181,7 @@ public struct Audit: Sendable {
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
         guard let divergence = try await client.logs.divergence(of: tresor), !divergence.isOver else { return nil }
         return .forked(
-            seen: divergence.evidence.head, shown: divergence.shown, evidence: try client.logs.keep(divergence.evidence))
+            seen: divergence.evidence.head, shown: divergence.shown, evidence: try client.logs.keep(divergence.evidence)
+        )
     }
 }

@@ -63,7 +63,8 @@ public struct Files: Sendable {
             do throws(TresorError) {
                 try await session.tresors.beginNextEpoch(of: tresor)
             } catch {
-                guard error == .busy || error == .noAccess, try await !client.logs.state(of: tresor).isRekeyPending else {
+                guard error == .busy || error == .noAccess, try await !client.logs.state(of: tresor).isRekeyPending
+                else {
                     throw error
                 }
             }

@@ -72,7 +72,9 @@ public struct LogReader: Sendable {
     /// Of a tresor that bears this person's own name a pinned head is not enough: the thief of an old seed may have
     /// made it.
     private func isToBeKept(_ state: LogState, _ pinned: Head?) -> Bool {
-        if pinned != nil, (client.identity?.user ?? (try? client.identityFile().chain.user)) != state.founder { return true }
+        if pinned != nil, (client.identity?.user ?? (try? client.identityFile().chain.user)) != state.founder {
+            return true
+        }
         let isKnown =
             switch try? client.trust.founderTrust(in: state) {
             case .me, .verified, .renewed: true
@@ -127,7 +129,8 @@ public struct LogReader: Sendable {
         return Divergence(
             shown: fold.state?.head, isOver: fold.state?.contains(pinned) ?? false,
             evidence: ForkEvidence(
-                tresor: tresor, head: pinned, verified: try client.archive.entry(at: pinned, of: tresor) ?? [], shown: shown))
+                tresor: tresor, head: pinned, verified: try client.archive.entry(at: pinned, of: tresor) ?? [],
+                shown: shown))
     }
 
     /// The entries of a log, verified and remembered before the first is given, oldest first.

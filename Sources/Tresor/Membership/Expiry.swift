@@ -20,7 +20,9 @@ struct Expiry: Sendable {
             // Before anything is written: an entry of this very clock would make it believed.
             let mayEndDates = try await checkClock(in: state)
             state = try await renewOthers(state)
-            guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else { return state }
+            guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else {
+                return state
+            }
             let ended = ended(in: state)
             guard !ended.isEmpty else { return state }
             let removal = Act.revoke(ended)

@@ -110,7 +110,9 @@ struct LogWriter: Sendable {
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
     func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
-        guard let mine = wraps.first(where: { $0.user == identity.user }) else { return try client.archive.proveWritable() }
+        guard let mine = wraps.first(where: { $0.user == identity.user }) else {
+            return try client.archive.proveWritable()
+        }
         try client.home.exclusively { () throws(TresorError) in
             var kept = client.keptWraps()
             kept[tresor, mine.epoch] = mine.bytes

@@ -15,7 +15,8 @@ public struct Tresors: Sendable {
         guard !name.isEmpty else { throw .usage }
         for summary in try await all() where summary.name == name {
             // Of a log that the store does not show the home knows whose it is.
-            let state = if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
+            let state =
+                if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
             guard state?.founder != identity.user else { throw .usage }
         }
         let root = try Root.make(founder: identity.chain)

@@ -144,7 +144,11 @@ public struct Cleanup: Sendable {
 
     func replaceJournal(with rest: CleanupJournal) throws(TresorError) {
         guard try rest != journal() else { return }
-        if rest.isEmpty { try home.delete(.cleanupJournal) } else { try home.replace(.cleanupJournal, with: rest.bytes) }
+        if rest.isEmpty {
+            try home.delete(.cleanupJournal)
+        } else {
+            try home.replace(.cleanupJournal, with: rest.bytes)
+        }
     }
 
     func unnoteIntroduction(of generation: UInt32) throws(TresorError) {

@@ -47,6 +47,8 @@ public struct Recovery: Sendable {
     /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is
     /// repeated may go on with them.
     public func prepare(_ kit: borrowing RecoveryKit) throws(TresorError) {
-        try client.cleanup.note(kits: [CleanupJournal.Kit(user: try client.identityFile().chain.user, locator: try kit.locator())])
+        try client.cleanup.note(kits: [
+            CleanupJournal.Kit(user: try client.identityFile().chain.user, locator: try kit.locator())
+        ])
     }
 }

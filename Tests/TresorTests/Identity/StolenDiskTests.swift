@@ -85,7 +85,7 @@ import TresorStore
         #expect(Set([earlier, others, right]).count == 3)
         let home = anna.home
         for half in [earlier, others] {
-            evil.showHalf { _ in half }
+            evil.showServerShare { _ in half }
             #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         #expect(anna.home == home)

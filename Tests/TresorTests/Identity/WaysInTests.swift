@@ -30,11 +30,11 @@ import TresorStore
             [UInt8](repeating: 0, count: 32), try randomBytes(32), [], try randomBytes(31), try randomBytes(33),
         ]
         for half in halves {
-            evil.showHalf { _ in half }
+            evil.showServerShare { _ in half }
             #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         for bit in 0..<256 {
-            evil.showHalf { $0.map { flipped($0, bit) } }
+            evil.showServerShare { $0.map { flipped($0, bit) } }
             #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         #expect(anna.home == home)
@@ -159,7 +159,9 @@ import TresorStore
             await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) }
                 == .wrongPassword)
         evil.showKitCopy { $0.map { Array($0.dropLast()) } }
-        #expect(await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) } == .altered)
+        #expect(
+            await failure { _ = try await client.recovery.recover(kit: kit, newPassword: secret, cost: .floor) }
+                == .altered)
         #expect(home.contents.isEmpty)
     }
 
@@ -222,7 +224,8 @@ import TresorStore
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let disk = try #require(anna.client.home as? MemoryHome).copy()
         let home = MemoryHome()
-        let recovered = try await world.client(home).recovery.recover(kit: kit, newPassword: password("anna"), cost: .floor)
+        let recovered = try await world.client(home).recovery.recover(
+            kit: kit, newPassword: password("anna"), cost: .floor)
         #expect(recovered.fromStore)
         #expect(recovered.session.identity.user == anna.identity.user)
         #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
