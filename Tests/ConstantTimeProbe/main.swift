@@ -102,8 +102,9 @@ func decodePayload() throws -> Int {
     let header = FileHeader(tresor: TresorID(.zero), epoch: 1, head: Head(sequence: 0, hash: .zero))
     let content = try randomBytes(5000)
     let payload = try FilePayload.encode(
-        Authorship(header: header, author: author.user, generation: 0, time: 1), type: Name(typed: "text/plain"),
-        record: Name(typed: "plan"), origin: nil, content: content, signedBy: author)
+        FileFields(
+            Authorship(header: header, author: author.user, generation: 0, time: 1), type: Name(typed: "text/plain"),
+            record: Name(typed: "plan"), origin: nil), content: content, signedBy: author)
     guard let start = payload.indices.first(where: { payload[$0...].starts(with: content) }) else { return -1 }
     return try errors("decoding a payload") {
         payload.withUnsafeBufferPointer { probe_mark_secret($0.baseAddress.map { $0 + start }, content.count) }

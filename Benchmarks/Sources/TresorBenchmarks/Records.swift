@@ -80,13 +80,13 @@ enum Records {
         let record = try Name(text: "plan.json")
         let identity = people.anna.identity
         let rounds = 4000
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             content, type: type, record: record, keys: keys, state: state, author: identity, time: 1)
         let payload = file.bytes.count - 90 - 72
         let message = 4 + 24 + 90 + 49 + type.bytes.count + record.bytes.count + 64
         let seal = try await Measure.byTurns(9) {
             for _ in 0..<rounds {
-                _ = try SealedFile.seal(
+                _ = try FileSealer.sealFile(
                     content, type: type, record: record, keys: keys, state: state, author: identity, time: 1)
             }
         } _: {
@@ -94,7 +94,7 @@ enum Records {
             try require(baseline_seal(rounds, 158, payload))
         }
         let open = try await Measure.byTurns(9) {
-            for _ in 0..<rounds { _ = try file.open(with: keys, in: state) }
+            for _ in 0..<rounds { _ = try FileOpener.openFile(file, with: keys, in: state) }
         } _: {
             try require(baseline_hash_and_verify(rounds, content.count, message))
             try require(baseline_open(rounds, 158, payload))

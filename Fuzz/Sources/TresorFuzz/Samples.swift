@@ -48,7 +48,7 @@ struct Samples: @unchecked Sendable {
         ]
         let contents: [[UInt8]] = [[], Array("{\"activities\": []}".utf8)]
         let sealed = try contents.map { content in
-            try SealedFile.seal(
+            try FileSealer.sealFile(
                 content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: newest,
                 state: log.state, author: anna, time: time)
         }

@@ -40,7 +40,7 @@ enum Target: String, CaseIterable {
         if !Armour.isArmoured(bytes) { try same(file.bytes, bytes) }
         let samples = Samples.shared
         guard let keys = samples.keys[file.header.epoch] else { return }
-        guard let opened = try? file.open(with: keys, in: samples.state) else { return }
+        guard let opened = try? FileOpener.openFile(file, with: keys, in: samples.state) else { return }
         guard samples.contents.contains(opened.content) else { fatalError("a forged file opened") }
     }
 

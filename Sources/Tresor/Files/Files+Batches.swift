@@ -36,7 +36,7 @@ extension Files {
             var files: [SealedFile] = []
             for content in contents[range] {
                 files.append(
-                    try SealedFile.seal(
+                    try FileSealer.sealFile(
                         content.content, type: content.type, record: content.record, keys: keys, state: state,
                         author: author, time: time))
             }
@@ -63,7 +63,7 @@ extension Files {
                 files[range].map { file in
                     Result { () throws(TresorError) in
                         guard let admission = try known[Admitted(header: file.header)]?.get() else { throw .noAccess }
-                        return try file.open(with: admission.keys, in: admission.state)
+                        return try FileOpener.openFile(file, with: admission.keys, in: admission.state)
                     }
                 }
             }

@@ -17,7 +17,7 @@ extension Files {
     ) async throws(TresorError) -> SealedStream {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        return try await SealedFile.seal(
+        return try await FileSealer.sealFile(
             &content, to: &sink, type: type, record: record, keys: keys, state: state, author: identity,
             time: client.clock())
     }
@@ -30,7 +30,7 @@ extension Files {
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
-        let verified = try await VerifiedFile.verify(file, with: keys, in: state, to: &sink)
+        let verified = try await FileOpener.openFile(file, with: keys, in: state, to: &sink)
         return verified.judged(try judge(verified.proof, in: state, expecting))
     }
 
@@ -62,7 +62,7 @@ extension Files {
         try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         var content = VerifiedContent(verified)
-        return try await SealedFile.seal(
+        return try await FileSealer.sealFile(
             &content, to: &sink, type: verified.proof.type, record: verified.proof.record,
             origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())
     }

@@ -44,7 +44,7 @@ public struct Files: Sendable {
     ) async throws(TresorError) -> SealedFile {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        return try SealedFile.seal(
+        return try FileSealer.sealFile(
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
 
@@ -88,7 +88,7 @@ public struct Files: Sendable {
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
-        var opened = try file.open(with: keys, in: state)
+        var opened = try FileOpener.openFile(file, with: keys, in: state)
         opened.proof = try judge(opened.proof, in: state, expecting)
         return opened
     }
@@ -154,7 +154,7 @@ public struct Files: Sendable {
         guard opened.epoch != state.epoch else { return nil }
         try checkNewcomers(after: opened.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        return try SealedFile.seal(
+        return try FileSealer.sealFile(
             opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys,
             state: state,
             author: identity, time: client.clock())
@@ -210,7 +210,7 @@ public struct Files: Sendable {
     /// - Returns: `nil` for every other file.
     @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
-            let author = try? file.author(with: keys, in: state),
+            let author = try? FileOpener.author(of: file, with: keys, in: state),
             case .former(let former) = state.authorStatus(
                 of: author.user, generation: author.generation, since: file.header.head.sequence)
         else { return nil }

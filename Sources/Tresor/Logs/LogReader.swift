@@ -32,7 +32,7 @@ public struct LogReader: Sendable {
         for _ in 0..<Self.readingCount {
             let pinned = try client.heads()[tresor]
             let known = try client.archive.verifiedState(of: tresor, at: pinned)
-            let (state, fresh, shown) = try await fold(tresor, onto: known, pinned: pinned)
+            let (state, fresh, shown) = try await readLog(tresor, onto: known, pinned: pinned)
             if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
             guard remembering == .yes, isToBeKept(state, pinned) else { return state }
             if try await client.archive.remember(state, fresh, known: known) { return state }
@@ -41,7 +41,7 @@ public struct LogReader: Sendable {
     }
 
     /// What the store shows, folded onto what is known; `shown` is the entry in the place of the pinned head, or the last.
-    private func fold(
+    private func readLog(
         _ tresor: TresorID, onto known: LogState?, pinned: Head?
     ) async throws(TresorError) -> (state: LogState, fresh: FreshEntries, shown: [UInt8]) {
         var fold = known.map { Fold(state: $0) } ?? Fold(tresor: tresor)

@@ -141,19 +141,10 @@ package struct FilePayload: Sendable {
     package let fields: FileFields
     package let content: [UInt8]
 
-    /// What is signed behind the label: header, every field before the content, D.
-    static func message(
-        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, contentHash: [UInt8]
-    ) -> [UInt8] {
-        FileFields(authorship, type: type, record: record, origin: origin).message(contentHash: contentHash)
-    }
-
-    /// Signs and encodes.
+    /// Signs a content behind its fields and encodes the whole.
     static func encode(
-        _ authorship: Authorship, type: Name, record: Name, origin: Authorship?, content: [UInt8],
-        signedBy identity: Identity
+        _ fields: FileFields, content: [UInt8], signedBy identity: Identity
     ) throws(TresorError) -> [UInt8] {
-        let fields = FileFields(authorship, type: type, record: record, origin: origin)
         let message = fields.message(contentHash: try ContentHash.hash(content.span))
         let count = fields.byteCount + content.count + FileTail.byteCount
         let padded = Padding.paddedByteCount(count)

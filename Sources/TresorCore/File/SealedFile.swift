@@ -36,79 +36,8 @@ public struct SealedFile: Hashable, Sendable {
     /// The armoured form.
     public var armoured: [UInt8] { Armour.file.armour(bytes) }
 
-    /// Seals and signs a content. The caller has checked that the author may write at `state`.
-    package static func seal(
-        _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: LogState,
-        author: Identity, time: UInt64
-    ) throws(TresorError) -> SealedFile {
-        let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
-        let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
-        let payload = try FilePayload.encode(
-            authorship, type: type, record: record, origin: origin, content: content, signedBy: author)
-        let context = header.bytes
-        let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
-        guard FileHeader.byteCount + sealed.count <= maximumByteCount else { throw .usage }
-        return SealedFile(header: header, bytes: context + sealed)
-    }
-
-    private init(header: FileHeader, bytes: [UInt8]) {
+    init(header: FileHeader, bytes: [UInt8]) {
         self.header = header
         self.bytes = bytes
-    }
-
-    /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by
-    /// ``Client``.
-    ///
-    /// - Parameters:
-    ///   - keys: those of the epoch that the header names, checked against the log.
-    ///   - state: the newest verified state of the tresor that the header names.
-    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
-    ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
-    ///   (epoch not current).
-    package func open(with keys: EpochKeys, in state: LogState) throws(TresorError) -> OpenedFile {
-        let context = header.bytes
-        let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
-        let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
-        let payload = try FilePayload(plain, header: header)
-        let proof = try payload.fields.prove(
-            contentByteCount: payload.content.count, contentHash: try ContentHash.hash(payload.content.span), in: state)
-        return OpenedFile(proof: proof, content: payload.content)
-    }
-}
-
-extension FileFields {
-    /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
-    package func prove(contentByteCount: Int, contentHash: [UInt8], in state: LogState) throws(TresorError) -> FileProof
-    {
-        try authorship.check(message(contentHash: contentHash), in: state)
-        if let origin {
-            let header = authorship.header
-            guard origin.header.tresor == header.tresor, origin.header.head.sequence <= header.head.sequence else {
-                throw .altered
-            }
-            let first = FileFields(origin, type: type, record: record, origin: nil)
-            try origin.check(first.message(contentHash: contentHash), in: state)
-        }
-        return FileProof(self, contentByteCount: contentByteCount, in: state)
-    }
-}
-
-extension Authorship {
-    /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
-    fileprivate func check(_ message: [UInt8], in state: LogState) throws(TresorError) {
-        guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
-        try Ed25519.verify(signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
-        guard state.contains(header.head) else {
-            throw state.everWrote(author) ? .forked : .noAccess
-        }
-        let sequence = header.head.sequence
-        let role = state.role(of: author, at: sequence)
-        let end = state.change(of: author, at: sequence)?.notAfter
-        guard state.generation(of: author, at: sequence) == generation,
-            role == .owner || role == .writer,
-            !state.isRekeyPending(at: sequence),
-            (end.map { time <= $0 } ?? true)
-        else { throw .noAccess }
-        guard state.epoch(at: sequence) == header.epoch else { throw .altered }
     }
 }

@@ -33,7 +33,7 @@ public final class VerifiedFile: Sendable {
     private let fieldsByteCount: Int
     private let digests: [UInt8]
 
-    private init(
+    init(
         _ proof: FileProof, _ source: any SealedSource, _ opening: TC1.Opening, fieldsByteCount: Int, digests: [UInt8]
     ) {
         self.proof = proof
@@ -78,68 +78,9 @@ public final class VerifiedFile: Sendable {
     }
 }
 
-extension VerifiedFile {
-    /// Reads and judges a whole file (SPEC §10.5, steps 7 to 14), and gives its content to `sink` as it goes.
-    ///
-    /// - Parameters:
-    ///   - keys: those of the epoch that the header names, checked against the log.
-    ///   - state: the newest verified state of the tresor that the header names.
-    ///   - sink: keeps the content to itself until this has returned, and forgets it when this throws.
-    package static func verify<Source: SealedSource>(
-        _ file: StoredFile<Source>, with keys: EpochKeys, in state: LogState, to sink: inout some ByteSink
-    ) async throws(TresorError) -> VerifiedFile {
-        let source = file.source
-        let context = file.header.bytes
-        let prefix = try source.bytes(FileHeader.byteCount..<(FileHeader.byteCount + TC1.prefixByteCount))
-        let opening = try TC1.Opening(
-            prefix: prefix.span, sealedByteCount: source.byteCount - FileHeader.byteCount, with: keys.content,
-            label: .fileSeal, context: context.span)
-        let count = opening.byteCount
-        let front = try opening.payload(0..<min(FileFields.maximumByteCount, count), of: source)
-        var decoder = ByteDecoder(front)
-        var fields = try FileFields(from: &decoder, header: file.header)
-        let last = try opening.payload((count - FileTail.byteCount)..<count, of: source)
-        let tail = try FileTail(last, fields: decoder.offset, payload: count)
-        fields.authorship.signature = tail.signature
-        let content = decoder.offset..<(decoder.offset + tail.contentByteCount)
-        var parts = ContentHash.Parts()
-        try await open(source, opening, content, &parts, to: &sink)
-        let hash = try parts.finish()
-        let proof = try fields.prove(contentByteCount: tail.contentByteCount, contentHash: hash, in: state)
-        return VerifiedFile(proof, source, opening, fieldsByteCount: content.lowerBound, digests: parts.digests)
-    }
-
-    /// Opens all chunks, hashes the content, and refuses padding that is not zero.
-    private static func open(
-        _ source: some SealedSource, _ opening: TC1.Opening, _ content: Range<Int>, _ parts: inout ContentHash.Parts,
-        to sink: inout some ByteSink
-    ) async throws(TresorError) {
-        let pieceCount = (opening.chunkCount + ChunkBuffer.chunkCount - 1) / ChunkBuffer.chunkCount
-        let paddingEnd = opening.byteCount - FileTail.byteCount
-        try await ChunkPipeline().run { piece throws(TresorError) in
-            piece.number < pieceCount
-        } work: { piece throws(TresorError) in
-            let first = piece.number * ChunkBuffer.chunkCount
-            try piece.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
-            let start = first * TC1.chunkByteCount
-            let range = start..<(start + piece.plainCount)
-            let plain = content.clamped(to: range)
-            piece.content = (plain.lowerBound - start)..<(plain.upperBound - start)
-            piece.contentOffset = max(0, plain.lowerBound - content.lowerBound)
-            try piece.hash()
-            let padding = (content.upperBound..<paddingEnd).clamped(to: range)
-            let areZero = piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
-            guard areZero else { throw .altered }
-        } write: { piece throws(TresorError) in
-            try parts.append(piece)
-            if !piece.content.isEmpty { try await sink.write(piece.contentBytes) }
-        }
-    }
-}
-
 extension TC1.Opening {
     /// Some bytes of a file's payload.
-    fileprivate func payload(_ range: Range<Int>, of source: any SealedSource) throws(TresorError) -> [UInt8] {
+    func payload(_ range: Range<Int>, of source: any SealedSource) throws(TresorError) -> [UInt8] {
         let first = range.lowerBound / TC1.chunkByteCount
         let chunks = first..<((range.upperBound - 1) / TC1.chunkByteCount + 1)
         let place = sealedRange(chunks)

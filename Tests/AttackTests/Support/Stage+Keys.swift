@@ -39,7 +39,7 @@ extension Stage {
         let known = try #require(session.client.logs.known().first)
         let state = try await session.client.logs.state(of: known, remembering: .no)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        let sealed = try SealedFile.seal(
+        let sealed = try FileSealer.sealFile(
             content, type: Name(text: "application/json"), record: Name(text: "plan.json"), keys: keys, state: state,
             author: session.identity, time: 1_777_730_400)
         try write(sealed.bytes, to: file)

@@ -47,7 +47,7 @@ import TresorStore
         #expect(try await owner.files.open(file).content == Array("x".utf8))
         let sealed = try await owner.seal("y", in: tresor)
         #expect(sealed.header.epoch == 1)
-        #expect(await failure { _ = try sealed.open(with: foreign, in: state) } == .altered)
+        #expect(await failure { _ = try FileOpener.openFile(sealed, with: foreign, in: state) } == .altered)
         try owner.client.home.delete(.wraps)
         #expect(await failure { _ = try await fresh(anna).files.open(file) } == .altered)
         #expect(await failure { _ = try await fresh(anna).seal("y", in: tresor) } == .store(.withheld))

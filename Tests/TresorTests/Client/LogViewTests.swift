@@ -50,7 +50,7 @@ import TresorStore
     private func honestFile() async throws -> SealedFile {
         let state = try #require(try anna.client.archive.verifiedState(of: tresor))
         let keys = try await anna.keyRing.keys(of: state.epoch, in: state)
-        return try SealedFile.seal(
+        return try FileSealer.sealFile(
             [1, 2, 3], type: Name(typed: "a"), record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
     }
 
@@ -319,7 +319,7 @@ import TresorStore
         let state = try Fold.state(of: Array(shown), tresor: tresor)
         let known = try #require(try house.client.archive.verifiedState(of: tresor))
         let keys = try await house.keyRing.keys(of: 1, in: known)
-        let onBranch = try SealedFile.seal(
+        let onBranch = try FileSealer.sealFile(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
         evil.fork(2, entries)
         var expecting = Expectations()
@@ -356,7 +356,7 @@ import TresorStore
             (try await log.prefix(2) + branch(from: 2, entries: 1), TresorError.forked),
             (try await log + branch(from: 3, entries: 1), .store(.behind)),
         ] {
-            let file = try SealedFile.seal(
+            let file = try FileSealer.sealFile(
                 [9], type: .empty, record: .empty, keys: keys, state: Fold.state(of: Array(shown), tresor: tresor),
                 author: house.identity, time: 1)
             #expect(await failure { _ = try await anna.files.open(file) } == refusal)

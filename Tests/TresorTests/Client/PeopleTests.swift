@@ -230,7 +230,7 @@ import TresorStore
 
     private func anyFile() async throws -> SealedFile {
         let state = try await anna.client.logs.state(of: tresor)
-        return try SealedFile.seal(
+        return try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: EpochKeys(epoch: 1), state: state, author: anna.identity, time: 1)
     }
 

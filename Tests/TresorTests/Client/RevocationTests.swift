@@ -123,7 +123,7 @@ import TresorStore
         let marked = try await anna.client.logs.state(of: tresor)
         #expect(marked.isRekeyPending)
         let keys = try await anna.keyRing.keys(of: 1, in: marked)
-        let early = try SealedFile.seal(
+        let early = try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: keys, state: marked, author: anna.identity, time: 1)
         #expect(await failure { _ = try await third.files.open(early) } == .noAccess)
         let file = try await third.seal("x", in: tresor)
@@ -291,7 +291,7 @@ import TresorStore
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .noAccess)
         let writer = house.identity
         func file(at state: LogState, time: UInt64) throws -> SealedFile {
-            try SealedFile.seal(
+            try FileSealer.sealFile(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer, time: time)
         }
         let dated = try file(at: state, time: end)

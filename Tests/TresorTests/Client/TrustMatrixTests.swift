@@ -113,12 +113,12 @@ import TresorStore
             time: 5, body: .leave)
         try fold.apply(entry.bytes)
         let branch = try #require(fold.state)
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: keys, state: branch, author: house.identity, time: 5)
         #expect(await failure { _ = try await anna.files.open(file) } == .forked)
         let author = try #require(await anna.files.formerAuthor(of: file))
         #expect(author.handle == house.identity.handle && author.former.cause == .removed)
-        let mine = try SealedFile.seal(
+        let mine = try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: keys, state: branch, author: anna.identity, time: 5)
         #expect(await failure { _ = try await anna.files.open(mine) } == .forked)
         #expect(await anna.files.formerAuthor(of: mine) == nil)

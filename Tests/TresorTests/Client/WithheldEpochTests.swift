@@ -140,7 +140,7 @@ import TresorStore
         try await anna.share(tresor, with: [dora], as: .owner)
         let first = try await anna.keyRing.keys(of: 1, in: state())
         let hidden = try await withhold(by: dora.identity, for: [dora.identity], linking: [first])
-        let secret = try await SealedFile.seal(
+        let secret = try await FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: hidden, state: state(), author: dora.identity,
             time: world.clock.now)
         let all = [anna, bob, house, dora].map(\.identity)

@@ -49,7 +49,7 @@ extension CommandStage {
         try await append(
             .epoch(try next.statement(of: tresor, linking: [earlier])), by: author, to: tresor,
             wraps: [StoredWrap(user: author.user, epoch: next.epoch, bytes: wrap.bytes)])
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             Array("theirs".utf8), type: .empty, record: .empty, keys: next, state: try await state(of: tresor),
             author: author, time: world.clock.now)
         return (next, file)

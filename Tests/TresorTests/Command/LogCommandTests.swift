@@ -137,7 +137,7 @@ extension CommandSuite {
             let second = try await bob.keyRing.keys(of: 2, in: state)
             let secret = try second.secret()
             let third = try EpochKeys(epoch: 3, unwrapped: secret.span)
-            let r3 = try SealedFile.seal(
+            let r3 = try FileSealer.sealFile(
                 [1], type: .empty, record: .empty, keys: third, state: state, author: bob.identity,
                 time: stage.world.clock.now)
             try stage.write(r3.bytes, to: "r3.tresor")

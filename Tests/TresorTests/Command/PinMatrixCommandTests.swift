@@ -68,7 +68,7 @@ extension CommandSuite {
                 let signing = subject == .anna ? Session(client: owner.client, identity: author) : owner
                 if shelf.generation > 0 { try await signing.tresors.perform(.rotate, on: tresor) }
                 let state = try await stage.state(of: tresor)
-                let file = try SealedFile.seal(
+                let file = try FileSealer.sealFile(
                     Array("newest".utf8), type: .empty, record: .empty,
                     keys: try await signing.keyRing.keys(of: state.epoch, in: state),
                     state: state, author: author, time: stage.world.clock.now)

@@ -42,7 +42,7 @@ import TresorStore
                 #expect(await failure { _ = try await house.files.open(damaged) } == .noAccess)
             default:
                 let damaged = try SealedFile(damaged)
-                #expect(error { _ = try damaged.open(with: keys, in: state) } == .altered)
+                #expect(error { _ = try FileOpener.openFile(damaged, with: keys, in: state) } == .altered)
             }
         }
         let last = try SealedFile(flipped(file.bytes, file.bytes.count * 8 - 1))

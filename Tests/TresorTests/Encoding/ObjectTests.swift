@@ -60,7 +60,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             Specimen(name: "wrap", bytes: wrap, magicCount: 1, lengths: [(wrap.count - 82, 2)]) { try Wrap($0).bytes },
             Specimen(name: "sealed file", bytes: file.bytes, magicCount: 1, lengths: []) {
                 let file = try SealedFile($0)
-                _ = try file.open(with: keys, in: state)
+                _ = try FileOpener.openFile(file, with: keys, in: state)
                 return file.bytes
             },
             Specimen(name: "kept wraps", bytes: kept.bytes, magicCount: 1, lengths: [(50, 2)]) {

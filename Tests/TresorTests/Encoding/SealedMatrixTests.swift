@@ -64,7 +64,7 @@ import TresorStore
         let wraps = try await world.store.wraps(of: user, in: tresor, epoch: nil)
         var places = [
             Place(name: "file \(name)", sealed: Array(file.bytes.dropFirst(FileHeader.byteCount))) {
-                _ = try SealedFile(file.header.bytes + $0).open(with: keys, in: state)
+                _ = try FileOpener.openFile(SealedFile(file.header.bytes + $0), with: keys, in: state)
             },
             Place(name: "name \(name)", sealed: state.name.sealed.bytes) {
                 var decoder = ByteDecoder($0)

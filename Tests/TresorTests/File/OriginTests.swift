@@ -30,12 +30,12 @@ import TresorStore
         let content: [UInt8] = [1, 2, 3]
         let header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
         let unsigned = Authorship(header: header, author: writer.identity.user, generation: 0, time: 5)
-        let message = FilePayload.message(
-            unsigned, type: .empty, record: .empty, origin: nil, contentHash: try ContentHash.hash(content.span))
+        let message = FileFields(unsigned, type: .empty, record: .empty, origin: nil)
+            .message(contentHash: try ContentHash.hash(content.span))
         let origin = Authorship(
             header: header, author: writer.identity.user, generation: 0, time: 5,
             signature: try writer.identity.sign(.fileSignature, message))
-        return try SealedFile.seal(
+        return try FileSealer.sealFile(
             content, type: .empty, record: .empty, origin: origin, keys: try await anna.keyRing.keys(of: 1, in: second),
             state: second, author: anna.identity, time: 9)
     }

@@ -85,7 +85,7 @@ import TresorStore
         try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let now = try await anna.client.logs.state(of: tresor)
         func seal(at state: LogState) throws -> SealedFile {
-            try SealedFile.seal(
+            try FileSealer.sealFile(
                 [1], type: .empty, record: .empty, keys: keys, state: state, author: writer.identity, time: 1)
         }
         #expect(await failure { _ = try await anna.files.open(seal(at: now)) } == .noAccess)
@@ -154,13 +154,13 @@ import TresorStore
         let record = edit == .record ? try Name(typed: "x") : .empty
         origin.signature = try author.sign(
             .fileSignature,
-            FilePayload.message(
-                origin, type: .empty, record: record, origin: nil, contentHash: ContentHash.hash(content.span)))
+            FileFields(origin, type: .empty, record: record, origin: nil)
+                .message(contentHash: ContentHash.hash(content.span)))
         origin = Authorship(
             header: origin.header, author: edit == .author ? anna.identity.user : origin.author,
             generation: edit == .generation ? 1 : 0, time: edit == .time ? 6 : 5,
             signature: edit == .signature ? flipped(origin.signature, 77) : origin.signature)
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             [1, 2, 3], type: .empty, record: .empty, origin: origin, keys: keys, state: first, author: anna.identity,
             time: 9)
         let expected: TresorError =

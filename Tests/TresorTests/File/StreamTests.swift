@@ -81,7 +81,7 @@ import TresorStore
             var sealing = try TC1.Sealing(with: keys.content, label: .fileSeal, context: context.span, salt: salt)
             var source = MemorySource(content)
             var sink = MemorySink()
-            let stream = try await SealedFile.seal(&source, to: &sink, fields, &sealing, author: anna.identity)
+            let stream = try await FileSealer.sealFile(&source, to: &sink, fields, &sealing, author: anna.identity)
             let whole = try sealed(content, by: anna.identity, salt: salt)
             #expect(sink.bytes == whole, "\(size)")
             #expect(stream.contentByteCount == size)
@@ -225,7 +225,7 @@ import TresorStore
         var source = source
         var sink = sink
         do throws(TresorError) {
-            _ = try await SealedFile.seal(
+            _ = try await FileSealer.sealFile(
                 &source, to: &sink, type: .empty, record: .empty, keys: keys, state: state, author: anna.identity,
                 time: 5)
             return nil

@@ -60,7 +60,7 @@ import TresorStore
         #expect(try await log(tresor, in: world.store).count == count)
         let state = try await me.client.logs.state(of: tresor)
         let keys = try await me.keyRing.keys(of: state.epoch, in: state)
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: keys, state: state, author: anna.identity, time: 1)
         #expect(await failure { _ = try await me.files.open(file) } == .noAccess)
     }

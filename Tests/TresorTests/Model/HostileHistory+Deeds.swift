@@ -275,7 +275,7 @@ extension HostileHistory {
     private func sealWithOldSeed(_ victim: HonestPerson, _ thief: Session) async throws {
         try await gatherKeys()
         guard let keys = hostileKeys[truth.epoch] else { return try await setTrap(victim, thief) }
-        let file = try SealedFile.seal(
+        let file = try FileSealer.sealFile(
             [1], type: .empty, record: .empty, keys: keys, state: truth, author: thief.identity, time: world.clock.now)
         forgeries.append(Forgery(victim: victim, generation: thief.identity.generation, file: file))
     }

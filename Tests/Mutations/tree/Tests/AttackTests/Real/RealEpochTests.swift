@@ -102,7 +102,7 @@ extension RealAttackTests {
                     let keys = try Wrap(wrap.bytes).open(
                         as: house.identity, of: scene.tresor, statement: statement,
                         card: house.identity.chain.newest, history: .all)
-                    return try file.open(with: keys, in: state).content == Array("later".utf8)
+                    return try FileOpener.openFile(file, with: keys, in: state).content == Array("later".utf8)
                 }
                 return false
             }
@@ -142,7 +142,7 @@ extension RealAttackTests {
                 .store(.withheld), without: .epochCommitment, against: [scene.anna]
             ) {
                 let file = try await scene.fresh(scene.anna).seal("x", in: scene.tresor)
-                return try file.open(with: evil, in: state).content == Array("x".utf8)
+                return try FileOpener.openFile(file, with: evil, in: state).content == Array("x".utf8)
             }
         }
 
@@ -187,7 +187,7 @@ extension RealAttackTests {
                     as: mallory.identity, of: scene.tresor, statement: statement,
                     card: mallory.identity.chain.newest, history: .all)
                 let first = try #require(try keys.openBackLink(statement, of: scene.tresor).first)
-                return try file.open(with: first, in: earlier).content == Array("earlier".utf8)
+                return try FileOpener.openFile(file, with: first, in: earlier).content == Array("earlier".utf8)
             }
         }
 

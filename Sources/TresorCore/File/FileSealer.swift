@@ -10,24 +10,42 @@ public struct SealedStream: Hashable, Sendable {
     public let byteCount: Int
 }
 
-extension SealedFile {
-    /// Seals and signs a content of any length as it comes (SPEC §10.4). The caller has checked that the author may write at `state`.
+/// Seals and signs contents for the members of a tresor (SPEC §10.4). The caller has checked that the author may write at `state`.
+package enum FileSealer {
+    /// Seals a content that is in memory.
+    ///
+    /// - Throws: ``TresorError/usage`` when the file would be larger than 2^40 bytes.
+    package static func sealFile(
+        _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: LogState,
+        author: Identity, time: UInt64
+    ) throws(TresorError) -> SealedFile {
+        let fields = FileFields(
+            type: type, record: record, origin: origin, epoch: keys.epoch, state: state, author: author, time: time)
+        let payload = try FilePayload.encode(fields, content: content, signedBy: author)
+        let context = fields.authorship.header.bytes
+        let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
+        guard context.count + sealed.count <= SealedFile.maximumByteCount else { throw .usage }
+        return SealedFile(header: fields.authorship.header, bytes: context + sealed)
+    }
+
+    /// Seals a content of any length as it comes.
     ///
     /// Holds a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
-    package static func seal(
+    ///
+    /// - Throws: ``TresorError/usage`` when the file would be larger than 2^40 bytes; what source and sink throw.
+    package static func sealFile(
         _ content: inout some ContentSource, to sink: inout some ByteSink, type: Name, record: Name,
         origin: Authorship? = nil, keys: EpochKeys, state: LogState, author: Identity, time: UInt64
     ) async throws(TresorError) -> SealedStream {
-        let header = FileHeader(tresor: state.tresor, epoch: keys.epoch, head: state.head)
-        let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
-        let fields = FileFields(authorship, type: type, record: record, origin: origin)
-        let context = header.bytes
+        let fields = FileFields(
+            type: type, record: record, origin: origin, epoch: keys.epoch, state: state, author: author, time: time)
+        let context = fields.authorship.header.bytes
         var sealing = try TC1.Sealing(with: keys.content, label: .fileSeal, context: context.span)
-        return try await seal(&content, to: &sink, fields, &sealing, author: author)
+        return try await sealFile(&content, to: &sink, fields, &sealing, author: author)
     }
 
-    /// The same with a message that has begun.
-    static func seal(
+    /// Seals a content whose TC1 message has begun.
+    static func sealFile(
         _ content: inout some ContentSource, to sink: inout some ByteSink, _ fields: FileFields,
         _ sealing: inout TC1.Sealing, author: Identity
     ) async throws(TresorError) -> SealedStream {
@@ -45,7 +63,7 @@ extension SealedFile {
         let tail = bigEndianBytes(UInt64(parts.contentByteCount)) + signature
         let payload = Padding.paddedByteCount(front.count + parts.contentByteCount + tail.count)
         let total = header.bytes.count + TC1.sealedByteCount(payload)
-        guard payload <= TC1.maximumByteCount, total <= maximumByteCount else { throw .usage }
+        guard payload <= TC1.maximumByteCount, total <= SealedFile.maximumByteCount else { throw .usage }
         try await sealRest(payload - count, rest, tail, to: &sink, &sealing, conveyor)
         return SealedStream(header: header, contentByteCount: parts.contentByteCount, byteCount: total)
     }
@@ -106,6 +124,17 @@ extension SealedFile {
         } write: { piece throws(TresorError) in
             try await sink.write(piece.sealedBytes)
         }
+    }
+}
+
+extension FileFields {
+    /// What an author says of a content that is sealed now.
+    fileprivate init(
+        type: Name, record: Name, origin: Authorship?, epoch: UInt64, state: LogState, author: Identity, time: UInt64
+    ) {
+        let header = FileHeader(tresor: state.tresor, epoch: epoch, head: state.head)
+        let authorship = Authorship(header: header, author: author.user, generation: author.generation, time: time)
+        self.init(authorship, type: type, record: record, origin: origin)
     }
 }
 

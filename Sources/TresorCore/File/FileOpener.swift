@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Opens sealed files and judges by the log what they say (SPEC §10.5, steps 7 to 14).
+package enum FileOpener {
+    /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by
+    /// ``Client``.
+    ///
+    /// - Parameters:
+    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - state: the newest verified state of the tresor that the header names.
+    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
+    ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
+    ///   (epoch not current).
+    package static func openFile(
+        _ file: SealedFile, with keys: EpochKeys, in state: LogState
+    ) throws(TresorError) -> OpenedFile {
+        let payload = try payload(of: file, with: keys)
+        let proof = try payload.fields.prove(
+            contentByteCount: payload.content.count, contentHash: try ContentHash.hash(payload.content.span), in: state)
+        return OpenedFile(proof: proof, content: payload.content)
+    }
+
+    /// Whose signature a file bears, whatever their right to it (SPEC §10.5, steps 7 to 10).
+    package static func author(
+        of file: SealedFile, with keys: EpochKeys, in state: LogState
+    ) throws(TresorError) -> (user: UserID, generation: UInt32, handle: Name) {
+        let payload = try payload(of: file, with: keys)
+        let signed = payload.fields.authorship
+        guard let chain = state.chain(of: signed.author), let card = chain.card(generation: signed.generation) else {
+            throw .noAccess
+        }
+        let message = payload.fields.message(contentHash: try ContentHash.hash(payload.content.span))
+        try Ed25519.verify(signed.signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
+        return (signed.author, signed.generation, chain.handle)
+    }
+
+    private static func payload(of file: SealedFile, with keys: EpochKeys) throws(TresorError) -> FilePayload {
+        let context = file.header.bytes
+        let sealed = file.bytes.span.extracting(FileHeader.byteCount..<file.bytes.count)
+        let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
+        return try FilePayload(plain, header: file.header)
+    }
+
+    /// Reads and judges a whole file (SPEC §10.5, steps 7 to 14), and gives its content to `sink` as it goes.
+    ///
+    /// - Parameters:
+    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - state: the newest verified state of the tresor that the header names.
+    ///   - sink: keeps the content to itself until this has returned, and forgets it when this throws.
+    package static func openFile<Source: SealedSource>(
+        _ file: StoredFile<Source>, with keys: EpochKeys, in state: LogState, to sink: inout some ByteSink
+    ) async throws(TresorError) -> VerifiedFile {
+        let source = file.source
+        let context = file.header.bytes
+        let prefix = try source.bytes(FileHeader.byteCount..<(FileHeader.byteCount + TC1.prefixByteCount))
+        let opening = try TC1.Opening(
+            prefix: prefix.span, sealedByteCount: source.byteCount - FileHeader.byteCount, with: keys.content,
+            label: .fileSeal, context: context.span)
+        let count = opening.byteCount
+        let front = try opening.payload(0..<min(FileFields.maximumByteCount, count), of: source)
+        var decoder = ByteDecoder(front)
+        var fields = try FileFields(from: &decoder, header: file.header)
+        let last = try opening.payload((count - FileTail.byteCount)..<count, of: source)
+        let tail = try FileTail(last, fields: decoder.offset, payload: count)
+        fields.authorship.signature = tail.signature
+        let content = decoder.offset..<(decoder.offset + tail.contentByteCount)
+        var parts = ContentHash.Parts()
+        try await open(source, opening, content, &parts, to: &sink)
+        let hash = try parts.finish()
+        let proof = try fields.prove(contentByteCount: tail.contentByteCount, contentHash: hash, in: state)
+        return VerifiedFile(proof, source, opening, fieldsByteCount: content.lowerBound, digests: parts.digests)
+    }
+
+    /// Opens all chunks, hashes the content, and refuses padding that is not zero.
+    private static func open(
+        _ source: some SealedSource, _ opening: TC1.Opening, _ content: Range<Int>, _ parts: inout ContentHash.Parts,
+        to sink: inout some ByteSink
+    ) async throws(TresorError) {
+        let pieceCount = (opening.chunkCount + ChunkBuffer.chunkCount - 1) / ChunkBuffer.chunkCount
+        let paddingEnd = opening.byteCount - FileTail.byteCount
+        try await ChunkPipeline().run { piece throws(TresorError) in
+            piece.number < pieceCount
+        } work: { piece throws(TresorError) in
+            let first = piece.number * ChunkBuffer.chunkCount
+            try piece.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
+            let start = first * TC1.chunkByteCount
+            let range = start..<(start + piece.plainCount)
+            let plain = content.clamped(to: range)
+            piece.content = (plain.lowerBound - start)..<(plain.upperBound - start)
+            piece.contentOffset = max(0, plain.lowerBound - content.lowerBound)
+            try piece.hash()
+            let padding = (content.upperBound..<paddingEnd).clamped(to: range)
+            let areZero = piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
+            guard areZero else { throw .altered }
+        } write: { piece throws(TresorError) in
+            try parts.append(piece)
+            if !piece.content.isEmpty { try await sink.write(piece.contentBytes) }
+        }
+    }
+}
+
+extension FileFields {
+    /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
+    package func prove(contentByteCount: Int, contentHash: [UInt8], in state: LogState) throws(TresorError) -> FileProof
+    {
+        try authorship.check(message(contentHash: contentHash), in: state)
+        if let origin {
+            let header = authorship.header
+            guard origin.header.tresor == header.tresor, origin.header.head.sequence <= header.head.sequence else {
+                throw .altered
+            }
+            let first = FileFields(origin, type: type, record: record, origin: nil)
+            try origin.check(first.message(contentHash: contentHash), in: state)
+        }
+        return FileProof(self, contentByteCount: contentByteCount, in: state)
+    }
+}
+
+extension Authorship {
+    /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
+    fileprivate func check(_ message: [UInt8], in state: LogState) throws(TresorError) {
+        guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
+        try Ed25519.verify(signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
+        guard state.contains(header.head) else {
+            throw state.everWrote(author) ? .forked : .noAccess
+        }
+        let sequence = header.head.sequence
+        let role = state.role(of: author, at: sequence)
+        let end = state.change(of: author, at: sequence)?.notAfter
+        guard state.generation(of: author, at: sequence) == generation,
+            role == .owner || role == .writer,
+            !state.isRekeyPending(at: sequence),
+            (end.map { time <= $0 } ?? true)
+        else { throw .noAccess }
+        guard state.epoch(at: sequence) == header.epoch else { throw .altered }
+    }
+}
