@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A sealed file as it was received (SPEC §10). Only its header can be read; nothing in it is proved.
+/// A received sealed file (SPEC §10). Only its header is readable; nothing in it is proved.
 public struct SealedFile: Hashable, Sendable {
-    /// The greatest size in bytes: 2^40.
+    /// The maximum size in bytes: 2^40.
     public static let maximumByteCount = 1 << 40
 
-    /// What it claims.
+    /// The header, a claim.
     public let header: FileHeader
     /// The whole file in binary form.
     public let bytes: [UInt8]
 
-    /// Takes a binary or armoured sealed file.
+    /// Reads a binary or armoured sealed file.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     public init(_ bytes: [UInt8]) throws(TresorError) {
@@ -22,13 +22,13 @@ public struct SealedFile: Hashable, Sendable {
         self.bytes = binary
     }
 
-    /// Looks at the beginning of a text or of bytes whose end has not been read, and may never come.
+    /// Reads the header from the beginning of a binary or armoured file whose end may never arrive.
     ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` where no sealed file begins so.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` if no sealed file begins this way.
     package static func checkBeginning(_ start: [UInt8]) throws(TresorError) {
         let isArmoured = Armour.isArmoured(start)
         let bytes = isArmoured ? try Armour.file.beginning(of: start) : start
-        // Of a text the whole lines alone are read, which may be fewer than the header takes.
+        // Of a text only the whole lines are read, which may be fewer than the header takes.
         if isArmoured, bytes.count < FileHeader.byteCount { return }
         _ = try FileHeader(start: bytes)
     }
@@ -56,15 +56,15 @@ public struct SealedFile: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by
-    /// ``Client``.
+    /// Opens the seal and verifies the signatures and the rights of the author by the log. `Client` checks the owner
+    /// and the expectations of the caller.
     ///
     /// - Parameters:
-    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - keys: the keys of the epoch that the header names, checked against the log.
     ///   - state: the newest verified state of the tresor that the header names.
-    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
-    ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
-    ///   (epoch not current).
+    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author),
+    ///   ``TresorError/altered`` (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head),
+    ///   ``TresorError/noAccess`` (right), ``TresorError/altered`` (epoch not current).
     package func open(with keys: EpochKeys, in state: LogState) throws(TresorError) -> OpenedFile {
         let context = header.bytes
         let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
@@ -77,7 +77,7 @@ public struct SealedFile: Hashable, Sendable {
 }
 
 extension FileFields {
-    /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
+    /// Verifies signatures and rights by the log (SPEC §10.5, steps 9 to 14).
     package func prove(contentByteCount: Int, contentHash: [UInt8], in state: LogState) throws(TresorError) -> FileProof
     {
         try authorship.check(message(contentHash: contentHash), in: state)
@@ -94,7 +94,7 @@ extension FileFields {
 }
 
 extension Authorship {
-    /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
+    /// Verifies the signature of the author, and their right at the place and time that it names (SPEC §10.5).
     fileprivate func check(_ message: [UInt8], in state: LogState) throws(TresorError) {
         guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
         try Ed25519.verify(signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)
