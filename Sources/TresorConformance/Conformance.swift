@@ -4,7 +4,8 @@ import Tresor
 package import TresorCore
 package import TresorCrypto
 
-/// The parts that a client puts together, one by one, for the vectors (SPEC §17): reading, opening and judging. Nothing here seals, signs or draws.
+/// The parts of a client, one by one, for the vectors (SPEC §17): reading, opening and validating. Nothing here seals,
+/// signs or draws random bytes.
 package enum Conformance {
     /// Reads an object whole and writes it again.
     static func reencode(_ magic: Magic, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
@@ -54,7 +55,7 @@ package enum Conformance {
         return try file.open(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
     }
 
-    /// Opens the file with both halves of a device.
+    /// Opens the file with a device share and a server share.
     static func open(
         _ file: IdentityFile, deviceShare: [UInt8], serverShare: [UInt8], now: UInt64
     ) throws(TresorError) -> Identity {
@@ -78,7 +79,7 @@ package enum Conformance {
         try keys.check(against: statement, of: tresor)
     }
 
-    /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on, the last of them the one whose keys are given.
+    /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on; the given keys belong to the last.
     static func openBackLink(
         _ keys: [UInt8], of tresor: TresorID, epochs: [[UInt8]]
     ) throws(TresorError) -> [(epoch: UInt64, keys: [UInt8])] {
@@ -112,26 +113,26 @@ package enum Conformance {
         return try name.open(with: key, tresor: tresor, epoch: epoch, sequence: sequence)
     }
 
-    /// Opens the names that a home keeps, SPEC §8.5.
+    /// Opens the sealed names of a home, SPEC §8.5.
     static func openNames(
         _ sealed: [UInt8], as identity: Identity
     ) throws(TresorError) -> [(tresor: TresorID, name: Name)] {
         try KnownNames(sealed, of: identity).names.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Opens the marks that a home keeps, SPEC §8.5.
+    /// Opens the sealed marks of a home, SPEC §8.5.
     static func openMarks(
         _ sealed: [UInt8], as identity: Identity
     ) throws(TresorError) -> [(tresor: TresorID, flags: UInt8)] {
         try Marks(sealed, of: identity).flags.sorted { $0.key < $1.key }.map { ($0.key, $0.value.rawValue) }
     }
 
-    /// What a home keeps of a folded log, SPEC §9.10.
+    /// Makes the snapshot of a folded log, SPEC §9.10.
     package static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
         try SnapshotStore(identity).bytes(of: state)
     }
 
-    /// The state that a home kept, SPEC §9.10.
+    /// Opens a snapshot, SPEC §9.10.
     static func openSnapshot(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> LogState {
@@ -152,8 +153,8 @@ package enum Conformance {
     /// `openWrap` of SPEC §9.6.
     ///
     /// - Parameters:
-    ///   - chain: the log's chain of the member.
-    ///   - history: 0 for all, else the epoch from which the member may read.
+    ///   - chain: the chain of the member in the log.
+    ///   - history: 0 for all, otherwise the first epoch that the member may read.
     /// - Returns: TK, or TK ‖ HK.
     static func openWrap(
         _ bytes: [UInt8], tresor: TresorID, epoch: [UInt8], chain: CardChain, history: UInt64, as identity: Identity
@@ -167,7 +168,7 @@ package enum Conformance {
         return unwrapped.span.publicBytes
     }
 
-    /// `openFile` of SPEC §10.5 behind the checks of the owner and the way to the key.
+    /// `openFile` of SPEC §10.5 after the checks of the owner and of the keys.
     static func openFile(
         _ bytes: [UInt8], contentKey: [UInt8], in state: LogState
     ) throws(TresorError) -> OpenedFile {
@@ -181,12 +182,12 @@ package enum Conformance {
     /// The size of a payload, SPEC §10.3.
     static func paddedByteCount(_ count: Int) -> Int { Padding.paddedByteCount(count) }
 
-    /// Folds a log as a home keeps it.
+    /// Folds the local copy of a log.
     static func state(ofLogCopy bytes: [UInt8], tresor: TresorID) throws(TresorError) -> LogState {
         try Fold.state(of: try LogCopy(bytes).entries, tresor: tresor)
     }
 
-    /// A session of an identity that is open already.
+    /// Makes a session of an open identity.
     static func session(_ client: Client, identity: Identity) -> Session {
         Session(client: client, identity: identity)
     }
@@ -211,7 +212,7 @@ package enum Conformance {
 
     /// `standing` of SPEC §10.6.
     ///
-    /// - Parameter client: the home that may have compared the user; `nil` for one that has compared nobody.
+    /// - Parameter client: the home that may have compared the user; `nil` for none.
     static func authorStatus(
         of user: UserID, generation: UInt32, since head: UInt64, in state: LogState, for client: Client?
     ) throws(TresorError) -> AuthorStatus {
@@ -219,7 +220,7 @@ package enum Conformance {
         return status.compared(with: try client?.trust.comparedChain(of: user), generation: generation)
     }
 
-    /// What *settle* appended (SPEC §9.7): the cards that its entries renew, in order, and whom they remove.
+    /// Reads the entries appended by `settle` (SPEC §9.7): the renewed cards in order, and the removed users.
     static func settled(_ entries: [[UInt8]]) throws(TresorError) -> (cards: [[UInt8]], removed: [UserID]) {
         var cards: [[UInt8]] = []
         var removed: [UserID] = []

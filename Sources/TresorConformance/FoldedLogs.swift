@@ -5,7 +5,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// The log that was folded last: most tests of a file stand on one log.
+/// A cache of the last folded log: most tests of a file share one log.
 enum FoldedLogs {
     private static let last: Mutex<(entries: [[UInt8]], state: LogState)?> = Mutex(nil)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a vector file may hold. Fractions and exponents do not occur and are refused.
+/// A JSON value of a vector file. Fractions and exponents do not occur and are refused.
 package enum VectorValue: Equatable, Sendable {
     case text(String)
     case number(Int)
@@ -108,7 +108,7 @@ package struct JSONReader {
         }
     }
 
-    /// Four digits behind `\u`; halves of pairs do not occur.
+    /// Four digits after `\u`; surrogate pairs do not occur.
     private mutating func codePoint() throws(Malformed) -> [UInt8] {
         guard index + 4 < bytes.count,
             let value = UInt32(String(decoding: bytes[(index + 1)...(index + 4)], as: UTF8.self), radix: 16),

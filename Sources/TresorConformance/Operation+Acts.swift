@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What an act would do (SPEC §9.7).
+/// The effect of an act (SPEC §9.7).
 extension Operation {
     static func act(_ input: VectorFields) async throws -> VectorFields {
         let identity = try Conformance.identity(
@@ -29,7 +29,7 @@ extension Operation {
         return VectorFields().with("users", try session.tresors.superseded(in: state).map(\.digest.bytes))
     }
 
-    /// Settles a tresor whose store shows the log; the result is what lies behind the log afterwards.
+    /// Runs `settle` on a tresor whose store shows the log. The result is the part of the log appended by it.
     static func settle(_ input: VectorFields) async throws -> VectorFields {
         let identity = try Conformance.identity(
             chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))

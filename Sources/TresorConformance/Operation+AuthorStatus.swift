@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// How an author stands (SPEC §10.6).
+/// The status of an author (SPEC §10.6).
 extension Operation {
     static func standing(_ input: VectorFields) throws -> VectorFields {
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// More people than a vector can hold: they are made from one seed each time.
+/// More people than a vector can hold, made from one seed each time.
 extension Operation {
     static func foldCrowd(_ input: VectorFields) throws -> VectorFields {
         let count = Int(try input.integer("count"))
@@ -39,7 +39,7 @@ extension Operation {
         ])
     }
 
-    /// The cards, by rising user id. They differ in their times alone.
+    /// The cards, by rising user id. They differ only in their times.
     private static func crowd(_ input: VectorFields, count: Int, time: UInt64) throws -> [[UInt8]] {
         let key = try SigningKey(seed: SecretKey(input.secret("crowd")))
         let handle = try input.bytes("handle")

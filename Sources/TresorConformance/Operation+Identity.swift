@@ -22,7 +22,7 @@ extension Operation {
         return VectorFields(["number": Array(number.digits.utf8)])
     }
 
-    /// A home with the pins given, and the identity and heads that are.
+    /// A home with the given pins, identity and pinned heads.
     static func client(_ input: VectorFields, store: any Store = ScriptedStore(tresor: TresorID(.zero))) throws
         -> Client
     {

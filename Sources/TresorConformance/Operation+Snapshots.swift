@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What a home keeps of a log (SPEC §9.10).
+/// Snapshots of a log (SPEC §9.10).
 extension Operation {
     static func keepState(_ input: VectorFields) throws -> VectorFields {
         let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What a test of each operation does: the library's own opening, deriving and folding.
+/// The operations of the tests: the library's own opening, deriving and folding.
 enum Operation {
     /// - Throws: the library's error, or ``VectorProblem`` for a test that cannot be run.
     static func run(_ operation: String, _ input: VectorFields) async throws -> VectorFields {
@@ -128,7 +128,7 @@ enum Operation {
         return fields(of: state)
     }
 
-    /// What is compared of a state.
+    /// The compared fields of a state.
     static func fields(of state: LogState) -> VectorFields {
         let members = state.members.sorted { $0.key < $1.key }.map { user, member in
             let history: UInt64 =

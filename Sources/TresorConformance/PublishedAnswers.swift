@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Answers of published standards, for a program without its vectors.
+/// Known answers of published standards, for a program without vectors.
 enum PublishedAnswers {
     static func run(_ line: (String) throws -> Void) throws -> Selftest.Report {
         var report = Selftest.Report()

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Each set: for every case, whether it goes as it must.
+/// The sets; each says for every case whether it gives the published result.
 extension PublishedVectors {
     /// Nonces of another size are refused by their size.
     func chaChaPoly(_ root: VectorValue) -> [Bool] {
@@ -45,7 +45,7 @@ extension PublishedVectors {
         }
     }
 
-    /// A public key whose ML-KEM half fails the modulus check is refused when it is read, and every other is not.
+    /// Reading refuses a public key if and only if its ML-KEM part fails the modulus check.
     func modulus(_ root: VectorValue) -> [Bool] {
         let basePoint: [UInt8] = [9] + Array(repeating: 0, count: 31)
         return tests(root).map { test in
@@ -79,7 +79,7 @@ extension PublishedVectors {
         return try keyed.finalize()
     }
 
-    /// Nine match and one is refused. They lie below the floor, hence the function without it.
+    /// Nine match and one is refused. They lie below the floor, so the function without a floor computes them.
     func passwordHashes(_ root: VectorValue) throws -> [Bool] {
         try (root["tests"]?.list ?? []).map { test in
             let password = try SecretBytes(copying: bytes(test["passwd"]).span)
@@ -104,7 +104,7 @@ extension PublishedVectors {
         return accepted.map { _ in accepted.count { $0 } == 43 }
     }
 
-    /// Of the twelve, number 3 alone.
+    /// Of the twelve, only number 3.
     func specCheck(_ root: VectorValue) -> [Bool] {
         (root.list ?? []).enumerated().map { index, test in
             accepts(

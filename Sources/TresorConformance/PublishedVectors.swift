@@ -4,7 +4,8 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Vectors that others have published, where they are present. Each set has an expected count of cases; another count is a failure.
+/// Published vectors of other projects, where they are present. Each set has an expected count of cases; another count
+/// is a failure.
 struct PublishedVectors {
     let directory: String
     let source: VectorSource

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// A history of vectors/scenario, played with the library's own client.
+/// A history of vectors/scenario, run with the library's own client.
 final class ScenarioRun {
     private struct Player {
         let name: String
@@ -28,7 +28,7 @@ final class ScenarioRun {
             let fields = VectorFields(person.members ?? [:])
             let home = SelftestHome([.identity: try fields.bytes("identity file"), .pins: try fields.bytes("pins")])
             let player = Player(name: person["name"]?.text ?? "", home: home, identity: try Self.identity(fields))
-            // The founder's home made the tresor; to all others the mark means nothing.
+            // Only the founder's home made the tresor; to all others the mark means nothing.
             try Conformance.confirmMine(tresor, for: session(player))
             players.append(player)
         }
@@ -39,7 +39,7 @@ final class ScenarioRun {
             chain: fields.bytes("chain"), seed: fields.bytes("S"), previous: fields.list("previous"))
     }
 
-    /// For each step `nil`, or what went wrong.
+    /// Returns for each step `nil` or the fault.
     func results() async -> [String?] {
         var results: [String?] = []
         for (index, step) in steps.enumerated() {

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// A store that shows what a scenario says.
+/// A store that shows the objects of a scenario.
 actor ScriptedStore: Store {
     private struct Place: Hashable {
         let user: UserID
@@ -14,7 +14,7 @@ actor ScriptedStore: Store {
     private let tresor: TresorID
     private var log: [[UInt8]] = []
     private var wraps: [Place: [UInt8]] = [:]
-    /// What no honest store has: further wraps of a place, in the order in which they are given.
+    /// Additional wraps of a place, in the order of their addition. No honest store has them.
     private var surplus: [Place: [[UInt8]]] = [:]
 
     private var isFailing = false
@@ -23,12 +23,12 @@ actor ScriptedStore: Store {
 
     func show(_ entries: [[UInt8]]) { log = entries }
 
-    /// From now on it gives no wraps.
+    /// Withholds all wraps from now on.
     func fail() { isFailing = true }
 
     func put(_ wrap: [UInt8]?, user: UserID, epoch: UInt64) { wraps[Place(user: user, epoch: epoch)] = wrap }
 
-    /// Puts a wrap behind those that lie there.
+    /// Adds a wrap after the existing ones.
     func add(_ wrap: [UInt8], user: UserID, epoch: UInt64) {
         let place = Place(user: user, epoch: epoch)
         if wraps[place] == nil { wraps[place] = wrap } else { surplus[place, default: []].append(wrap) }
@@ -47,7 +47,7 @@ actor ScriptedStore: Store {
         return .done
     }
 
-    /// Appends what names its place itself.
+    /// Appends an entry at the place that it names.
     func append(
         _ entry: [UInt8], sequence: UInt64, previous: Hash256, putting: [StoredWrap], removing: [UserID]
     ) throws(TresorError) -> StoreOutcome {

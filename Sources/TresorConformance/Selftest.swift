@@ -4,9 +4,9 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// How vector files are read: this module opens none itself.
+/// A source of vector files. This module opens no file itself.
 package struct VectorSource: Sendable {
-    /// Whether there is a file that can be read.
+    /// Whether a readable file exists.
     let isPresent: @Sendable (String) -> Bool
     /// All bytes of a file.
     let read: @Sendable (String) throws -> [UInt8]
@@ -19,9 +19,9 @@ package struct VectorSource: Sendable {
     }
 }
 
-/// Runs every vector file, and what others have published.
+/// Runs every vector file and the published vectors of others.
 package struct Selftest {
-    /// How many tests went as they must.
+    /// The number of tests that passed.
     package struct Report: Sendable {
         package internal(set) var passed = 0
         package internal(set) var failed = 0
@@ -51,8 +51,8 @@ package struct Selftest {
     private let source: VectorSource
 
     /// - Parameters:
-    ///   - vectors: where the vectors lie; `nil` to look for them.
-    ///   - external: where vectors of others lie; `nil` to leave them out.
+    ///   - vectors: the directory of the vectors; `nil` to look for it.
+    ///   - external: the directory of published vectors; `nil` to skip them.
     ///   - isNightly: whether to run the millions of cases too.
     ///   - source: reads the files.
     package init(vectors: String?, external: String?, isNightly: Bool = false, source: VectorSource) {
@@ -72,9 +72,9 @@ package struct Selftest {
         return [beside, "vectors"].compactMap { $0 }.first { source.isPresent($0 + "/index.json") }
     }
 
-    /// Runs all of it, and gives a line of text for each file or directory of files.
+    /// Runs all tests and prints a line for each file or directory of files.
     ///
-    /// - Throws: ``VectorProblem`` for an index that is none, what `line` throws, and what the source throws for the index.
+    /// - Throws: ``VectorProblem`` for an invalid index, and the errors of `line` and of the source.
     package func run(_ line: (String) throws -> Void) async throws -> Report {
         var total = Report()
         if let directory {
@@ -119,7 +119,7 @@ package struct Selftest {
         return report
     }
 
-    /// For each test of a file `nil`, or what went wrong.
+    /// Returns for each test of a file `nil` or the fault.
     private func results(_ file: IndexedFile, in directory: String) async -> [String?] {
         do {
             return try await VectorFile.results(file.name, try source.read(directory + "/" + file.name))
@@ -151,7 +151,7 @@ package struct Selftest {
         }
     }
 
-    /// What has one line together.
+    /// The files that share a line.
     private struct Suite {
         let name: String
         let section: String
@@ -185,7 +185,7 @@ package struct Selftest {
 
 /// Files by their form.
 enum VectorFile {
-    /// For each test `nil`, or what went wrong.
+    /// Returns for each test `nil` or the fault.
     static func results(_ name: String, _ bytes: [UInt8]) async throws(VectorProblem) -> [String?] {
         guard !name.hasPrefix("testkit/") else { return [try TestkitFile(bytes).run(name)] }
         guard name.hasPrefix("scenario/") else {

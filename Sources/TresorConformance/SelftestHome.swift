@@ -5,7 +5,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// The home of a person of the vectors, for as long as a test runs.
+/// The home of a person of the vectors during a test.
 final class SelftestHome: Home {
     private let objects: Mutex<[HomeObject: [UInt8]]>
 

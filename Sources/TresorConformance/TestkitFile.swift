@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// A whole sealed file behind lines that say what it must give.
+/// A whole sealed file after lines that state its expected result.
 struct TestkitFile {
     private let lines: [String: String]
     private let file: [UInt8]
@@ -26,7 +26,7 @@ struct TestkitFile {
         throw VectorProblem("not a test kit file")
     }
 
-    /// `nil`, or what went wrong.
+    /// Returns `nil` or the fault.
     func run(_ name: String) -> String? {
         let expected = lines["expect"]
         do {
@@ -62,6 +62,6 @@ struct TestkitFile {
 }
 
 extension String {
-    /// Where a part occurs first.
+    /// The first place of a part.
     fileprivate func range(of part: String) -> Range<Index>? { ranges(of: part).first }
 }

@@ -26,13 +26,13 @@ struct VectorFields: Equatable, Sendable {
         VectorFields(base.values.merging(values) { _, own in own })
     }
 
-    /// Bytes that must be there.
+    /// Required bytes.
     func bytes(_ name: String) throws(VectorProblem) -> [UInt8] {
         guard let bytes = try optional(name) else { throw VectorProblem("there is no \(name)") }
         return bytes
     }
 
-    /// Bytes that may be there.
+    /// Optional bytes.
     func optional(_ name: String) throws(VectorProblem) -> [UInt8]? {
         guard let value = values[name] else { return nil }
         guard let bytes = value.text.flatMap(Hex.bytes) else { throw VectorProblem("\(name) is not hexadecimal") }
@@ -60,27 +60,27 @@ struct VectorFields: Equatable, Sendable {
 
     func tresor() throws(VectorProblem) -> TresorID { TresorID(try digest("tresor")) }
 
-    /// Secret bytes of a vector; there they are public.
+    /// Secret bytes; in a vector they are public.
     func secret(_ name: String) throws -> SecretBytes {
         let bytes = try bytes(name)
         return try SecretBytes(copying: bytes.span)
     }
 
-    /// The first name whose value is another.
+    /// The first name with a different value.
     func difference(from other: VectorFields) -> String? {
         Set(values.keys).union(other.values.keys).sorted().first { values[$0] != other.values[$0] }
     }
 }
 
-/// A vector that cannot be run as it stands.
+/// A vector that cannot be run.
 package struct VectorProblem: Error {
-    /// What is wrong with it, for a person.
+    /// The fault, for a person.
     package let text: String
 
     init(_ text: String) { self.text = text }
 }
 
-/// One test of a vector file, with what it has from its base.
+/// One test of a vector file, with the values of its base.
 struct VectorCase: Sendable {
     let id: Int
     let operation: String
@@ -89,7 +89,7 @@ struct VectorCase: Sendable {
     /// `nil` for a valid one.
     let error: String?
 
-    /// Whether it goes as it must; otherwise what went wrong.
+    /// Runs the test; returns the fault, or `nil` if it passes.
     func run() async -> String? {
         do {
             let found = try await Operation.run(operation, input)

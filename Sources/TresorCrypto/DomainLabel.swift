@@ -32,7 +32,7 @@ public struct DomainLabel: Hashable, Sendable {
         self.init(bytes: bytes)
     }
 
-    /// What a label is used for.
+    /// The purpose of a label.
     package enum Use: String, Sendable { case seal, derive, hash, sign, wrap }
 
     package static let seal = DomainLabel("tresor/v1/seal")

@@ -2,7 +2,7 @@
 
 /// 32 public bytes: a hash, or an identifier made from one. Ordered and compared as bytes.
 ///
-/// A digest is never a secret; secrets are ``SecretBytes``, which do not compare.
+/// A hash is never a secret. Secrets are ``SecretBytes``, which do not compare.
 public struct Hash256: Hashable, Comparable, Sendable {
     /// The size in bytes: 32.
     public static let byteCount = 32
@@ -27,7 +27,7 @@ public struct Hash256: Hashable, Comparable, Sendable {
         self.init(Array(bytes))
     }
 
-    /// Takes exactly 32 bytes; `nil` for any other count. Not generic: logs are full of digests.
+    /// Takes exactly 32 bytes; `nil` for any other count. Not generic, because logs hold many hashes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         func word(_ start: Int) -> UInt64 {
@@ -38,7 +38,7 @@ public struct Hash256: Hashable, Comparable, Sendable {
         self.init(word(0), word(8), word(16), word(24))
     }
 
-    /// Puts the 32 bytes behind others, without an array of their own.
+    /// Appends the 32 bytes to `bytes` without allocating an array.
     package func append(to bytes: inout [UInt8]) {
         let words = (word0.bigEndian, word1.bigEndian, word2.bigEndian, word3.bigEndian)
         unsafe withUnsafeBytes(of: words) { unsafe bytes.append(contentsOf: $0) }
@@ -70,7 +70,7 @@ public struct Hash256: Hashable, Comparable, Sendable {
     }
 }
 
-/// Whether two tags are equal, in time that depends on nothing.
+/// Whether two tags are equal, in constant time.
 package func constantTimeEqual(_ left: Hash256, _ right: Hash256) -> Bool {
     left.differences(from: right) == 0
 }

@@ -5,19 +5,19 @@ import Clibsodium
 /// The use of the 32 bytes of a recovery kit.
 public enum KitUse: KeyUse {}
 
-/// 256 random bits as 24 words of BIP-39 (SPEC §8.2). The bits themselves are the key; no slow hash and no other wallet's seed is made
-/// from the words.
+/// A recovery kit: 256 random bits as 24 words of BIP-39 (SPEC §8.2). The bits are the key. There is no slow hash, and
+/// the words do not yield the seed of a wallet.
 public struct RecoveryKit: ~Copyable, Sendable {
-    /// How many words a kit has.
+    /// The number of words in a kit.
     public static let wordCount = 24
-    /// The greatest size in bytes that is read as a kit: 1024.
+    /// The maximum size in bytes of a typed kit: 1024.
     public static let maximumByteCount = 1024
 
     package let key: SecretKey<KitUse>
 
-    /// A fresh kit.
+    /// Draws a new kit.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public init() throws(TresorError) {
         key = try SecretKey()
     }
@@ -26,7 +26,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
         self.key = key
     }
 
-    /// Reads 24 words, separated by blanks or line ends, in either case. Numbers of one or two digits are dropped.
+    /// Reads 24 words, separated by blanks or line ends, in either case. Ignores numbers of one or two digits.
     ///
     /// - Throws: ``TresorError/wrongPassword`` for another count, an unknown word or a wrong checksum.
     ///   ``firstUnknownWord(in:)`` tells which word.
@@ -76,7 +76,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
         }
     }
 
-    /// The position, from 1, of the first word that is not in the list; `nil` if all are.
+    /// The position, counted from 1, of the first word that is not in the list; `nil` if all are.
     public static func firstUnknownWord(in typed: borrowing SecretBytes) -> Int? {
         guard let ranges = ranges(of: typed.span) else { return nil }
         let span = typed.span
@@ -86,19 +86,19 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return nil
     }
 
-    /// How many words were typed; `nil` if one of them is not in the list, or if there is too much.
+    /// The number of typed words; `nil` if one of them is not in the list, or if the text is too long.
     public static func wordCount(in typed: borrowing SecretBytes) -> Int? {
         guard firstUnknownWord(in: typed) == nil else { return nil }
         return ranges(of: typed.span)?.count
     }
 
-    /// Whether a word of a command line is one of the list.
+    /// Whether an argument of the command line is a word of the list.
     public static func isWord(_ word: String) -> Bool {
         let bytes = Array(word.utf8)
         return bytes.count <= 16 && index(of: bytes.span) != nil
     }
 
-    /// The SHA-256 checksum's first byte.
+    /// The first byte of the SHA-256 checksum.
     private static func checksum(_ key: borrowing SecretKey<KitUse>) throws(TresorError) -> UInt8 {
         let digest = try SecretBytes(count: 32)
         let source = key.span
@@ -128,7 +128,8 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return ranges
     }
 
-    /// One or two digits, with or without a full stop: what numbers the words of a kit on paper.
+    /// Whether a word is one or two digits, with or without a full stop. Such numbers precede the words of a kit on
+    /// paper.
     private static func isNumber(_ typed: Span<UInt8>) -> Bool {
         let count = typed.count > 1 && typed[typed.count - 1] == UInt8(ascii: ".") ? typed.count - 1 : typed.count
         guard (1...2).contains(count) else { return false }
@@ -145,11 +146,11 @@ public struct RecoveryKit: ~Copyable, Sendable {
     }
 }
 
-/// A password made of ten random words, 110 bits, for people who do not choose one.
+/// A generated password: ten random words, 110 bits.
 public enum GeneratedPassword {
     /// Ten words in lower case, one blank between two.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public static func make() throws(TresorError) -> SecretBytes {
         let kit = try RecoveryKit()
         let words = try kit.words()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The 30 digits that two people compare once (SPEC §7.4). About 99.7 bits.
+/// A safety number: 30 digits that two people compare once (SPEC §7.4), about 99.7 bits.
 public struct SafetyNumber: Hashable, Sendable {
     /// Thirty ASCII digits.
     public let digits: String
 
-    /// A 32-byte hash read as a big-endian integer, modulo 10^30.
+    /// Reduces a 32-byte hash, read as a big-endian integer, modulo 10^30.
     package init(_ hash: Hash256) {
         var remainder = [UInt8](repeating: 0, count: 30)
         for byte in hash.bytes {
@@ -19,7 +19,7 @@ public struct SafetyNumber: Hashable, Sendable {
         digits = String(decoding: remainder.map { $0 + 0x30 }, as: UTF8.self)
     }
 
-    /// A number as a person types it: exactly 30 ASCII digits; spaces are ignored.
+    /// Reads a typed number: exactly 30 ASCII digits. Spaces are ignored.
     ///
     /// - Throws: ``TresorError/usage`` for anything else.
     public init(typed text: String) throws(TresorError) {

@@ -3,13 +3,13 @@
 import Clibsodium
 
 extension TC1 {
-    /// Some of a message's chunks, one behind another (SPEC §6.2).
+    /// Consecutive chunks of a message (SPEC §6.2).
     struct Chunks {
-        /// The number of the first.
+        /// The index of the first chunk.
         let first: Int
-        /// Bytes of plaintext in all of them.
+        /// The size of their plaintext in bytes.
         let byteCount: Int
-        /// Whether the message ends with them. Only then may the last be short.
+        /// Whether the message ends with these chunks. Only the last chunk of a message may be short.
         let endsMessage: Bool
 
         var count: Int { max(1, (byteCount + chunkByteCount - 1) / chunkByteCount) }
@@ -39,7 +39,7 @@ extension TC1 {
             return true
         }
 
-        /// Decrypts ``sealedByteCount`` bytes into ``byteCount`` bytes, up to the first tag that does not hold.
+        /// Decrypts ``sealedByteCount`` bytes into ``byteCount`` bytes. Stops at the first invalid tag.
         @unsafe func decrypt(
             _ source: UnsafePointer<UInt8>, into output: UnsafeMutablePointer<UInt8>?, under key: UnsafePointer<UInt8>
         ) -> Bool {

@@ -3,10 +3,10 @@
 extension TC1 {
     private enum KnownAnswerUse: SealingUse {}
 
-    /// Random messages, sealed under random keys and salts that follow from their numbers, reduced to one hash (vectors/accumulated.json). It takes
-    /// neither key nor salt: what it computes is known beforehand.
+    /// Seals random messages under random keys and salts, all derived from their numbers, and reduces them to one hash
+    /// (vectors/accumulated.json). Takes neither a key nor a salt, so it cannot seal anything else.
     ///
-    /// - Parameter draw: the first `count` bytes of the random value of a name and a number.
+    /// - Parameter draw: gives the first `count` bytes of the random value for a name and a number.
     package static func accumulated(
         _ count: Int, draw: (_ name: String, _ number: Int, _ count: Int) throws(TresorError) -> [UInt8]
     ) throws(TresorError) -> [UInt8] {

@@ -3,19 +3,19 @@
 import Clibsodium
 
 extension TC1 {
-    /// The key of one message for as long as the message is worked on, in guarded memory.
+    /// The key of one message, in guarded memory while the message is processed.
     fileprivate final class StreamKey: Sendable {
         let bytes: SecretBytes
 
         init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
-    /// Seals one message piece by piece, on any number of cores (SPEC §6.3).
+    /// Seals one message in parts, on any number of cores (SPEC §6.3).
     ///
-    /// Runs of chunks are given out in the message's order, each number once, and each run seals once: no two plaintexts can meet under
-    /// one nonce.
+    /// Hands out runs of chunks in the order of the message, each chunk once, and each run seals once. Two plaintexts
+    /// therefore never share a nonce.
     package struct Sealing: ~Copyable {
-        /// What the sealed message begins with: salt and commitment, 56 bytes.
+        /// The first 56 bytes of the sealed message: salt and commitment.
         package let prefix: [UInt8]
         private let key: StreamKey
         private var nextChunk = 0
@@ -23,14 +23,14 @@ extension TC1 {
 
         /// Begins a message.
         ///
-        /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had or the library is not fit for use.
+        /// - Throws: ``TresorError/failed(_:)`` when memory is not available or the library fails its check.
         package init<Use: SealingUse>(
             with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
         ) throws(TresorError) {
             try self.init(with: key, label: label, context: context, salt: randomBytes(saltByteCount))
         }
 
-        /// For tests, which compare with the message sealed in one piece.
+        /// Begins a message with a given salt. For tests that compare with a message sealed at once.
         init<Use: SealingUse>(
             with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>, salt: [UInt8]
         ) throws(TresorError) {
@@ -45,11 +45,11 @@ extension TC1 {
             self.prefix = prefix
         }
 
-        /// The next chunks.
+        /// Hands out the next chunks.
         ///
         /// - Parameters:
-        ///   - byteCount: their plaintext; a multiple of 65 536 greater than 0 unless they are the last.
-        ///   - endsMessage: whether the message ends with them. Empty last chunks do not exist but in an empty message.
+        ///   - byteCount: the size of their plaintext; a multiple of 65 536 greater than 0 unless they are the last.
+        ///   - endsMessage: whether the message ends with them. Only an empty message has an empty last chunk.
         /// - Throws: ``TresorError/usage`` for other counts, after the end, and above 2^40 bytes in all.
         package mutating func next(_ byteCount: Int, endsMessage: Bool) throws(TresorError) -> Run {
             guard !hasEnded, (0...maximumByteCount).contains(byteCount),
@@ -64,7 +64,7 @@ extension TC1 {
         }
     }
 
-    /// The right to seal some chunks of a message, once.
+    /// The right to seal some chunks of a message once.
     package struct Run: ~Copyable, Sendable {
         private let chunks: Chunks
         private let key: StreamKey
@@ -74,10 +74,10 @@ extension TC1 {
             self.key = key
         }
 
-        /// Seals exactly the plaintext that the run was given out for.
+        /// Seals exactly the plaintext that the run was handed out for.
         ///
-        /// - Parameter output: room for it and 16 bytes for each chunk.
-        /// - Returns: how many bytes were written.
+        /// - Parameter output: room for the plaintext and 16 bytes for each chunk.
+        /// - Returns: the number of bytes written.
         /// - Throws: ``TresorError/usage`` for another size.
         package consuming func seal(
             _ plaintext: Span<UInt8>, into output: inout MutableSpan<UInt8>
@@ -97,17 +97,18 @@ extension TC1 {
         }
     }
 
-    /// Opens one message piece by piece, in any order and on any number of cores (SPEC §6.4).
+    /// Opens one message in parts, in any order and on any number of cores (SPEC §6.4).
     package final class Opening: Sendable {
-        /// Bytes of plaintext in the whole message.
+        /// The size of the whole plaintext in bytes.
         package let byteCount: Int
-        /// How many chunks the message has.
+        /// The number of chunks in the message.
         package let chunkCount: Int
         private let key: StreamKey
 
-        /// Begins with a message's first 56 bytes and its size.
+        /// Begins with the first 56 bytes of a message and its size.
         ///
-        /// - Throws: ``TresorError/altered`` for a size that no message has, and when the commitment is not that of key, label and context.
+        /// - Throws: ``TresorError/altered`` for a size that no message has, and for a commitment to another key, label
+        ///   or context.
         package init<Use: SealingUse>(
             prefix: Span<UInt8>, sealedByteCount: Int, with key: borrowing SecretKey<Use>, label: DomainLabel,
             context: Span<UInt8>
@@ -131,7 +132,7 @@ extension TC1 {
                 first: range.lowerBound, byteCount: end - range.lowerBound * chunkByteCount, endsMessage: endsMessage)
         }
 
-        /// Where some chunks lie in the sealed message.
+        /// The range of some chunks in the sealed message.
         package func sealedRange(_ range: Range<Int>) -> Range<Int> {
             let start = prefixByteCount + range.lowerBound * (chunkByteCount + tagByteCount)
             return start..<(start + chunks(range).sealedByteCount)
@@ -140,10 +141,10 @@ extension TC1 {
         /// Opens chunks.
         ///
         /// - Parameters:
-        ///   - range: which; at least one.
+        ///   - range: the indexes of the chunks; at least one.
         ///   - sealed: the bytes at ``sealedRange(_:)``.
-        ///   - output: room for the plaintext, 65 536 bytes a chunk. What was written before a failure is wiped.
-        /// - Returns: how many bytes were written.
+        ///   - output: room for the plaintext, 65 536 bytes a chunk. On failure, wipes all bytes written so far.
+        /// - Returns: the number of bytes written.
         /// - Throws: ``TresorError/altered``, ``TresorError/usage`` for chunks that do not exist.
         package func open(
             _ range: Range<Int>, from sealed: Span<UInt8>, into output: inout MutableSpan<UInt8>

@@ -2,15 +2,15 @@
 
 import Clibsodium
 
-/// TC1, the one way to seal (SPEC §6): ChaCha20-Poly1305 in 64 KiB chunks under a key made for each message, with a
-/// commitment to key, label, context and salt.
+/// TC1, the authenticated encryption of tresor (SPEC §6): ChaCha20-Poly1305 in chunks of 64 KiB under a key derived for
+/// each message, with a commitment to key, label, context and salt.
 ///
-/// A sealed message is `salt(24) ‖ commitment(32) ‖ chunk …`, each chunk being at most 65 536 bytes of ciphertext and a
-/// 16-byte tag. There is no way to pass a nonce or a salt.
+/// A sealed message is `salt(24) ‖ commitment(32) ‖ chunk …`. Each chunk has at most 65 536 bytes of ciphertext and a
+/// tag of 16 bytes. Callers cannot pass a nonce or a salt.
 public enum TC1 {
-    /// Bytes of plaintext in every chunk but the last: 65 536.
+    /// The size in bytes of the plaintext of every chunk but the last: 65 536.
     public static let chunkByteCount = 65536
-    /// The greatest plaintext: 2^40 bytes.
+    /// The maximum size in bytes of a plaintext: 2^40.
     public static let maximumByteCount = 1 << 40
 
     static let saltByteCount = 24
@@ -18,15 +18,15 @@ public enum TC1 {
     static let tagByteCount = 16
     package static let prefixByteCount = saltByteCount + commitmentByteCount
 
-    /// The size of the sealed form of `count` bytes: 72 more for one chunk, 16 for each further chunk.
+    /// The sealed size of `count` bytes of plaintext: 72 more for one chunk, 16 for each further chunk.
     ///
-    /// What no plaintext can have counts as the nearest size that one can: 0 for less, 2^40 for more.
+    /// A count outside the limits is taken as the nearest limit: 0 or 2^40.
     public static func sealedByteCount(_ count: Int) -> Int {
         let count = min(max(0, count), maximumByteCount)
         return prefixByteCount + count + tagByteCount * max(1, (count + chunkByteCount - 1) / chunkByteCount)
     }
 
-    /// The size of the plaintext in `count` sealed bytes; `nil` when no plaintext has that sealed size.
+    /// The size of the plaintext in `count` sealed bytes; `nil` if no plaintext has that sealed size.
     public static func openedByteCount(_ count: Int) -> Int? {
         guard count >= prefixByteCount + tagByteCount else { return nil }
         let body = count - prefixByteCount
@@ -43,17 +43,17 @@ public enum TC1 {
     /// - Parameters:
     ///   - plaintext: at most 2^40 bytes.
     ///   - key: the key; each message derives its own from it.
-    ///   - label: the kind of object. Opening needs the same.
-    ///   - context: what the object is bound to. Opening needs the same.
+    ///   - label: the kind of object. Opening requires the same label.
+    ///   - context: the bytes that the object is bound to. Opening requires the same bytes.
     /// - Returns: ``sealedByteCount(_:)`` bytes.
-    /// - Throws: ``TresorError/usage`` above the limit, ``TresorError/failed(_:)`` when the library is not fit for use.
+    /// - Throws: ``TresorError/usage`` above the limit, ``TresorError/failed(_:)`` when the library fails its check.
     public static func seal<Use: SealingUse>(
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         try seal(plaintext, with: key, label: label, context: context, salt: randomBytes(saltByteCount))
     }
 
-    /// For the vector generator, which fixes the salt; nothing that is shipped calls it with any but a random one.
+    /// Seals with a given salt. For the vector generator; the products only pass a random salt.
     package static func seal<Use: SealingUse>(
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>,
         salt: [UInt8]
@@ -80,7 +80,7 @@ public enum TC1 {
 
     /// Opens a sealed message into ordinary memory.
     ///
-    /// - Throws: ``TresorError/altered`` whatever is wrong: key, label, context, or any bit of the message.
+    /// - Throws: ``TresorError/altered`` for another key, label or context, and for any changed bit of the message.
     public static func open<Use: SealingUse>(
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
@@ -90,7 +90,7 @@ public enum TC1 {
             (message) throws(TresorError) in
             guard unsafe message.matches(sealed) else { throw .altered }
             var isOpen = false
-            // All empty arrays are one, and its count would be written by every thread.
+            // All empty arrays share one buffer, whose count every thread would write.
             let opened = unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { output, filled in
                 isOpen = unsafe decrypt(sealed, message, into: output.baseAddress, count: count)
                 if !isOpen, let base = output.baseAddress { unsafe sodium_memzero(base, count) }
@@ -101,9 +101,9 @@ public enum TC1 {
         }
     }
 
-    /// Opens a sealed message straight into secret memory.
+    /// Opens a sealed message directly into secret memory.
     ///
-    /// - Throws: ``TresorError/altered`` whatever is wrong, ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/altered`` for any cause, ``TresorError/failed(_:)`` when memory is not available.
     public static func openSecret<Use: SealingUse>(
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> SecretBytes {
@@ -132,7 +132,7 @@ public enum TC1 {
 }
 
 extension SecretKey {
-    /// This key, sealed under another.
+    /// Seals this key under another.
     package borrowing func sealed<Other: SealingUse>(
         with key: borrowing SecretKey<Other>, label: DomainLabel, context: [UInt8]
     ) throws(TresorError) -> [UInt8] {
@@ -145,9 +145,9 @@ extension TC1 {
     @unsafe struct MessageKey {
         let okm: UnsafeMutablePointer<UInt8>
 
-        /// The 32 bytes under which the chunks are encrypted.
+        /// The 32-byte key of the chunks.
         var key: UnsafePointer<UInt8> { unsafe UnsafePointer(okm) }
-        /// The 32 bytes that are carried in clear.
+        /// The 32-byte commitment, which a message carries in clear.
         var commitment: UnsafePointer<UInt8> { unsafe UnsafePointer(okm + 32) }
 
         /// Compares in constant time with the commitment that `sealed` carries.
@@ -160,7 +160,7 @@ extension TC1 {
         }
     }
 
-    /// Derives a message's key, and wipes it when `body` is done.
+    /// Derives the key of a message, runs `body`, and wipes the key.
     static func withMessageKey<Result: ~Copyable>(
         _ key: Span<UInt8>, label: DomainLabel, context: Span<UInt8>, salt: Span<UInt8>,
         _ body: (MessageKey) throws(TresorError) -> Result
@@ -176,7 +176,8 @@ extension TC1 {
         }
     }
 
-    /// `okm`. Nearly every input is short and is put together on the stack: one call of the library, no allocation.
+    /// Derives `okm`. Nearly every input is short and is assembled on the stack: one call of the library, no
+    /// allocation.
     private static func derive(
         _ key: Span<UInt8>, label: DomainLabel, context: Span<UInt8>, salt: Span<UInt8>,
         to okm: UnsafeMutablePointer<UInt8>

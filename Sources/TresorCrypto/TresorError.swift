@@ -2,65 +2,65 @@
 
 /// The one error vocabulary of tresor (SPEC §12).
 ///
-/// Errors carry no text and no bytes: nothing of an input can be read back from one, and none says *why* something was
-/// altered. ``name`` and ``exitCode`` are stable and stand in SPEC, in the vectors and in the command's JSON.
+/// An error carries no text and no bytes, so it cannot reveal its input, and no error says *why* something was altered.
+/// ``name`` and ``exitCode`` are stable; SPEC, the vectors and the JSON of the command use them.
 public enum TresorError: Error, Hashable, Sendable {
-    /// None of the others; the fault says what this machine could not do.
+    /// Any other failure; the fault names what this machine could not do.
     case failed(Fault)
-    /// There is no such identity, person, tresor, member or file.
+    /// The identity, person, tresor, member or file does not exist.
     case notFound
-    /// Somebody else is writing, or the state changed meanwhile.
+    /// Another process is writing, or the state changed during the operation.
     case busy
-    /// No slot opens with this password or kit.
+    /// The password or kit opens no slot.
     case wrongPassword
-    /// You are not, or no longer, allowed to; or the author was not.
+    /// You are not, or no longer, permitted to do this; or the author was not.
     case noAccess
-    /// Damaged, forged, malformed, or not the object that was asked for.
+    /// The object is damaged, forged, malformed, or not the requested one.
     case altered
-    /// Genuine, but older than or different from what was seen before.
+    /// The object is genuine, but older than or different from one seen before.
     case forked
-    /// A person is not verified, or is not who they were.
+    /// A person is not verified, or has changed keys.
     case unverified
-    /// Not approved yet (second stage).
+    /// The approval is missing (second stage).
     case waiting
-    /// The store fails or withholds, without forging anything.
+    /// The store fails or withholds objects, without forging any.
     case store(Fault)
-    /// Made by a newer release, or a word of a later stage.
+    /// The object is from a newer release, or the command from a later stage.
     case unsupported
-    /// Wrong arguments.
+    /// The arguments are invalid.
     case usage
-    /// INT, TERM or HUP.
+    /// The signal INT, TERM or HUP ended the operation.
     case interrupted
 
-    /// What a machine or a store could not do. A closed list, so that no input can be carried along.
+    /// The failures of a machine or a store. The list is closed, so that an error cannot carry any input.
     public enum Fault: String, Hashable, Sendable, CaseIterable {
         /// The cryptographic library does not behave as SPEC §5 requires.
         case library = "the cryptographic library failed its start-up check"
-        /// Memory could not be had.
+        /// Memory is not available.
         case memory = "out of memory"
         /// Reading or writing failed.
         case inputOutput = "input or output failed"
         /// The disk or quota is full.
         case full = "no space left"
-        /// The place cannot be written to.
+        /// The location is read-only.
         case readOnly = "not writable"
-        /// A file or directory is open to others or belongs to somebody else.
+        /// A file or directory is accessible to other users or owned by another user.
         case permissions = "permissions are too open"
-        /// The store's file is damaged or is not a store.
+        /// The store file is damaged or is not a store.
         case damaged = "the store file is damaged or is not a store"
-        /// The store was made by another release.
+        /// Another release created the store.
         case schema = "the store file has another layout"
-        /// The store does not have what it must have.
+        /// The store lacks an object that it must have.
         case withheld = "the store does not hand out what it must have"
-        /// The store shows less of a log than a file names.
+        /// The store shows a shorter log than a file refers to.
         case behind = "the store is behind this file, or the file is not genuine"
-        /// The store said yes, and the next verified read says no.
+        /// The store confirmed a write that the next verified read does not show.
         case notStored = "the store did not keep what it accepted"
-        /// The store has the change, and the home could not note it.
+        /// The store has the change, but the home could not record it.
         case notNoted = "the change is made, but this home could not be written; look before you repeat it"
-        /// A date has passed by this machine's clock alone.
+        /// A date has passed, but only by the clock of this machine.
         case clock = "this machine's clock is too far from the log's to end dates by it"
-        /// Anything else.
+        /// Any other cause.
         case other = "an unexpected condition"
     }
 
@@ -70,7 +70,7 @@ public enum TresorError: Error, Hashable, Sendable {
         .store(.other), .unsupported, .usage, .interrupted,
     ]
 
-    /// The name used in SPEC, vectors and JSON, for example `no_access`.
+    /// The name in SPEC, vectors and JSON, for example `no_access`.
     public var name: String {
         switch self {
         case .failed: "failed"

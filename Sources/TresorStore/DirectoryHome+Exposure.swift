@@ -10,29 +10,29 @@
 public import TresorCore
 
 extension DirectoryHome {
-    /// A directory or file of a home that is open to others, or not this user's own.
+    /// A directory or file of a home that is accessible to others or owned by another user.
     public struct Exposure: Hashable, Sendable {
-        /// What is wrong.
+        /// The fault.
         public enum Flaw: Hashable, Sendable {
-            /// Others could change it, or read what is secret.
+            /// Others can change it, or read a secret.
             case open
-            /// Others can read what is private, but no secret.
+            /// Others can read private data, but no secret.
             case readable
-            /// It belongs to somebody else, or is a link or a device.
+            /// Another user owns it, or it is a link or a device.
             case foreign
         }
 
-        /// Where it lies.
+        /// The path.
         public let path: String
-        /// What is wrong.
+        /// The fault.
         public let flaw: Flaw
         /// The mode it should have: 0700 or 0600.
         public let mode: UInt16
     }
 
-    /// Looks at the modes of everything in the home; changes nothing and follows no link.
+    /// Checks the modes of everything in the home. Changes nothing and follows no link.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when a directory cannot be read.
+    /// - Throws: `TresorError.failed(_:)` if a directory cannot be read.
     public func exposures() throws(TresorError) -> [Exposure] {
         let secrets = HomeObject.secrets.map(path(of:))
         var found: [Exposure] = []
@@ -49,7 +49,7 @@ extension DirectoryHome {
         return found
     }
 
-    /// Where an object lies or would lie.
+    /// The path of an object, present or not.
     public func path(of object: HomeObject) -> String {
         let place = place(of: object)
         let directory =
@@ -62,7 +62,7 @@ extension DirectoryHome {
         return "\(directory)/\(place.name)"
     }
 
-    /// Names that the home gives; a store file that lies there has the mode its owner gave it.
+    /// The names of the home's own files. A store file in the home keeps the mode that its owner gave it.
     private static func names(in directory: String) throws(TresorError) -> [String] {
         let names = try SystemError.asFailed { () throws(SystemError) in
             try FileDescriptor(directory, O_RDONLY | O_DIRECTORY).names()

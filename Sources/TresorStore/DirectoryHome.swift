@@ -10,11 +10,13 @@
 import Synchronization
 public import TresorCore
 
-/// A home kept in two directories: one for what a backup may carry, one for the device half, which it may not.
+/// A home in two directories: one for data that a backup may contain, one for the device share, which a backup must not
+/// contain.
 ///
-/// Directories are made when first needed, with mode 0700; files have mode 0600. Ids and hashes in names are lower-case hexadecimal.
-/// A directory that others can write to, and a file that is not this user's own, are refused with ``TresorError/failed(_:)`` and
-/// `permissions`; so are the identity, the names, the marks and the device half when others can read them.
+/// Directories are created on first use with mode 0700; files have mode 0600. Ids and hashes in names are lower-case
+/// hexadecimal. The home refuses a directory that others can write to, and a file of another user, with
+/// `TresorError.failed(_:)` and `permissions`. It also refuses the identity, the names, the marks and the device
+/// share if others can read them.
 public final class DirectoryHome: Home {
     private static let largest = 1 << 30
     private static let largestSecret = 1 << 20
@@ -24,17 +26,17 @@ public final class DirectoryHome: Home {
     let state: String
     private let swept = Mutex(false)
 
-    /// A home in these directories. Nothing is opened or made yet.
+    /// Makes a home in these directories. Opens and creates nothing yet.
     ///
     /// - Parameters:
-    ///   - data: for the identity, pins, heads, logs and evidence.
-    ///   - state: for the device half.
+    ///   - data: the directory of the identity, pins, pinned heads, logs and evidence.
+    ///   - state: the directory of the device share.
     public init(data: String, state: String) {
         self.data = data
         self.state = state
     }
 
-    /// The bytes of an object, at most 1 GiB, or `nil`.
+    /// Reads an object, at most 1 GiB; `nil` if there is none.
     public func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
         guard let file = try openOwn(object) else { return nil }
         let bytes = try SystemError.asFailed { () throws(SystemError) in try file.read(limit: Self.largest) }
@@ -42,7 +44,7 @@ public final class DirectoryHome: Home {
         return bytes
     }
 
-    /// The bytes of a secret object, at most 1 MiB, read straight into secret memory, or `nil`.
+    /// Reads a secret object, at most 1 MiB, directly into secret memory; `nil` if there is none.
     public func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
         guard let file = try openOwn(object) else { return nil }
         let status = try SystemError.asFailed { () throws(SystemError) in try file.status() }
@@ -52,7 +54,7 @@ public final class DirectoryHome: Home {
         }
     }
 
-    /// Opens a file of this user's own, which nobody else can have changed, or have read if it is secret.
+    /// Opens a file of this user that no other user can change, or read if it is secret.
     private func openOwn(_ object: HomeObject) throws(TresorError) -> FileDescriptor? {
         guard let directory = try open(place(of: object).directory, creating: false) else { return nil }
         guard let file = try Self.openForReading(place(of: object).name, in: directory) else { return nil }
@@ -69,17 +71,17 @@ public final class DirectoryHome: Home {
         do throws(SystemError) {
             return try FileDescriptor.existing(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         } catch {
-            // A symbolic link: what it leads to need not be ours.
+            // A symbolic link may lead to a file of another user.
             throw .failed(error.number == ELOOP ? .permissions : .inputOutput)
         }
     }
 
-    /// Replaces an object by a file of mode 0600, durably. Evidence that is there already stays.
+    /// Replaces an object by a file of mode 0600, durably. Keeps existing evidence.
     public func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
         try replace(object, with: bytes.span)
     }
 
-    /// The same, straight from secret memory.
+    /// Replaces an object directly from secret memory.
     public func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
         try replace(object, with: bytes.span)
     }
@@ -89,11 +91,11 @@ public final class DirectoryHome: Home {
         guard let directory = try open(place.directory, creating: true) else { throw .failed(.inputOutput) }
         let file = try AtomicFile(place.name, in: directory, mode: 0o600)
         try file.write(bytes)
-        // Evidence bears the name of its hash: what is there already is the same.
+        // The name of evidence is its hash, so an existing file is the same.
         _ = try file.commit(replacing: !object.isPermanent)
     }
 
-    /// Deletes an object, durably; success if there is none.
+    /// Deletes an object durably; succeeds if there is none.
     public func delete(_ object: HomeObject) throws(TresorError) {
         let place = place(of: object)
         guard let directory = try open(place.directory, creating: false) else { return }
@@ -104,7 +106,7 @@ public final class DirectoryHome: Home {
         try SystemError.asFailed { () throws(SystemError) in try directory.synchronize() }
     }
 
-    /// Runs `body` under a lock on the file `lock`, which ends with the process that holds it.
+    /// Runs `body` under a lock on the file `lock`. The lock ends with the process.
     public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         let lock = try lock()
         try sweep()
@@ -113,7 +115,7 @@ public final class DirectoryHome: Home {
         return result
     }
 
-    /// The lock belongs to the open file: it ends with it, or with the process, and holds within one process as well.
+    /// The lock belongs to the open file. It ends with the file or the process, and also works within one process.
     private func lock() throws(TresorError) -> FileDescriptor {
         guard let directory = try open(.data, creating: true) else { throw .failed(.inputOutput) }
         let file = try SystemError.asFailed { () throws(SystemError) in
@@ -129,7 +131,7 @@ public final class DirectoryHome: Home {
         return file
     }
 
-    /// Once is enough: whoever dies later is swept by the next.
+    /// Once is enough: the next process removes the files of one that dies later.
     private func sweep() throws(TresorError) {
         guard swept.withLock({ done in !exchange(&done, with: true) }) else { return }
         for directory in Directory.allCases {
@@ -152,7 +154,7 @@ extension DirectoryHome {
         case .logs: below = "/logs"
         case .evidence: below = "/evidence"
         }
-        // Whoever can write above could put another directory in the place of the one below.
+        // A user with write access to a parent could replace the directory below.
         guard try FileDescriptor.privateDirectory(data, creating: creating) != nil else { return nil }
         return try FileDescriptor.privateDirectory(data + below, creating: creating)
     }
@@ -175,7 +177,7 @@ extension DirectoryHome {
 }
 
 extension HomeObject {
-    /// What others may not even read.
+    /// The objects that others must not read.
     static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
 
     fileprivate var isSecret: Bool { Self.secrets.contains(self) }

@@ -2,7 +2,7 @@
 
 public import TresorCore
 
-/// A store that lasts as long as the process: for tests, and for trying the library.
+/// A store in memory, for tests and for trying the library.
 public actor MemoryStore: Store {
     private struct Card {
         let handle: [UInt8]
@@ -20,10 +20,10 @@ public actor MemoryStore: Store {
     private var serverShares: [UserID: [DeviceID: [UInt8]]] = [:]
     private var kitCopies: [Hash256: [UInt8]] = [:]
 
-    /// An empty store.
+    /// Makes an empty store.
     public init() {}
 
-    /// Puts a card chain under its user id, if what lies there is `replacing` and nobody else has the handle.
+    /// Stores a card chain under its user id, if the stored chain is `replacing` and no other user id has the handle.
     public func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) -> StoreOutcome {
@@ -35,26 +35,26 @@ public actor MemoryStore: Store {
         return .done
     }
 
-    /// The card chain of a user id, or `nil`.
+    /// Returns the card chain of a user id, or `nil`.
     public func card(of user: UserID) -> [UInt8]? { cards[user]?.chain }
 
-    /// The card chains under a handle, compared as bytes, by rising user id.
+    /// Returns the card chains under a handle, compared as bytes, by rising user id.
     public func cards(handle: [UInt8]) -> [[UInt8]] {
         cards.filter { $0.value.handle == handle }.sorted { $0.key < $1.key }.map(\.value.chain)
     }
 
-    /// The user ids with a card that begin with `prefix`, in byte order, at most `limit`.
+    /// Returns the user ids with a card that begin with `prefix`, in byte order, at most `limit`.
     public func users(prefix: [UInt8], limit: Int) -> [UserID] {
         Array(cards.keys.filter { $0.digest.bytes.starts(with: prefix) }.sorted().prefix(max(0, limit)))
     }
 
-    /// The entries of a log from `first` on, in order, at most `limit`.
+    /// Returns the entries of a log from `first` on, in order, at most `limit`.
     public func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
         guard let log = logs[tresor], let start = Int(exactly: first), start < log.count else { return [] }
         return Array(log[start...].prefix(max(0, limit)))
     }
 
-    /// Appends one entry and changes its wraps, if the log still ends where `change` says.
+    /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     public func append(_ change: LogChange) -> StoreOutcome {
         var log = logs[change.tresor] ?? []
         guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
@@ -65,34 +65,34 @@ public actor MemoryStore: Store {
         return .done
     }
 
-    /// The wraps of one member of one tresor, by rising epoch.
+    /// Returns the wraps of one member of one tresor, by rising epoch.
     public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) -> [[UInt8]] {
         let byEpoch = wraps[Membership(user: user, tresor: tresor)] ?? [:]
         guard let epoch else { return byEpoch.sorted { $0.key < $1.key }.map(\.value) }
         return byEpoch[epoch].map { [$0] } ?? []
     }
 
-    /// Puts wraps; those under the same user and epoch are replaced.
+    /// Stores wraps. Each replaces the wrap of the same user and epoch.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) { put(wraps, in: tresor) }
 
     private func put(_ new: [StoredWrap], in tresor: TresorID) {
         for wrap in new { wraps[Membership(user: wrap.user, tresor: tresor), default: [:]][wrap.epoch] = wrap.bytes }
     }
 
-    /// The tresors in which a user id has a wrap, in byte order.
+    /// Returns the tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) -> [TresorID] {
         wraps.keys.filter { $0.user == user }.map(\.tresor).sorted()
     }
 
-    /// Puts the half of a device slot.
+    /// Stores the server share of a device slot.
     public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) {
         serverShares[user, default: [:]][device] = share
     }
 
-    /// The share of a device slot, or `nil`.
+    /// Returns the server share of a device slot, or `nil`.
     public func serverShare(user: UserID, device: DeviceID) -> [UInt8]? { serverShares[user]?[device] }
 
-    /// Deletes the serverShares of these devices, or of all devices of the user id.
+    /// Deletes the server shares of these devices, or of all devices of the user id.
     public func deleteServerShares(user: UserID, devices: [DeviceID]?) {
         guard let devices else {
             serverShares[user] = nil
@@ -101,10 +101,10 @@ public actor MemoryStore: Store {
         for device in devices { serverShares[user]?[device] = nil }
     }
 
-    /// Puts a sealed identity copy; what lies under the locator is replaced.
+    /// Stores a sealed identity copy. Replaces an existing copy under the locator.
     public func putKitCopy(_ copy: [UInt8], locator: Hash256) { kitCopies[locator] = copy }
 
-    /// The sealed identity copy under a locator, or `nil`.
+    /// Returns the sealed identity copy under a locator, or `nil`.
     public func kitCopy(locator: Hash256) -> [UInt8]? { kitCopies[locator] }
 
     /// Deletes a sealed identity copy.

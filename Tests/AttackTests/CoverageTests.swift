@@ -5,8 +5,8 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Each attack of the list is tried by a test that bears its id: a function `A34_…`. A name may carry several: `A71_A86_…`. Scripts of the command
-/// line name in a comment what they try beside it.
+/// Each attack of the list is tried by a test that bears its id: a function `A34_…`. A name may carry several:
+/// `A71_A86_…`. Scripts of the command line name in a comment what they try beside it.
 @Suite struct CoverageTests {
     private static let folder = "Tests/AttackTests"
     private static let mutations = "Tests/Mutations"
@@ -78,7 +78,8 @@ import Testing
         #expect(try Self.defeats().map(\.id) == Self.ids("attacks.txt"))
     }
 
-    /// Where no check can be disabled, a test does what the program does not, or finds what it looks for in a program that is careless.
+    /// Where no check can be disabled, a test does what the program does not, or finds what it looks for in a program
+    /// that is careless.
     @Test func everyAttackWithoutACheckIsShownToBeReal() throws {
         let tests = try Repository.files(of: "Tests", ending: ".swift").filter { !$0.path.contains("/Real/") }
         for case (let id, let defeat) in try Self.defeats() where defeat.checks.isEmpty {

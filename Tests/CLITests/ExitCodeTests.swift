@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Exit codes")
 struct ExitCodeTests {
-    /// What a command's classes bring and nothing brings about: it does not read what would be wrong, or has nothing to be interrupted at.
+    /// What a command's classes bring and nothing brings about: it does not read what would be wrong, or has nothing to
+    /// be interrupted at.
     private static let unreached: [String: Set<Int32>] = [
         "keygen": [14, 15, 16, 19], "card": [130], "verify": [13, 19], "remember": [13, 15, 16], "passwd": [13],
         "forget": [10, 14, 15, 16, 19, 130], "device": [15, 16], "recover": [13, 15, 16], "create": [15, 16],

@@ -6,8 +6,8 @@ import CProbe
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Runs under valgrind, where a branch or an address that depends on bytes marked as secret is an error. Ends with 0 if there is none,
-/// and with 2 if valgrind would not have seen one.
+/// Runs under valgrind, where a branch or an address that depends on bytes marked as secret is an error. Ends with 0 if
+/// there is none, and with 2 if valgrind would not have seen one.
 enum ProbeUse: SealingUse {}
 
 func hide(_ key: borrowing SecretKey<ProbeUse>) {
@@ -39,7 +39,7 @@ func control() -> Int {
     }
 }
 
-/// Keys, halves and tags are compared.
+/// Keys, shares and tags are compared.
 func compare() throws -> Int {
     let one = try SecretKey<ProbeUse>()
     let other = try SecretKey<ProbeUse>()
@@ -79,7 +79,7 @@ func sealAndOpen() throws -> Int {
     }
 }
 
-/// The tags over an identity file and a kept state are compared.
+/// The tags over an identity file and a snapshot are compared.
 func compareTags() throws -> Int {
     let tags = try (0..<2).map { _ in try randomBytes(32) }
     let digests = tags.compactMap { Hash256($0) }

@@ -5,8 +5,8 @@
 
     @testable import TresorCrypto
 
-    /// A39: a secret stands in guarded memory and nowhere else, whatever was done with it. Each test scans a process of its own, in
-    /// which nothing else maps or releases memory meanwhile.
+    /// A39: a secret lies only in guarded memory, whatever operation used it. Each test scans a process of its own, in
+    /// which nothing else maps or releases memory.
     @Suite(.disabled(if: isSanitized, "a sanitizer keeps copies of its own")) struct StrayCopyTests {
         @Test func A39_theScanFindsACopy() async {
             await #expect(processExitsWith: .success) {

@@ -28,7 +28,7 @@
             }
         }
 
-        @Test func A39_theHalfOfADeviceLeavesNoCopy() async {
+        @Test func A39_theShareOfADeviceLeavesNoCopy() async {
             await #expect(processExitsWith: .success) {
                 let place = NSTemporaryDirectory() + "tresor-stray-\(UInt64.random(in: .min ... .max))"
                 defer { try? FileManager.default.removeItem(atPath: place) }

@@ -6,8 +6,8 @@ import Testing
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// The same attack on an identity file: a slot is as long as the two blocks. A file that opened with two passwords would tell a store which half of
-/// a list the owner's is in.
+/// The same attack on an identity file: a slot is as long as the two blocks. A file that opened with two passwords
+/// would tell a store which half of a list the owner's is in.
 extension TC1CommitmentTests {
     private struct Slots {
         let file: IdentityFile
@@ -15,8 +15,8 @@ extension TC1CommitmentTests {
         let bare: [Bool]
     }
 
-    /// An identity file whose one slot the bare cipher opens under both keys. The first is whole: a renewal may choose its seed, and takes
-    /// what the slot then holds.
+    /// An identity file whose one slot the bare cipher opens under both keys. The first is whole: a renewal may choose
+    /// its seed, and takes what the slot then holds.
     private func file(
         _ kind: Slot.Kind, _ first: borrowing SecretKey<SlotUse>, _ second: borrowing SecretKey<SlotUse>
     ) throws -> Slots {

@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    /// Each third of a salt by itself: chance repeats one in a million once in eighteen million runs, and a part that stands still is seen.
+    /// Each third of a salt by itself: chance repeats one in a million once in eighteen million runs, and a part that
+    /// stands still is seen.
     @Test func A7_aMillionSealsHaveAMillionSalts() throws {
         let key = try SecretKey<TestUse>()
         let nothing: [UInt8] = []
@@ -37,7 +38,7 @@ import Testing
         for third in thirds { #expect(Set(third).count == count) }
     }
 
-    /// Whoever opens a slot passes on the salt that the file names; nobody else gives one.
+    /// Opening a slot uses the salt that the file names; no other caller gives one.
     @Test func A7_publicInterfaceTakesNoNonceOrSalt() throws {
         for (module, count, passesOn) in [("TresorCrypto", 40, 1), ("Tresor", 100, 0), ("TresorStore", 20, 0)] {
             let declarations = try SourceCode.publicDeclarations(of: "Sources/\(module)")

@@ -90,7 +90,8 @@ import Testing
         for sizes in wrong { #expect(try error(sizes) == .usage) }
     }
 
-    /// The chunks are RFC 8439 whichever library makes them: swift-crypto's seals what libsodium opens, and the other way round.
+    /// The chunks are RFC 8439 whichever library makes them: swift-crypto's seals what libsodium opens, and the other
+    /// way round.
     @Test(arguments: [0, 1, 1024, 65535, 65536, 2 * 65536 + 77])
     func bothLibrariesMakeTheSameBytes(count: Int) throws {
         let secret = try SecretBytes(randomCount: 32)

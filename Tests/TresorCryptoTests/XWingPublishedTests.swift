@@ -6,7 +6,7 @@ import Testing
 
 @testable import TresorCrypto
 
-/// X-Wing and its halves against what others published.
+/// X-Wing and its two parts against published vectors.
 @Suite struct XWingPublishedTests {
     private struct XWingCase: Decodable {
         let sk, pk, ct, ss: String
@@ -35,7 +35,8 @@ import Testing
         let encryptions: [Encryption]
     }
 
-    /// The suite's row of the draft. Its associated data is not empty, as ours is: it is opened one layer below, with the same suite.
+    /// The suite's row of the draft. Its associated data is not empty, as ours is: it is opened one layer below, with
+    /// the same suite.
     @Test(.published("hpke-pq/test-vectors.json"))
     func opensThePublishedEncryptions() throws {
         let cases: [HPKECase] = try Published.json("hpke-pq/test-vectors.json")

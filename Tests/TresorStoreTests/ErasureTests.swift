@@ -12,7 +12,7 @@ import TresorStore
 
     init() throws { scratch = try Scratch() }
 
-    /// Which of `needles`, all random, occur in any file of the store, be it only eight of their bytes.
+    /// Finds the `needles`, all random, of which at least eight bytes occur in any file of the store.
     private func found(_ needles: [[UInt8]]) throws -> [[UInt8]] {
         var owners: [UInt64: Int] = [:]
         for (index, needle) in needles.enumerated() {
@@ -31,35 +31,35 @@ import TresorStore
         return found.sorted().map { needles[$0] }
     }
 
-    @Test func A35_deletedHalfIsGoneFromTheFile() async throws {
+    @Test func A35_deletedShareIsGoneFromTheFile() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        var kept: [(device: DeviceID, half: [UInt8])] = []
+        var kept: [(device: DeviceID, share: [UInt8])] = []
         var deleted: [[UInt8]] = []
         for round in 0..<120 {
             guard let device = DeviceID(random(16)) else { continue }
-            let half = random(32)
-            try await store.putServerShare(half, user: user(1), device: device)
-            kept.append((device, half))
+            let share = random(32)
+            try await store.putServerShare(share, user: user(1), device: device)
+            kept.append((device, share))
             guard round % 3 == 2 else { continue }
             let victim = kept.remove(at: .random(in: kept.indices))
-            #expect(try found([victim.half]).count == 1)
+            #expect(try found([victim.share]).count == 1)
             try await store.deleteServerShares(user: user(1), devices: [victim.device])
-            deleted.append(victim.half)
-            #expect(try found([victim.half]).isEmpty)
+            deleted.append(victim.share)
+            #expect(try found([victim.share]).isEmpty)
         }
         #expect(try found(deleted).isEmpty)
-        #expect(try found(kept.map(\.half)).count == kept.count)
+        #expect(try found(kept.map(\.share)).count == kept.count)
         try await store.deleteServerShares(user: user(1), devices: nil)
-        #expect(try found(deleted + kept.map(\.half)).isEmpty)
+        #expect(try found(deleted + kept.map(\.share)).isEmpty)
     }
 
-    @Test func A35_replacedHalfIsGoneFromTheFile() async throws {
+    @Test func A35_replacedShareIsGoneFromTheFile() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        let half = random(32)
-        try await store.putServerShare(half, user: user(1), device: device(1))
-        #expect(try found([half]).count == 1)
+        let share = random(32)
+        try await store.putServerShare(share, user: user(1), device: device(1))
+        #expect(try found([share]).count == 1)
         try await store.putServerShare(random(32), user: user(1), device: device(1))
-        #expect(try found([half]).isEmpty)
+        #expect(try found([share]).isEmpty)
     }
 
     @Test func A35_wrapsOfARemovedMemberAreGoneFromTheFile() async throws {
@@ -99,8 +99,8 @@ import TresorStore
 
     @Test func A35_aDeletionThatAReaderHoldsUpIsReportedAndMadeUpForByTheNext() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        let half = random(32)
-        try await store.putServerShare(half, user: user(1), device: device(1))
+        let share = random(32)
+        try await store.putServerShare(share, user: user(1), device: device(1))
         let reader = try stranger(at: path)
         try await reader.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
@@ -111,10 +111,10 @@ import TresorStore
         #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await store.deleteServerShares(user: user(1), devices: nil)
-        #expect(try found([half]).isEmpty)
+        #expect(try found([share]).isEmpty)
     }
 
-    @Test func A35_aRemovalThatAReaderHoldsUpIsDoneAllTheSame() async throws {
+    @Test func A35_aRemovalThatAReaderHoldsUpIsDoneNevertheless() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
         let first = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: [wrap])
@@ -133,7 +133,7 @@ import TresorStore
     }
 
     /// The file may not grow, its write-ahead log may: whatever keeps the log from being emptied, the entry is there.
-    @Test func A35_aRemovalWhoseLogFindsNoSpaceIsDoneAllTheSame() async {
+    @Test func A35_aRemovalWhoseLogFindsNoSpaceIsDoneNevertheless() async {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             let tests = try ErasureTests()

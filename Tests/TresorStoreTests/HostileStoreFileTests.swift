@@ -119,7 +119,7 @@ import TresorCore
         #expect(errors.contains(.store(.damaged)))
     }
 
-    /// STRICT is kept by whoever writes; a crafted file holds any type anywhere.
+    /// STRICT binds only honest writers; a crafted file holds any type anywhere.
     @Test(arguments: ["'text'", "7", "1.5", "NULL"])
     func A108_valuesOfOtherTypesAreRefused(_ value: String) async throws {
         do { _ = try await SQLiteStore.open(at: path, creating: true) }

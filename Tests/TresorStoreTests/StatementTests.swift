@@ -105,7 +105,8 @@ import TresorCore
         private func add(_ statement: String) { _ = statements.withLock { $0.insert(statement) } }
     }
 
-    /// A trigger that somebody adds to a file in use shows among the statements of another connection, and does not run on ours.
+    /// A trigger that somebody adds to a file in use shows among the statements of another connection, and does not run
+    /// on ours.
     @Test func A108_aTriggerWouldShowAndDoesNotRun() async throws {
         let (seen, others) = (Notes(), Notes())
         let store = try await SQLiteStore.open(at: path, creating: true)

@@ -193,24 +193,24 @@ enum Implementation: CaseIterable {
     }
 
     @Test(arguments: Implementation.allCases)
-    func halvesAreKeptByUserAndDevice(_ implementation: Implementation) async throws {
-        let halves = (0..<4).map { _ in random(32) }
+    func serverSharesAreKeptByUserAndDevice(_ implementation: Implementation) async throws {
+        let shares = (0..<4).map { _ in random(32) }
         try await implementation.with { (store) async throws in
-            for (index, half) in halves.enumerated() {
-                try await store.putServerShare(half, user: user(UInt8(index / 3)), device: device(UInt8(index % 3)))
+            for (index, share) in shares.enumerated() {
+                try await store.putServerShare(share, user: user(UInt8(index / 3)), device: device(UInt8(index % 3)))
             }
-            #expect(try await store.serverShare(user: user(0), device: device(2)) == halves[2])
-            #expect(try await store.serverShare(user: user(1), device: device(0)) == halves[3])
+            #expect(try await store.serverShare(user: user(0), device: device(2)) == shares[2])
+            #expect(try await store.serverShare(user: user(1), device: device(0)) == shares[3])
             #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
             try await store.putServerShare([7], user: user(0), device: device(2))
             #expect(try await store.serverShare(user: user(0), device: device(2)) == [7])
             try await store.deleteServerShares(user: user(0), devices: [device(1), device(9)])
             #expect(try await store.serverShare(user: user(0), device: device(1)) == nil)
             try await store.deleteServerShares(user: user(0), devices: [])
-            #expect(try await store.serverShare(user: user(0), device: device(0)) == halves[0])
+            #expect(try await store.serverShare(user: user(0), device: device(0)) == shares[0])
             try await store.deleteServerShares(user: user(0), devices: nil)
             #expect(try await store.serverShare(user: user(0), device: device(0)) == nil)
-            #expect(try await store.serverShare(user: user(1), device: device(0)) == halves[3])
+            #expect(try await store.serverShare(user: user(1), device: device(0)) == shares[3])
         }
     }
 

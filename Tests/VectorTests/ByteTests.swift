@@ -18,7 +18,8 @@ import Testing
     /// What reads whole objects without proving anything of what it does not look at.
     private static let unproved: [String: Set<String>] = ["openNames": ["tresor"], "derive": ["K"], "hash": ["x"]]
 
-    /// Of the first valid test of an operation every byte of the header, every byte near the end and many between are changed, of the others a few.
+    /// Of the first valid test of an operation every byte of the header, every byte near the end and many between are
+    /// changed, of the others a few.
     private static func places(_ count: Int, all: Bool) -> [Int] {
         var places: Set = [0, count / 3, count / 2, count - 17, count - 1]
         if all {

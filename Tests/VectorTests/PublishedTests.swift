@@ -36,7 +36,8 @@ import Tresor
         #expect(report.passed == 325 + 151 + 518 + 193 + 265 + 100 + 40 + 10 + 914 + 12 + 10 + 3 + 24)
     }
 
-    /// The other direction of X-Wing, which needs the encapsulation's randomness and is therefore the generator's alone.
+    /// The other direction of X-Wing, which needs the encapsulation's randomness and is therefore the generator's
+    /// alone.
     @Test(.enabled(if: isPresent, "published vectors are not present")) func encapsulations() throws {
         let cases = try #require(try Self.json("crypto/xwing/test-vectors.json") as? [[String: String]])
         #expect(cases.count == 3)

@@ -50,7 +50,8 @@ import Tresor
         }
     }
 
-    /// vectors/README.md lists the tests of each rule. `RuleVectorTests` shows that they notice when the rule is disabled.
+    /// vectors/README.md lists the tests of each rule. `RuleVectorTests` shows that they notice when the rule is
+    /// disabled.
     @Test func everyRuleStandsInTheReadme() throws {
         let readme = try Repository.text("vectors/README.md").split(separator: "\n")
         let tests = try Repository.tests("log")

@@ -12,11 +12,11 @@ import TresorStore
 struct Circle {
     let anna: Session
     let tresor: TresorID
-    /// Their cards alone: guarded memory for the keys of so many people at once is not to be had.
+    /// Only their cards: guarded memory does not suffice for the keys of so many people.
     let readers: [CardChain]
 
-    /// - Parameter members: how many people are in, the owner included.
-    /// - Parameter directory: where the store's file is; `nil` for memory.
+    /// - Parameter members: the number of members, including the owner.
+    /// - Parameter directory: the directory of the store file; `nil` for memory.
     init(members count: Int, in directory: String? = nil) async throws {
         let store: any Store =
             if let directory {
@@ -49,7 +49,7 @@ struct Circle {
     }
 }
 
-/// A home that is forgotten.
+/// A home that keeps nothing.
 final class VolatileHome: Home {
     private let objects = Mutex<[HomeObject: [UInt8]]>([:])
 

@@ -34,7 +34,7 @@ struct Files {
         }
     }
 
-    /// - Returns: the most memory the program had, in bytes, if that is `wanted`.
+    /// - Returns: the peak of memory of the program in bytes, if `wanted`.
     @discardableResult private func run(_ words: [String], wantsPeak isWanted: Bool = false) throws -> Int {
         var arguments = words.map { strdup($0) } + [nil]
         var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -60,7 +60,7 @@ struct Files {
         return figures + (try await huge())
     }
 
-    /// 4 GiB: `tresor` alone, and what it holds in memory.
+    /// 4 GiB: `tresor` alone, and its memory.
     private func huge() async throws -> [Figure] {
         let count = 4 << 30
         let space = try FileManager.default.attributesOfFileSystem(forPath: directory)[.systemFreeSize] as? Int ?? 0
@@ -91,7 +91,7 @@ struct Files {
         }
     }
 
-    /// 1 KiB: what starting costs; and many of them in one run.
+    /// 1 KiB: the cost of a start; and many of them in one run.
     func commands() async throws -> [Figure] {
         try write(1024)
         let empty = try await Measure.byTurns(21) {
@@ -104,7 +104,7 @@ struct Files {
         return [start] + (try await pair("1 KiB", rounds: 21, goals: (.atMost(3), .atMost(3)))) + (try await many())
     }
 
-    /// As many files of 1 KiB as a command takes, beside one run for one of them.
+    /// As many files of 1 KiB as a command accepts, beside one run for one of them.
     private func many() async throws -> [Figure] {
         var figures: [Figure] = []
         var one: (Double, Double)?

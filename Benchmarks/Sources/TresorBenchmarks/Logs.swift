@@ -6,7 +6,7 @@ import CBaseline
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Validating logs, and opening what was validated before.
+/// Validating logs, and opening validated ones.
 enum Logs {
     static func figures() async throws -> [Figure] {
         var figures: [Figure] = []
@@ -33,7 +33,7 @@ enum Logs {
 
     private static let sizes = [100, 1000, 10_000, 100_000]
 
-    /// The state of a log from what a home keeps: with the identity open, and without.
+    /// The state of a log from a snapshot: with an open identity, and without.
     private static func opening(
         _ entries: [[UInt8]], of tresor: TresorID, by anna: Session
     ) async throws -> Figure {
@@ -56,11 +56,11 @@ enum Logs {
             _ = try client.archive.verifiedState(of: tresor)
         }
         return Figure(
-            work: "open the kept state of \(entries.count) entries", time: times.first,
+            work: "open the snapshot of \(entries.count) entries", time: times.first,
             baseline: "folding them anew", baselineTime: times.second, goal: nil)
     }
 
-    /// Names, one after another: what a log is full of if it is full.
+    /// Consecutive names: the content of a long log.
     private static func log(_ count: Int) async throws -> (Session, TresorID, [[UInt8]]) {
         let circle = try await Circle(members: 1)
         let anna = circle.anna

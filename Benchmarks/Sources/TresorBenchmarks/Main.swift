@@ -5,10 +5,11 @@ import Foundation
 @testable import Tresor
 @testable import TresorCore
 
-/// How many cores there are.
+/// The number of cores.
 let cores = Cores.count
 
-/// Prints the tables of `Benchmarks/README.md`. Arguments: the built program, a directory to work in, and the names of the tables wanted, none for all.
+/// Prints the tables of `Benchmarks/README.md`. Arguments: the built program, a directory to work in, and the names of
+/// the tables, none for all.
 @main
 enum Main {
     static func main() async throws {

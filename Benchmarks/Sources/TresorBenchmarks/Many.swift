@@ -8,7 +8,7 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Small contents by the hundred to the million, in process and in batches of a thousand.
+/// Small contents, one hundred to one million, in process and in batches of a thousand.
 enum Many {
     private static let batchCount = 1000
 
@@ -24,7 +24,7 @@ enum Many {
         for count in [100, 1000, 10_000, 100_000, 1_000_000] {
             let batch = min(count, batchCount)
             let rounds = count > 10_000 ? 1 : 5
-            // Of a million, the baseline does a tenth: its cost does not change with their number.
+            // The baseline does a tenth of a million: its cost does not depend on the number.
             let share = count > 100_000 ? 10 : 1
             let seal = try await Measure.byTurns(rounds) {
                 for _ in 0..<(count / batch) {

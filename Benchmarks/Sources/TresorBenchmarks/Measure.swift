@@ -10,9 +10,9 @@ struct Figure {
     let time: Double
     let baseline: String
     let baselineTime: Double
-    /// What the ratio ought to be; `nil` without a goal.
+    /// The goal for the ratio; `nil` without a goal.
     var goal: Goal?
-    /// Whether both are bytes of memory.
+    /// Whether both figures are bytes of memory.
     var countsBytes = false
 
     enum Goal {
@@ -65,9 +65,9 @@ struct Figure {
     }
 }
 
-/// Takes times by turns, so that whatever else the machine does falls on both.
+/// Measures by turns, so that other load of the machine affects both.
 enum Measure {
-    /// Whether processor time counts, of all cores and of child processes, and not what a clock on the wall shows.
+    /// Whether to measure the processor time of all cores and child processes instead of the time on the clock.
     static let countsProcessorTime = CommandLine.arguments.contains("--processor-time")
 
     static func time(_ body: () async throws -> Void) async rethrows -> Double {
@@ -125,7 +125,7 @@ enum Measure {
     }
 }
 
-/// A plain call of a library failed.
+/// The failure of a plain library call.
 struct BaselineFailure: Error {}
 
 /// Throws unless a baseline succeeded.

@@ -9,7 +9,7 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// What changes of the circle cost as it grows.
+/// The cost of changes of the circle as it grows.
 enum People {
     static func figures(in directory: String) async throws -> [Figure] {
         var figures: [Figure] = []
@@ -33,7 +33,7 @@ enum People {
         return figures
     }
 
-    /// Plain HPKE, as many as there are members.
+    /// One plain HPKE wrap for each member.
     private static func wraps(_ count: Int, for people: [CardChain]) throws {
         let suite = HPKE.Ciphersuite(kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
         let keys = people.map(\.newest.kemKey.bytes)

@@ -51,7 +51,7 @@ enum Records {
         return figures + whole + others(beside: figures + whole)
     }
 
-    /// The libraries of PyPI, measured in the same run where `BENCHMARK_PYTHON` names a Python that has them.
+    /// The libraries of PyPI, measured in the same run if `BENCHMARK_PYTHON` names a Python that has them.
     private static func others(beside figures: [Figure]) -> [Figure] {
         guard let python = ProcessInfo.processInfo.environment["BENCHMARK_PYTHON"] else { return [] }
         let script = Process()

@@ -3,7 +3,7 @@
 import CBaseline
 import Foundation
 
-/// Whole commands of somebody who is in many tresors, beside the same of somebody who is in one.
+/// Whole commands of a member of many tresors, beside the same of a member of one.
 struct Tresors {
     private static let count = 500
 
@@ -23,7 +23,7 @@ struct Tresors {
 
     private var content: String { "\(directory)/content" }
 
-    /// A home with so many tresors, each of which it has read.
+    /// A home with `count` tresors, each of which it has read.
     private func fill(_ count: Int) throws {
         let password = ["--batch", "--password-file", "\(directory)/password"]
         try run(["keygen", "anna", "--no-kit"] + password, count)
@@ -46,7 +46,7 @@ struct Tresors {
         }
     }
 
-    /// By name, and without one.
+    /// With a name, and without one.
     func figures() async throws -> [Figure] {
         let sealed = "\(directory)/sealed"
         let works: [(String, (Int) -> [String])] = [

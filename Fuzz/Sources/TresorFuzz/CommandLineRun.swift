@@ -4,7 +4,8 @@ import CFuzzDriver
 import Foundation
 import TresorCrypto
 
-/// The built program, given hostile arguments in a directory with a home and a tresor. Its path stands in `TRESOR_FUZZ_PROGRAM`.
+/// The built program, run with hostile arguments in a directory with a home and a tresor. `TRESOR_FUZZ_PROGRAM` names
+/// it.
 struct CommandLineRun: Sendable {
     static let shared: CommandLineRun = {
         guard let program = ProcessInfo.processInfo.environment["TRESOR_FUZZ_PROGRAM"], let directory = fuzz_directory()
@@ -24,7 +25,7 @@ struct CommandLineRun: Sendable {
     private let program: String
     private static let codes: Set<Int32> = [0, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 64, 130]
 
-    /// Every command with the options it knows: what the corpus begins with.
+    /// Every command with its options: the beginning of the corpus.
     static let seeds: [[UInt8]] = [
         "keygen x --kit kit --force", "card --number", "card fuzz -o c --publish", "verify x --number 1",
         "verify x --card c --replace",
@@ -52,7 +53,7 @@ struct CommandLineRun: Sendable {
         }
     }
 
-    /// The exit code, or the negated number of the signal, and what was said.
+    /// The exit code, or the negated number of the signal, and the messages.
     private func code(_ bytes: [UInt8]) -> (code: Int32, output: [UInt8]) {
         var output = [CChar](repeating: 0, count: 1 << 16)
         var count = 0

@@ -4,10 +4,10 @@ import CFuzzDriver
 import Foundation
 import TresorCrypto
 
-/// The target is chosen by `TRESOR_FUZZ_TARGET`; with `TRESOR_FUZZ_SEEDS` a corpus is written there instead.
+/// `TRESOR_FUZZ_TARGET` names the target. With `TRESOR_FUZZ_SEEDS` the program writes a corpus there instead.
 private let target = ProcessInfo.processInfo.environment["TRESOR_FUZZ_TARGET"].flatMap(Target.init)
 
-/// Gives one input to the chosen target. A `TresorError` is an answer; anything else is a finding.
+/// Passes one input to the target. A `TresorError` is a valid answer; anything else is a finding.
 @c(LLVMFuzzerTestOneInput)
 public func testOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: size))
@@ -37,7 +37,7 @@ public func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutableP
             return 1
         }
     }
-    // What is made at start is not to count as the time of the first input.
+    // The start does not count as the time of the first input.
     try? target.run([])
     var count = count
     var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = arguments

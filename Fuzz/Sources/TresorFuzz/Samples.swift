@@ -4,7 +4,7 @@
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// True objects of every kind, made at start: what the corpora begin with.
+/// Valid objects of every kind, made at start: the beginning of the corpora.
 struct Samples: @unchecked Sendable {
     static let shared: Samples = {
         do { return try Samples() } catch { fatalError("samples: \(error)") }
@@ -76,7 +76,8 @@ struct Samples: @unchecked Sendable {
     }
 }
 
-/// Identity files with every way in. The keys are made one by one: the optimiser of Swift 6.3 does not take noncopyable temporaries here.
+/// Identity files with every key slot. The keys are made one by one, because the optimizer of Swift 6.3 does not accept
+/// noncopyable temporaries here.
 struct SampleWays {
     let files: [[UInt8]]
     let words: [UInt8]
@@ -114,7 +115,7 @@ struct SampleWays {
     }
 }
 
-/// A log in which everything happens that can be said.
+/// A log with every kind of body.
 struct SampleLog {
     private let founder: Identity
     private(set) var entries: [[UInt8]] = []

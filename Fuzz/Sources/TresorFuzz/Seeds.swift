@@ -6,7 +6,7 @@ import Foundation
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// The corpora: true objects made at start, and every byte string of the committed vectors.
+/// The corpora: valid objects made at start, and every byte string of the committed vectors.
 enum Seeds {
     static func write(for target: Target, into directory: String) throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -53,11 +53,11 @@ enum Seeds {
         }
     }
 
-    /// Of each folder, so that the first does not leave the second without a place.
+    /// The limit for each folder, so that the first leaves room for the second.
     private static let limit = 6000
 
-    /// Every string of the vectors in the repository and of those beside it, where these are: what hexadecimal stands for, and armoured texts and
-    /// words as they are. And the small files among them.
+    /// Every string of the vectors in the repository and beside it: decoded hexadecimal, and armoured texts and words
+    /// as they are. Also the small files.
     private static func published() -> [[UInt8]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardizedFileURL
         return ["vectors", "../shared/vectors"].flatMap { name in
@@ -70,7 +70,7 @@ enum Seeds {
         }
     }
 
-    /// So many of each file that every file has its turn.
+    /// A share of each file, so that every file has a turn.
     private static func published(in folder: URL) -> [[UInt8]] {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
         let files = names.sorted().map { strings(of: folder.appending(path: $0)) }.filter { !$0.isEmpty }

@@ -4,7 +4,8 @@
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// What is fed with hostile bytes. Each target accepts or throws a `TresorError`; whatever it accepts must encode to the same bytes.
+/// The targets for hostile bytes. Each accepts or throws a `TresorError`; an accepted object must encode to the same
+/// bytes.
 enum Target: String, CaseIterable {
     case card, identity, entry, wrap, file, payload, armour, number, kit, name, password, home, fold, arguments
 
@@ -15,7 +16,7 @@ enum Target: String, CaseIterable {
         case .entry:
             let entry = try Entry(bytes)
             try same(entry.bytes, bytes)
-            // To the entry its body is opaque.
+            // The entry does not read its body.
             if let body = try? entry.body { try same(body.bytes, Array(bytes[132..<(bytes.count - 64)])) }
         case .wrap: try same(Wrap(bytes).bytes, bytes)
         case .file: try file(bytes)
@@ -44,11 +45,11 @@ enum Target: String, CaseIterable {
         guard samples.contents.contains(opened.content) else { fatalError("a forged file opened") }
     }
 
-    /// What a stream makes of an armoured text is what is made of it at once.
+    /// A stream decodes an armoured text as the function for whole texts does.
     private func stream(_ bytes: [UInt8]) throws {
         let whole = try? Armour.file.dearmour(bytes)
         let source = try? ArmouredSource(MemorySource(bytes))
-        // A stream wants the whole text, and judges the lines between as they are read.
+        // A stream needs the whole text, and checks the lines between during the reading.
         let streamed = source.flatMap { try? $0.bytes(0..<$0.byteCount) }
         if let streamed { guard streamed == whole else { fatalError("armour: two readers of one text") } }
     }
@@ -103,7 +104,7 @@ enum Target: String, CaseIterable {
         if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
         if let journal = try? CleanupJournal(bytes) { try same(journal.bytes, bytes) }
         try names(bytes)
-        // What stands before the tag of a kept state.
+        // The bytes before the tag of a snapshot.
         var decoder = ByteDecoder(bytes)
         if let state = try? LogState(from: &decoder) {
             var encoder = ByteEncoder()
@@ -113,7 +114,7 @@ enum Target: String, CaseIterable {
         _ = try DeviceShare(SecretBytes(copying: bytes.span))
     }
 
-    /// What stands inside two seals that only their owner can make.
+    /// Objects inside two seals that only their owner can make.
     private func names(_ bytes: [UInt8]) throws {
         let samples = Samples.shared
         let sealed = try samples.anna.sealForHome(bytes, .namesSeal)
@@ -129,7 +130,7 @@ enum Target: String, CaseIterable {
             with: keys.content, tresor: samples.state.tresor, epoch: 1, sequence: 0)
     }
 
-    /// A log whose entries need no signature, so that what is behind it is reached.
+    /// A log whose entries need no signature, so that the fuzzer reaches the rules.
     private func fold(_ bytes: [UInt8]) {
         var decoder = ByteDecoder(bytes)
         var fold = Fold(tresor: Samples.shared.state.tresor)
@@ -147,7 +148,7 @@ enum Target: String, CaseIterable {
         }
     }
 
-    /// The key that the entry ought to be signed with.
+    /// The key that should sign the entry.
     private func signingKey(of entry: Entry, in state: LogState?) -> Hash256? {
         var chain = state?.chain(of: entry.author)
         if case .genesis(_, let founder, _, _, _) = try? entry.body { chain = founder }

@@ -10,17 +10,17 @@ import Dispatch
     import Glibc
 #endif
 
-/// Work that is done on all cores.
+/// Parallel work on all cores.
 package enum Cores {
-    /// Processors that are online.
+    /// The number of online processors.
     package static var count: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// Computes the values for `0..<count` side by side, and gives them in order.
+    /// Computes the values for `0..<count` in parallel and returns them in order.
     ///
     /// - Parameters:
-    ///   - grain: how many values a core computes in one go.
+    ///   - grain: the number of values that a core computes at once.
     ///   - body: computes the values of a range.
-    /// - Throws: the failure of the first range that failed; all others are computed all the same.
+    /// - Throws: the failure of the first range that failed. All other ranges are computed nevertheless.
     package static func map<Value: Sendable>(
         _ count: Int, grain: Int, _ body: @Sendable (Range<Int>) throws(TresorError) -> [Value]
     ) throws(TresorError) -> [Value] {

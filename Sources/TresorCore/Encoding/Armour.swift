@@ -2,8 +2,8 @@
 
 /// Binary objects as text (SPEC §4.2): one block between a begin and an end line, base64 in lines of 64 characters.
 ///
-/// Strict in both directions: nothing around the block, no header lines, no loose base64, and either LF or CRLF at the end of
-/// every line, the last one included.
+/// Strict in both directions: no text around the block, no header lines, no loose base64, and either LF or CRLF at the
+/// end of every line, including the last.
 public enum Armour: String, Sendable {
     /// A card chain.
     case card = "TRESOR CARD"
@@ -11,7 +11,7 @@ public enum Armour: String, Sendable {
     case file = "TRESOR FILE"
 
     private static let lineCharacterCount = 64
-    /// How many bytes a whole line stands for.
+    /// The number of bytes that a whole line encodes.
     static let lineByteCount = 48
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -33,10 +33,10 @@ public enum Armour: String, Sendable {
         return text
     }
 
-    /// Makes armour of bytes as they come.
+    /// Encodes bytes as they arrive.
     struct Encoder: Sendable {
         private let armour: Armour
-        /// What does not fill a line yet.
+        /// The bytes that do not fill a line yet.
         private var line: [UInt8] = []
         private var hasBegun = false
 
@@ -73,42 +73,43 @@ public enum Armour: String, Sendable {
 
     /// The binary form.
     ///
-    /// - Throws: ``TresorError/altered`` for anything that ``armour(_:)`` does not give, CRLF in place of every LF excepted.
+    /// - Throws: ``TresorError/altered`` for any text that ``armour(_:)`` does not produce, except CRLF in place of
+    ///   every LF.
     public func dearmour(_ text: [UInt8]) throws(TresorError) -> [UInt8] {
         let layout = try Layout(self, start: Array(text.prefix(Layout.startByteCount)), textByteCount: text.count)
         try layout.checkEnd(text.suffix(layout.endByteCount))
         return try layout.decode(text[layout.place(of: 0..<layout.lineCount)], lines: 0..<layout.lineCount)
     }
 
-    /// What stands in the whole lines of a text of which only the beginning has been read.
+    /// Decodes the whole lines of a text whose end has not been read.
     ///
-    /// - Throws: ``TresorError/altered`` where no armoured text begins so.
+    /// - Throws: ``TresorError/altered`` if no armoured text begins this way.
     package func beginning(of text: [UInt8]) throws(TresorError) -> [UInt8] {
         var lines = Lines(self)
         return try lines.append(text)
     }
 
-    /// Judges a text line by line as it comes: its end may never come.
+    /// Decodes a text line by line as it arrives. Its end may never arrive.
     package struct Lines: Sendable {
         private let armour: Armour
-        /// Of the first line; none before that.
+        /// The line end of the first line; `nil` before that.
         private var ending: [UInt8] = []
-        /// What may still be the last line.
+        /// The bytes that may belong to the last line.
         private var pending: [UInt8] = []
 
         package init(_ armour: Armour) { self.armour = armour }
 
-        /// Takes what comes next; the first time all of the first line.
+        /// Takes the next bytes; the first time the whole first line.
         ///
-        /// - Returns: the bytes that stand in the lines which are whole by now, and are not the last.
-        /// - Throws: ``TresorError/altered`` where no armoured text begins so.
+        /// - Returns: the decoded bytes of the lines that are complete and not the last.
+        /// - Throws: ``TresorError/altered`` if no armoured text begins this way.
         package mutating func append(_ part: [UInt8]) throws(TresorError) -> [UInt8] {
             pending += part
             var cursor = 0
             if ending.isEmpty { cursor = try begin() }
             let line = Armour.lineCharacterCount + ending.count
             var bytes: [UInt8] = []
-            // What is followed by more than the end is not the last line.
+            // A line followed by more than the end line is not the last.
             while pending.count - cursor > line + armour.end.count + ending.count {
                 try Armour.decodeLine(
                     pending[cursor..<(cursor + Armour.lineCharacterCount)], isLast: false, into: &bytes)
@@ -129,18 +130,18 @@ public enum Armour: String, Sendable {
         }
     }
 
-    /// Where the lines of an armoured text lie, which its size and its first line tell.
+    /// The places of the lines of an armoured text, known from its size and its first line.
     struct Layout: Sendable {
-        /// As much of the text's beginning as there is to see.
+        /// The beginning of the text that suffices to find the lines.
         static let startByteCount = 80
 
-        /// How many lines stand between begin and end.
+        /// The number of lines between begin and end.
         let lineCount: Int
         private let armour: Armour
         private let ending: [UInt8]
         private let textByteCount: Int
 
-        /// - Throws: ``TresorError/altered`` where no armour of this kind begins so or has this size.
+        /// - Throws: ``TresorError/altered`` if no armour of this kind begins this way or has this size.
         package init(_ armour: Armour, start: [UInt8], textByteCount: Int) throws(TresorError) {
             guard let first = start.firstIndex(of: 0x0a), first > 0 else { throw .altered }
             ending = start[first - 1] == 0x0d ? [0x0d, 0x0a] : [0x0a]
@@ -155,7 +156,7 @@ public enum Armour: String, Sendable {
             self.textByteCount = textByteCount
         }
 
-        /// The size of what stands behind the lines.
+        /// The size of the text after the lines.
         var endByteCount: Int { armour.end.count + ending.count }
 
         /// - Throws: ``TresorError/altered`` unless these are the last bytes of the text.
@@ -163,7 +164,7 @@ public enum Armour: String, Sendable {
             guard bytes.elementsEqual(armour.end + ending) else { throw .altered }
         }
 
-        /// Where lines lie in the text.
+        /// The place of lines in the text.
         package func place(of lines: Range<Int>) -> Range<Int> {
             let start = armour.begin.count + ending.count
             let line = Armour.lineCharacterCount + ending.count
@@ -171,9 +172,9 @@ public enum Armour: String, Sendable {
             return (start + lines.lowerBound * line)..<end
         }
 
-        /// The bytes that stand in lines, 48 in each but the last.
+        /// Decodes lines: 48 bytes in each but the last.
         ///
-        /// - Parameter text: what lies at ``place(of:)``.
+        /// - Parameter text: the bytes at ``place(of:)``.
         /// - Throws: ``TresorError/altered``.
         func decode(_ text: ArraySlice<UInt8>, lines: Range<Int>) throws(TresorError) -> [UInt8] {
             var bytes: [UInt8] = []
@@ -208,7 +209,7 @@ public enum Armour: String, Sendable {
         return values
     }()
 
-    /// Only the very last group may be padded, and its unused bits are zero.
+    /// Only the last group may be padded, and its unused bits are zero.
     private static func decodeLine(
         _ line: ArraySlice<UInt8>, isLast: Bool, into bytes: inout [UInt8]
     ) throws(TresorError) {

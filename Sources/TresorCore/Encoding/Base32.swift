@@ -3,10 +3,10 @@
 /// Ids as text: Crockford base32 in lower case, most significant bits first (SPEC §4.3).
 package enum Base32 {
     private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
-    /// The fewest characters by which an id may be named.
+    /// The minimum number of characters that name an id.
     package static let minimumPrefixCount = 6
 
-    /// The text of `bytes`; the last character's missing bits are zero.
+    /// Encodes `bytes`. The missing bits of the last character are zero.
     package static func text(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var buffer: UInt32 = 0
@@ -23,8 +23,8 @@ package enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The five-bit values of what a person typed: case is ignored, `i` and `l` read as `1`, `o` as `0`. `nil` if another
-    /// character occurs.
+    /// Reads the five-bit values of typed text. Ignores case and reads `i` and `l` as `1` and `o` as `0`. Returns `nil`
+    /// for any other character.
     package static func values(_ typed: String) -> [UInt8]? {
         var values: [UInt8] = []
         for character in typed.utf8 {
@@ -41,17 +41,17 @@ package enum Base32 {
         return values
     }
 
-    /// What a person typed as the beginning of an id, to be compared with many.
+    /// A typed prefix of an id, to compare with many ids.
     package struct Prefix: Sendable {
         private let values: [UInt8]
 
-        /// `nil` for fewer than six characters, or others than these.
+        /// Reads a prefix; `nil` for fewer than six characters or an invalid character.
         package init?(_ typed: String) {
             guard typed.utf8.count >= minimumPrefixCount, let values = Base32.values(typed) else { return nil }
             self.values = values
         }
 
-        /// Whether the text of `bytes` begins with it.
+        /// Whether the text of `bytes` begins with this prefix.
         package func begins(_ bytes: [UInt8]) -> Bool {
             guard values.count <= (bytes.count * 8 + 4) / 5 else { return false }
             for (index, value) in values.enumerated() {
@@ -63,16 +63,16 @@ package enum Base32 {
             return true
         }
 
-        /// Whether it is the whole text of that many bytes.
+        /// Whether the prefix is the whole text of `count` bytes.
         package func isWhole(of byteCount: Int) -> Bool { values.count == (byteCount * 8 + 4) / 5 }
     }
 
-    /// Whether `bytes` are named by the typed prefix of at least six characters.
+    /// Whether a typed prefix of at least six characters names `bytes`.
     package static func matches(_ typed: String, _ bytes: [UInt8]) -> Bool {
         Prefix(typed)?.begins(bytes) ?? false
     }
 
-    /// The whole bytes that the typed prefix fixes, for a search in a store.
+    /// The whole bytes that the prefix determines, for a search in a store.
     package static func prefixBytes(_ typed: String) -> [UInt8]? {
         guard let values = values(typed), values.count >= minimumPrefixCount else { return nil }
         var bytes: [UInt8] = []

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes the one canonical form (SPEC §4.1): big-endian integers, vectors behind a length of fixed width.
+/// An encoder of the canonical form (SPEC §4.1): big-endian integers, and vectors after a length of fixed width.
 package struct ByteEncoder {
     package private(set) var bytes: [UInt8] = []
 
     package init() {}
 
-    /// One that holds `capacity` bytes before it grows.
+    /// Makes an encoder that holds `capacity` bytes before it grows.
     package init(capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// Bytes as they are.
+    /// Appends bytes unchanged.
     package mutating func raw(_ value: some Sequence<UInt8>) { bytes.append(contentsOf: value) }
 
     /// A big-endian integer.
@@ -20,19 +20,19 @@ package struct ByteEncoder {
     /// 32 bytes.
     package mutating func digest(_ value: Hash256) { value.append(to: &bytes) }
 
-    /// `opaque<0..2^16-1>`. Callers keep their own, lower limits.
+    /// `opaque<0..2^16-1>`. Callers enforce their own, lower limits.
     package mutating func vector16(_ value: some Collection<UInt8>) {
         integer(UInt16(truncatingIfNeeded: value.count))
         raw(value)
     }
 
-    /// `opaque<0..2^32-1>`. Callers keep their own, lower limits.
+    /// `opaque<0..2^32-1>`. Callers enforce their own, lower limits.
     package mutating func vector32(_ value: some Collection<UInt8>) {
         integer(UInt32(truncatingIfNeeded: value.count))
         raw(value)
     }
 
-    /// A `u32` count and that many elements. Callers keep their own, lower limits.
+    /// A `u32` count and that many elements. Callers enforce their own, lower limits.
     package mutating func list<Element>(
         _ elements: some Collection<Element>, _ encode: (inout ByteEncoder, Element) -> Void
     ) {
@@ -40,7 +40,7 @@ package struct ByteEncoder {
         for element in elements { encode(&self, element) }
     }
 
-    /// Magic, version and suite, with which every signed or sealed object begins.
+    /// Magic, version and suite: the first bytes of every signed or sealed object.
     package mutating func preamble(_ magic: Magic) {
         raw(magic.bytes)
         integer(Format.version)
@@ -48,14 +48,14 @@ package struct ByteEncoder {
     }
 }
 
-/// Reads the one canonical form. Total: every read gives a value or throws, and copies no more than the input holds.
+/// A decoder of the canonical form. Every read returns a value or throws, and copies no more than the input holds.
 package struct ByteDecoder {
     private let bytes: [UInt8]
     package private(set) var offset = 0
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     package var remaining: Int { bytes.count - offset }
 
     /// Exactly `count` bytes.
@@ -83,21 +83,21 @@ package struct ByteDecoder {
         return digest
     }
 
-    /// `opaque<bounds>` behind a `u16`.
+    /// `opaque<bounds>` after a `u16`.
     package mutating func vector16(_ bounds: ClosedRange<Int>) throws(TresorError) -> [UInt8] {
         let count = Int(try integer(UInt16.self))
         guard bounds.contains(count) else { throw .altered }
         return try raw(count)
     }
 
-    /// `opaque<bounds>` behind a `u32`.
+    /// `opaque<bounds>` after a `u32`.
     package mutating func vector32(_ bounds: ClosedRange<Int>) throws(TresorError) -> [UInt8] {
         let count = Int(try integer(UInt32.self))
         guard bounds.contains(count) else { throw .altered }
         return try raw(count)
     }
 
-    /// A `u32` count, at least `least`, and that many elements, none of which takes fewer than `byteCount` bytes.
+    /// A `u32` count of at least `least`, and that many elements. No element takes fewer than `byteCount` bytes.
     package mutating func list<Element>(
         of least: Int, byteCount: Int, _ decode: (inout ByteDecoder) throws(TresorError) -> Element
     ) throws(TresorError) -> [Element] {
@@ -109,14 +109,14 @@ package struct ByteDecoder {
         return elements
     }
 
-    /// A point in time: seconds since 1970, up to the end of the year 9999.
+    /// A time: seconds since 1970, up to the end of the year 9999.
     package mutating func time() throws(TresorError) -> UInt64 {
         let time = try integer(UInt64.self)
         guard time <= Format.latestTime else { throw .altered }
         return time
     }
 
-    /// The magic alone. Bytes that are no object of ours at all are `altered`; another object or release is `unsupported`.
+    /// The magic alone. Bytes that are no tresor object are `altered`; another object or release is `unsupported`.
     package mutating func magic(_ magic: Magic) throws(TresorError) {
         let found = try raw(Magic.byteCount)
         guard found.starts(with: Magic.prefix) else { throw .altered }
@@ -142,7 +142,7 @@ package struct ByteDecoder {
     }
 }
 
-/// The 8 bytes with which a stand-alone object begins; they name its type and version (SPEC §16.2).
+/// The first 8 bytes of a stand-alone object, which name its type and version (SPEC §16.2).
 package enum Magic: String, CaseIterable, Sendable {
     case card = "tresorC1"
     case identity = "tresorI1"
@@ -164,7 +164,7 @@ package enum Magic: String, CaseIterable, Sendable {
     package var bytes: [UInt8] { Array(rawValue.utf8) }
 }
 
-/// Numbers of the format that are no choice of anybody.
+/// Fixed numbers of the format.
 package enum Format {
     /// The version of every object.
     package static let version: UInt8 = 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who somebody is: `H("tresor/v1/user-id", generation-0 card)`. It proves itself (SPEC §7.2).
+/// A user id: `H("tresor/v1/user-id", generation-0 card)`, verifiable from the card (SPEC §7.2).
 public struct UserID: Hashable, Comparable, Sendable {
     /// The 32 bytes.
     public let digest: Hash256
@@ -12,7 +12,7 @@ public struct UserID: Hashable, Comparable, Sendable {
     public static func < (left: UserID, right: UserID) -> Bool { left.digest < right.digest }
 }
 
-/// Which tresor: `H("tresor/v1/tresor-id", root)`. It proves itself (SPEC §9.1).
+/// A tresor id: `H("tresor/v1/tresor-id", root)`, verifiable from the root (SPEC §9.1).
 public struct TresorID: Hashable, Comparable, Sendable {
     /// The 32 bytes.
     public let digest: Hash256
@@ -24,7 +24,7 @@ public struct TresorID: Hashable, Comparable, Sendable {
     public static func < (left: TresorID, right: TresorID) -> Bool { left.digest < right.digest }
 }
 
-/// Which remembered device: 16 random bytes (SPEC §8.3).
+/// A device id: 16 random bytes that name a trusted device (SPEC §8.3).
 public struct DeviceID: Hashable, Sendable {
     /// The 16 bytes.
     public let bytes: [UInt8]

@@ -5,9 +5,9 @@
 /// A handle, a tresor name, a record name or a content type: at most 256 bytes of UTF-8 without control characters
 /// (SPEC §4.4). Compared and ordered as bytes, never as text.
 public struct Name: Hashable, Comparable, Sendable {
-    /// The greatest size in bytes: 256.
+    /// The maximum size in bytes: 256.
     public static let maximumByteCount = 256
-    /// The name of nothing.
+    /// The empty name.
     public static let empty = Name(unchecked: [])
 
     /// The UTF-8 bytes.
@@ -15,27 +15,28 @@ public struct Name: Hashable, Comparable, Sendable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A name as it was received.
+    /// Reads a received name.
     ///
-    /// - Throws: ``TresorError/altered`` when it is too long, is not UTF-8 or holds a code point of the fixed list.
+    /// - Throws: ``TresorError/altered`` for a name that is too long, not UTF-8, or contains a code point of the fixed
+    ///   list.
     public init(_ bytes: [UInt8]) throws(TresorError) {
         guard Self.isAcceptable(bytes) else { throw .altered }
         self.bytes = bytes
     }
 
-    /// A name as a person typed it: brought to NFC.
+    /// Reads a typed name and normalizes it to NFC.
     ///
-    /// - Throws: ``TresorError/usage`` when it is empty, too long, begins with `-`, or holds a control character, a code point of the
-    ///   fixed list or one that no Unicode version known here assigns.
+    /// - Throws: ``TresorError/usage`` for a name that is empty, too long, begins with `-`, or contains a control
+    ///   character, a code point of the fixed list, or one that no known Unicode version assigns.
     public init(typed text: String) throws(TresorError) {
         try self.init(text: text)
         guard !bytes.isEmpty, bytes.first != UInt8(ascii: "-") else { throw .usage }
     }
 
-    /// A record name or content type as a writer gives it: brought to NFC; may be empty.
+    /// Reads a record name or content type of a writer and normalizes it to NFC. It may be empty.
     ///
-    /// - Throws: ``TresorError/usage`` when it is too long, or holds a control character, a code point of the fixed list or one that no Unicode
-    ///   version known here assigns.
+    /// - Throws: ``TresorError/usage`` for a name that is too long, or contains a control character, a code point of
+    ///   the fixed list, or one that no known Unicode version assigns.
     public init(text: String) throws(TresorError) {
         let composed = text._nfc.reduce(into: String.UnicodeScalarView()) { $0.append($1) }
         let bytes = Array(String(composed).utf8)
@@ -43,16 +44,16 @@ public struct Name: Hashable, Comparable, Sendable {
         self.bytes = bytes
     }
 
-    /// The name as text, for showing. Two different names can be equal as text: never compare it.
+    /// The name as text, for display. Two different names can be equal as text, so never compare it.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether it has no bytes.
+    /// Whether the name has no bytes.
     public var isEmpty: Bool { bytes.isEmpty }
 
     /// Byte order.
     public static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 
-    /// The rule of readers. It depends on no version of Unicode.
+    /// The rule for readers, independent of any version of Unicode.
     private static func isAcceptable(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= maximumByteCount else { return false }
         if bytes.allSatisfy({ (0x20...0x7e).contains($0) }) { return true }
@@ -60,12 +61,12 @@ public struct Name: Hashable, Comparable, Sendable {
         return text.unicodeScalars.allSatisfy { !isRefused($0.value) }
     }
 
-    /// The rule of writers beside it, by the version of Unicode that is known here.
+    /// The additional rule for writers, by the Unicode version known here.
     private static func isAssigned(_ text: String.UnicodeScalarView) -> Bool {
         !text.contains { $0.properties.generalCategory == .unassigned }
     }
 
-    /// The fixed list of SPEC §4.4: what can forge a line, turn text around or hide.
+    /// The fixed list of SPEC §4.4: code points that can forge a line, reverse text or hide.
     package static func isRefused(_ codePoint: UInt32) -> Bool {
         switch codePoint {
         case 0x0000...0x001f, 0x007f...0x009f: true

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes a sealed file in its armoured form (SPEC §4.2) while it is made. Call ``finish()`` when the last byte has come.
+/// A sink that armours a sealed file (SPEC §4.2). Call ``finish()`` after the last byte.
 public struct ArmouringSink<Base: ByteSink>: ByteSink {
-    /// Where the text goes.
+    /// The sink of the text.
     public private(set) var base: Base
     private var encoder = Armour.Encoder(.file)
 
@@ -17,9 +17,9 @@ public struct ArmouringSink<Base: ByteSink>: ByteSink {
         try await base.write(text.span)
     }
 
-    /// Writes what is left, and the end line.
+    /// Writes the remaining bytes and the end line.
     ///
-    /// - Throws: what the base throws.
+    /// - Throws: the errors of the base.
     public mutating func finish() async throws(TresorError) {
         var text: [UInt8] = []
         encoder.finish(to: &text)
@@ -27,17 +27,17 @@ public struct ArmouringSink<Base: ByteSink>: ByteSink {
     }
 }
 
-/// The binary form of an armoured sealed file that lies somewhere, at any place of it. Every line that is read is judged as
-/// ``Armour/dearmour(_:)`` does; opening a file reads them all.
+/// The binary form of a stored armoured file, at any place. Every line is checked as by ``Armour/dearmour(_:)``;
+/// opening a file reads all lines.
 public struct ArmouredSource<Base: SealedSource>: SealedSource {
     /// The size of the binary form.
     public let byteCount: Int
     private let base: Base
     private let layout: Armour.Layout
 
-    /// Looks at begin, end and the last line of the text in `base`.
+    /// Reads the begin, the end and the last line of the text in `base`.
     ///
-    /// - Throws: ``TresorError/altered`` unless they are those of an armoured file; what the source throws.
+    /// - Throws: ``TresorError/altered`` unless they belong to an armoured file; the errors of the source.
     public init(_ base: Base) throws(TresorError) {
         let start = try base.bytes(0..<min(Armour.Layout.startByteCount, base.byteCount))
         layout = try Armour.Layout(.file, start: start, textByteCount: base.byteCount)
@@ -61,13 +61,13 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
             let bytes = try layout.decode(text[...], lines: lines)
             let start = next - first * Armour.lineByteCount
             let count = min(bytes.count - start, output.freeCapacity)
-            // A text that changes while it is read can have lost what was there.
+            // A text that changes during the reading can be shorter now.
             guard count > 0 else { throw .altered }
             output.append(bytes.span.extracting(start..<(start + count)))
             next += count
         }
     }
 
-    /// How many lines are decoded at once: 48 KiB.
+    /// The number of lines decoded at once: 48 KiB.
     private static var stretchLineCount: Int { 1024 }
 }

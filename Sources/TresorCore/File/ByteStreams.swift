@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content on its way to be sealed, in order. Its length need not be known.
+/// Content to seal, in order. Its length need not be known.
 public protocol ContentSource {
     /// Adds the next bytes to `output`.
     ///
-    /// Fills it wholly unless the content ends; one call that leaves room is the last.
+    /// Fills it unless the content ends. A call that leaves room is the last.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with what went wrong.
+    /// - Throws: ``TresorError/failed(_:)`` with the cause.
     mutating func read(into output: inout OutputRawSpan) async throws(TresorError)
 }
 
-/// Takes the bytes of a sealed file in order while it is made.
+/// A sink for the bytes of a sealed file, in order.
 public protocol ByteSink {
     /// Takes the next bytes, all of them.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with what went wrong.
+    /// - Throws: ``TresorError/failed(_:)`` with the cause.
     mutating func write(_ bytes: Span<UInt8>) async throws(TresorError)
 }
 
-/// A sealed file that can be read at any place, by several at a time.
+/// A sealed file that several tasks can read at any place.
 public protocol SealedSource: Sendable {
-    /// Its size.
+    /// The size in bytes.
     var byteCount: Int { get }
 
     /// Fills `output` with the bytes from `offset` on.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with what went wrong; ``TresorError/altered`` when there are fewer bytes.
+    /// - Throws: ``TresorError/failed(_:)`` with the cause; ``TresorError/altered`` if there are fewer bytes.
     func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError)
 }
 
-/// Content that comes as a sequence of byte arrays of any size.
+/// Content from an asynchronous sequence of byte arrays of any size.
 public struct SequenceSource<Base: AsyncSequence>: ContentSource where Base.Element == [UInt8] {
     private var iterator: Base.AsyncIterator
     private var element: [UInt8] = []
@@ -65,7 +65,7 @@ public struct MemorySource: ContentSource, SealedSource {
     /// Takes the bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Its size.
+    /// The size in bytes.
     public var byteCount: Int { bytes.count }
 
     /// Adds the next bytes to `output`.
@@ -83,12 +83,12 @@ public struct MemorySource: ContentSource, SealedSource {
     }
 }
 
-/// Keeps what it takes in memory.
+/// A sink that keeps the bytes in memory.
 public struct MemorySink: ByteSink, Sendable {
-    /// What it took.
+    /// The bytes taken so far.
     public private(set) var bytes: [UInt8] = []
 
-    /// Takes nothing yet.
+    /// Makes an empty sink.
     public init() {}
 
     /// Takes the next bytes.

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Four chunks of a payload on their way, plain and sealed. The buffers are used again for later pieces and wiped at the end.
+/// A buffer of four chunks of a payload, plain and sealed. It is used again for later chunks and wiped at the end.
 ///
-/// A piece has one owner at a time, the reader, a worker or the writer: the conveyor hands it on.
+/// A buffer has one owner at a time, the reader, a worker or the writer: the pipeline transfers it.
 @safe final class ChunkBuffer: @unchecked Sendable {
     static let chunkCount = 4
     package static let byteCount = chunkCount * TC1.chunkByteCount
 
-    /// The piece's place in the stream.
+    /// The place of the buffer in the stream.
     package var number = 0
-    /// How many plain bytes there are.
+    /// The number of plain bytes.
     var plainCount = 0
-    /// How many sealed bytes there are.
+    /// The number of sealed bytes.
     var sealedCount = 0
-    /// Which of the plain bytes are content.
+    /// The range of the content in the plain bytes.
     package var content = 0..<0
-    /// Where in the content they lie.
+    /// The offset of that range in the content.
     var contentOffset = 0
-    /// What they hash to.
+    /// The hash of that range.
     var stretch: ContentHash.Stretch?
     /// The right to seal the plain bytes.
     package var run: TC1.Run?
@@ -60,7 +60,7 @@
         get { plainBytes.extracting(content) }
     }
 
-    /// Room for plain bytes behind the first ``plainCount``; what is written there counts afterwards.
+    /// Room for plain bytes after the first ``plainCount``. Bytes written there count as plain bytes.
     func fillPlain<Failure: Error>(
         upTo count: Int = byteCount, _ body: (inout OutputRawSpan) async throws(Failure) -> Void
     ) async throws(Failure) {
@@ -87,7 +87,7 @@
         plainCount += count
     }
 
-    /// Whether some of the plain bytes are zero.
+    /// Whether a range of the plain bytes is zero.
     func areZero(_ range: Range<Int>) -> Bool {
         unsafe UnsafeMutableBufferPointer(rebasing: plain[range]).reduce(0, |) == 0
     }

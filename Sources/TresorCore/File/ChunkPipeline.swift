@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Takes the pieces of a stream past all cores: read in order, worked on side by side, written in order.
+/// A pipeline that reads the chunks of a stream in order, processes them on all cores, and writes them in order.
 ///
-/// There are two pieces more than cores, so that reading and writing go on while the cores work; a fast reader waits for a free piece.
+/// It has two buffers more than cores, so that reading and writing continue while the cores work. A fast reader waits
+/// for a free buffer.
 struct ChunkPipeline {
     private(set) var pieces: [ChunkBuffer]
 
@@ -10,15 +11,15 @@ struct ChunkPipeline {
         pieces = (0..<(Cores.count + 2)).map { _ in ChunkBuffer() }
     }
 
-    /// A piece for other use, never given to the conveyor again.
+    /// A buffer for other use, never returned to the pipeline.
     package mutating func take() -> ChunkBuffer { pieces.popLast() ?? ChunkBuffer() }
 
-    /// Runs until `read` finds no more, or anything fails; then nothing further is written.
+    /// Runs until `read` ends or a step fails. After a failure nothing more is written.
     ///
     /// - Parameters:
-    ///   - read: fills a piece, whose number is set; returns `false` when there was none left.
-    ///   - work: what is done with a piece on some core.
-    ///   - write: takes a finished piece, in the order in which they were read.
+    ///   - read: fills a buffer, whose number is set; returns `false` at the end.
+    ///   - work: processes a buffer on some core.
+    ///   - write: takes a processed buffer, in the order of reading.
     /// - Throws: the first failure; ``TresorError/interrupted`` when the task is cancelled.
     package func run(
         read: (ChunkBuffer) async throws(TresorError) -> Bool,
@@ -55,7 +56,7 @@ struct ChunkPipeline {
         if let outcome { throw outcome }
     }
 
-    /// Which pieces are where.
+    /// The place of each buffer.
     private struct Belt {
         package var free: [ChunkBuffer]
         package var waiting: [Int: ChunkBuffer] = [:]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// D of SPEC §10.4, what the signature says of the content:
-/// `BLAKE2b-512(LP("tresor/v1/content-hash") ‖ u64 length ‖ d_0 ‖ … ‖ d_n)`, with
-/// `d_i = BLAKE2b-256(LP("tresor/v1/content-part") ‖ u64 i ‖ i-th 64 KiB)`.
+/// D of SPEC §10.4, the signed hash of the content: `BLAKE2b-512(LP("tresor/v1/content-hash") ‖ u64 length ‖ d_0 ‖ … ‖
+/// d_n)`, with `d_i = BLAKE2b-256(LP("tresor/v1/content-part") ‖ u64 i ‖ i-th 64 KiB)`.
 package enum ContentHash {
     package static let partByteCount = 65536
 
@@ -17,7 +16,7 @@ package enum ContentHash {
         try begin(index, bytes).finalize()
     }
 
-    /// `d_i`, not yet ended: its label, its number and the bytes so far.
+    /// An unfinished `d_i`: its label, its number and the bytes so far.
     private static func begin(_ index: Int, _ bytes: Span<UInt8>) throws(TresorError) -> BLAKE2b {
         var hash = try BLAKE2b(outputCount: 32)
         try hash.updatePrefixed(.contentPart)
@@ -26,7 +25,7 @@ package enum ContentHash {
         return hash
     }
 
-    /// A part of which more is to come.
+    /// An incomplete part.
     fileprivate final class OpenPart {
         private var hash: BLAKE2b?
         private(set) var count: Int
@@ -49,16 +48,16 @@ package enum ContentHash {
         }
     }
 
-    /// Some of the content, hashed without what lies before and behind it: on any core.
+    /// A section of the content, hashed on any core without the bytes before and after it.
     struct Stretch {
-        /// How many of its first bytes belong to a part that began before.
+        /// The number of its first bytes that belong to a part begun earlier.
         fileprivate let headCount: Int
-        /// The hashes of the parts that lie in it whole.
+        /// The hashes of the parts that lie entirely in it.
         fileprivate private(set) var digests: [UInt8] = []
-        /// The part that ends behind it.
+        /// The part that ends after it.
         fileprivate private(set) var tail: OpenPart?
 
-        /// - Parameter offset: where in the content the bytes lie.
+        /// - Parameter offset: the offset of the bytes in the content.
         package init(_ bytes: Span<UInt8>, at offset: Int) throws(TresorError) {
             headCount = min((partByteCount - offset % partByteCount) % partByteCount, bytes.count)
             var index = (offset + headCount) / partByteCount
@@ -72,18 +71,18 @@ package enum ContentHash {
         }
     }
 
-    /// The hashes of all parts, put together in the content's order.
+    /// The hashes of all parts, combined in the order of the content.
     struct Parts {
-        /// Those that are complete, 32 bytes each.
+        /// The hashes of the complete parts, 32 bytes each.
         private(set) var digests: [UInt8] = []
         private(set) var contentByteCount = 0
         private var open: OpenPart?
 
         package init() {}
 
-        /// Takes the next stretch.
+        /// Takes the next section.
         ///
-        /// - Parameter bytes: those it was made of.
+        /// - Parameter bytes: the bytes of the section.
         package mutating func append(_ stretch: Stretch, _ bytes: Span<UInt8>) throws(TresorError) {
             contentByteCount += bytes.count
             if stretch.headCount > 0 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a sealed file says in clear (SPEC §10.1). It is a claim until the file is opened.
+/// The clear header of a sealed file (SPEC §10.1). It is a claim until the file is opened.
 public struct FileHeader: Hashable, Sendable {
     /// The size in bytes: 90.
     public static let byteCount = 90
 
-    /// Which tresor.
+    /// The id of the tresor.
     public let tresor: TresorID
-    /// Under which epoch's key it is sealed.
+    /// The epoch whose key seals the file.
     public let epoch: UInt64
-    /// The newest entry its author knew.
+    /// The newest entry known to the author.
     public let head: Head
 
     package init(tresor: TresorID, epoch: UInt64, head: Head) {
@@ -18,7 +18,7 @@ public struct FileHeader: Hashable, Sendable {
         self.head = head
     }
 
-    /// The header that a sealed file in binary form begins with.
+    /// Reads the header of a sealed file in binary form.
     ///
     /// - Parameter start: 90 bytes or more.
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who signed a content, where they stood in the log, and when (SPEC §10.4).
+/// The author of a signed content, their place in the log, and the time (SPEC §10.4).
 package struct Authorship: Hashable, Sendable {
     package static let byteCount = FileHeader.byteCount + Hash256.byteCount + 4 + 8 + Ed25519.signatureByteCount
 
@@ -36,16 +36,16 @@ package struct Authorship: Hashable, Sendable {
     }
 }
 
-/// What stands before the content (SPEC §10.2), and the header that belongs to it.
+/// The fields before the content (SPEC §10.2), and the header that belongs to them.
 package struct FileFields: Hashable, Sendable {
-    /// More bytes than any fields have.
+    /// An upper limit on the size of the fields in bytes.
     package static let maximumByteCount = 49 + 2 * Name.maximumByteCount + Authorship.byteCount
 
-    /// The author of these bytes; the signature stands behind the content.
+    /// The author of these bytes. The signature follows the content.
     package var authorship: Authorship
     package let type: Name
     package let record: Name
-    /// The first author, when somebody else or a later epoch sealed it again.
+    /// The first author of a resealed content.
     package let origin: Authorship?
 
     package init(_ authorship: Authorship, type: Name, record: Name, origin: Authorship?) {
@@ -70,7 +70,7 @@ package struct FileFields: Hashable, Sendable {
         authorship = Authorship(header: header, author: author, generation: generation, time: time)
     }
 
-    /// A header of another release inside a payload of this one is nobody's writing.
+    /// No release writes a header of another release into its payload.
     private static func origin(from decoder: inout ByteDecoder) throws(TresorError) -> Authorship {
         do throws(TresorError) {
             return try Authorship(from: &decoder)
@@ -99,7 +99,7 @@ package struct FileFields: Hashable, Sendable {
         origin?.encode(into: &encoder)
     }
 
-    /// What is signed behind the label: header, every field before the content, D.
+    /// The signed bytes after the label: header, every field before the content, D.
     package func message(contentHash: [UInt8]) -> [UInt8] {
         var encoder = ByteEncoder(capacity: FileHeader.byteCount + byteCount + contentHash.count)
         authorship.header.encode(into: &encoder)
@@ -109,19 +109,19 @@ package struct FileFields: Hashable, Sendable {
     }
 }
 
-/// The last 72 bytes of a payload: the content's length and the signature.
+/// The last 72 bytes of a payload: the length of the content and the signature.
 struct FileTail: Hashable, Sendable {
     package static let byteCount = 8 + Ed25519.signatureByteCount
 
     package let contentByteCount: Int
     package let signature: [UInt8]
 
-    /// Reads the tail of a payload and judges whether the content, its padding and the payload fit one another (SPEC §10.3).
+    /// Reads the tail of a payload and checks that the content, its padding and the payload agree (SPEC §10.3).
     ///
     /// - Parameters:
-    ///   - bytes: the payload's last 72.
-    ///   - fields: how many bytes stand before the content.
-    ///   - payload: how many bytes the payload has.
+    ///   - bytes: the last 72 bytes of the payload.
+    ///   - fields: the number of bytes before the content.
+    ///   - payload: the number of bytes of the payload.
     /// - Throws: ``TresorError/altered``.
     package init(_ bytes: [UInt8], fields: Int, payload: Int) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -135,8 +135,8 @@ struct FileTail: Hashable, Sendable {
     }
 }
 
-/// What lies inside the seal (SPEC §10.2): fields, content, zero padding to the prescribed size, and behind it, in the last 72 bytes, the content's
-/// length and the signature.
+/// The payload of a sealed file (SPEC §10.2): fields, content, zero padding to the prescribed size, and in the last 72
+/// bytes the length of the content and the signature.
 package struct FilePayload: Sendable {
     package let fields: FileFields
     package let content: [UInt8]
@@ -157,7 +157,7 @@ package struct FilePayload: Sendable {
         return encoder.bytes
     }
 
-    /// Reads a payload in the one way there is. The signature is not yet judged.
+    /// Reads a payload. The signature is not yet verified.
     ///
     /// - Throws: ``TresorError/altered``.
     package init(_ bytes: [UInt8], header: FileHeader) throws(TresorError) {

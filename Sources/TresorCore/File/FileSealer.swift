@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a file was sealed that did not pass through memory as a whole.
+/// The result of sealing a stream.
 public struct SealedStream: Hashable, Sendable {
-    /// What it says in clear.
+    /// The clear header.
     public let header: FileHeader
-    /// How many bytes the content had.
+    /// The size of the content in bytes.
     public let contentByteCount: Int
-    /// How many bytes the sealed file has.
+    /// The size of the sealed file in bytes.
     public let byteCount: Int
 }
 
@@ -68,9 +68,9 @@ package enum FileSealer {
         return SealedStream(header: header, contentByteCount: parts.contentByteCount, byteCount: total)
     }
 
-    /// Seals fields and content as far as they fill pieces; what does not fill one stays in `rest`.
+    /// Seals fields and content as far as they fill buffers. The remainder stays in `rest`.
     ///
-    /// - Returns: how many bytes of the payload were sealed.
+    /// - Returns: the number of sealed bytes of the payload.
     private static func sealWhole(
         _ content: inout some ContentSource, to sink: inout some ByteSink, _ front: [UInt8],
         _ sealing: inout TC1.Sealing, _ conveyor: ChunkPipeline, _ parts: inout ContentHash.Parts, _ rest: ChunkBuffer
@@ -102,7 +102,7 @@ package enum FileSealer {
         return count
     }
 
-    /// Seals the last `count` bytes of the payload: what is left of fields and content, padding, tail.
+    /// Seals the last `count` bytes of the payload: the remainder of fields and content, padding, tail.
     private static func sealRest(
         _ count: Int, _ rest: ChunkBuffer, _ tail: [UInt8], to sink: inout some ByteSink, _ sealing: inout TC1.Sealing,
         _ conveyor: ChunkPipeline
@@ -139,7 +139,7 @@ extension FileFields {
 }
 
 extension ContentHash.Parts {
-    /// Takes the content of the next piece, which has been hashed.
+    /// Takes the hashed content of the next buffer.
     package mutating func append(_ piece: ChunkBuffer) throws(TresorError) {
         guard let stretch = piece.stretch.take() else { throw .usage }
         try append(stretch, piece.contentBytes)

@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How an author stands today (SPEC §10.6).
+/// The status of an author today (SPEC §10.6).
 public enum AuthorStatus: Hashable, Sendable {
-    /// Owner or writer, with the same generation.
+    /// The author is an owner or writer with the same generation.
     case current
-    /// No longer so.
+    /// The author no longer is.
     case former(Former)
 
-    /// How and when somebody ceased to be what they were.
+    /// The cause and time of the end of an authorship.
     public struct Former: Hashable, Sendable {
-        /// What happened.
+        /// The cause.
         public enum Cause: String, Hashable, Sendable {
-            /// Put out by an owner.
+            /// An owner removed them.
             case removed
-            /// Went by themselves.
+            /// They left.
             case left
-            /// Made a reader.
+            /// Their role became reader.
             case roleChanged = "role_changed"
-            /// Has new keys.
+            /// Their keys were renewed.
             case keyRenewed = "key_renewed"
         }
 
-        /// What happened.
+        /// The cause.
         public let cause: Cause
-        /// When, as its author dated it, in seconds since 1970.
+        /// The time by the author of the entry, in seconds since 1970.
         public let time: UInt64
     }
 }
 
-/// An author and how they stand.
+/// An author and their status.
 public struct FileAuthor: Hashable, Sendable {
-    /// Who.
+    /// The user id.
     public let user: UserID
-    /// Their handle, from the log.
+    /// The handle in the log.
     public let handle: Name
-    /// With which generation they signed.
+    /// The generation that signed.
     public let generation: UInt32
-    /// When they say they did, in seconds since 1970.
+    /// The time of signing by their own account, in seconds since 1970.
     public let time: UInt64
-    /// Where they stood in the log.
+    /// The head of the log that they knew.
     public let head: Head
-    /// How they stand today.
+    /// The status today.
     public fileprivate(set) var status: AuthorStatus
 
     fileprivate init(_ authorship: Authorship, in state: LogState) {
@@ -53,7 +53,8 @@ public struct FileAuthor: Hashable, Sendable {
             of: authorship.author, generation: authorship.generation, since: authorship.header.head.sequence)
     }
 
-    /// The same author for a home that has compared newer keys of theirs than they signed with: those keys count no longer, whether the log knows it or not.
+    /// The same author for a home that has compared newer keys of theirs. The older keys no longer count, whether or
+    /// not the log knows the newer ones.
     fileprivate func compared(with chain: CardChain?) -> FileAuthor {
         var author = self
         author.status = status.compared(with: chain, generation: generation)
@@ -62,11 +63,11 @@ public struct FileAuthor: Hashable, Sendable {
 }
 
 extension AuthorStatus {
-    /// The same for a home that has compared a person's keys (SPEC §10.6, the last row but one).
+    /// The same status for a home that has compared keys of the person (SPEC §10.6, the last row but one).
     ///
     /// - Parameters:
-    ///   - chain: what the home has compared of the person; `nil` for nothing.
-    ///   - generation: with which they signed.
+    ///   - chain: the compared chain of the person; `nil` for none.
+    ///   - generation: the generation that signed.
     package func compared(with chain: CardChain?, generation: UInt32) -> AuthorStatus {
         guard self == .current, let chain, generation < chain.newest.generation,
             let next = chain.card(generation: generation + 1)
@@ -75,27 +76,27 @@ extension AuthorStatus {
     }
 }
 
-/// What was proved of a sealed file when it passed every check (SPEC §10.5).
+/// The proved facts about a sealed file that passed every check (SPEC §10.5).
 public struct FileProof: Hashable, Sendable {
-    /// How many bytes the content has.
+    /// The size of the content in bytes.
     public let contentByteCount: Int
-    /// The content type its author gave.
+    /// The content type given by the author.
     public let type: Name
-    /// The record name its author gave; empty if none.
+    /// The record name given by the author; empty if none.
     public let record: Name
-    /// Which tresor.
+    /// The id of the tresor.
     public let tresor: TresorID
-    /// Under which epoch's key it was sealed.
+    /// The epoch whose key seals the file.
     public let epoch: UInt64
-    /// Who sealed it.
+    /// The sealer.
     public private(set) var sealer: FileAuthor
-    /// Who wrote it first, when it was sealed again.
+    /// The first author, if the content was resealed.
     public private(set) var origin: FileAuthor?
 
-    /// The first author's signature and where it stood, to be carried along when the content is sealed again.
+    /// The signature and the place of the first author, kept when the content is resealed.
     package let authorship: Authorship
 
-    /// Whose content it is: the first author.
+    /// The author of the content: the first author.
     public var author: FileAuthor { origin ?? sealer }
 
     init(_ fields: FileFields, contentByteCount: Int, in state: LogState) {
@@ -109,9 +110,9 @@ public struct FileProof: Hashable, Sendable {
         origin = fields.origin.map { FileAuthor($0, in: state) }
     }
 
-    /// The same with what a home knows of the authors.
+    /// The same file with the statuses that a home knows.
     ///
-    /// - Parameter chain: the chain that the home has compared of a person, its own included; `nil` for none.
+    /// - Parameter chain: gives the chain that the home has compared of a person, its own included; `nil` for none.
     package func compared(
         with chain: (UserID) throws(TresorError) -> CardChain?
     ) throws(TresorError) -> FileProof {
@@ -124,19 +125,20 @@ public struct FileProof: Hashable, Sendable {
 
 /// A sealed file that has passed every check, in memory.
 @dynamicMemberLookup public struct OpenedFile: Hashable, Sendable {
-    /// What was proved of it.
+    /// The proved facts.
     public package(set) var proof: FileProof
     /// The content, byte for byte.
     public let content: [UInt8]
 
-    /// What was proved of it.
+    /// The proved facts.
     public subscript<Value>(dynamicMember path: KeyPath<FileProof, Value>) -> Value { proof[keyPath: path] }
 }
 
 extension LogState {
-    /// How an author stands in this state (SPEC §10.6).
+    /// The status of an author in this state (SPEC §10.6).
     ///
-    /// - Parameter head: the sequence number of the head at which they signed. A later return does not make current what was signed before they went.
+    /// - Parameter head: the sequence number of the head at which they signed. A later return does not restore the
+    ///   status of files signed before.
     package func authorStatus(of user: UserID, generation: UInt32, since head: UInt64) -> AuthorStatus {
         let changes = changes[user] ?? []
         guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
@@ -147,7 +149,7 @@ extension LogState {
         {
             return .former(ended)
         }
-        // A later grant names the newest generation again; its date is that of the entry by which it came.
+        // A later grant names the newest generation again; its date is that of the entry that first named it.
         guard let newest = generations[user]?.last?.generation, newest != generation,
             let record = generations[user]?.first(where: { $0.generation == newest })
         else { return .current }
@@ -156,7 +158,7 @@ extension LogState {
 }
 
 extension LogState.ChangeRecord {
-    /// Why and when somebody can write no longer; `nil` where they can from then on.
+    /// The end of the right to write; `nil` if the right begins or continues.
     fileprivate var endOfWriting: AuthorStatus.Former? {
         switch change {
         case .removed: .init(cause: .removed, time: time)

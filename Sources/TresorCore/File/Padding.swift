@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How large a payload is made, so that its size says little (SPEC §10.3).
+/// The padded size of a payload, chosen so that it reveals little (SPEC §10.3).
 package enum Padding {
     /// The smallest payload in bytes.
     static let minimumByteCount = 512

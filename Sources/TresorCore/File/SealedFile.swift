@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A sealed file as it was received (SPEC §10). Only its header can be read; nothing in it is proved.
+/// A received sealed file (SPEC §10). Only its header is readable; nothing in it is proved.
 public struct SealedFile: Hashable, Sendable {
-    /// The greatest size in bytes: 2^40.
+    /// The maximum size in bytes: 2^40.
     public static let maximumByteCount = 1 << 40
 
-    /// What it claims.
+    /// The header, a claim.
     public let header: FileHeader
     /// The whole file in binary form.
     public let bytes: [UInt8]
 
-    /// Takes a binary or armoured sealed file.
+    /// Reads a binary or armoured sealed file.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     public init(_ bytes: [UInt8]) throws(TresorError) {
@@ -22,13 +22,13 @@ public struct SealedFile: Hashable, Sendable {
         self.bytes = binary
     }
 
-    /// Looks at the beginning of a text or of bytes whose end has not been read, and may never come.
+    /// Reads the header from the beginning of a binary or armoured file whose end may never arrive.
     ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` where no sealed file begins so.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` if no sealed file begins this way.
     package static func checkBeginning(_ start: [UInt8]) throws(TresorError) {
         let isArmoured = Armour.isArmoured(start)
         let bytes = isArmoured ? try Armour.file.beginning(of: start) : start
-        // Of a text the whole lines alone are read, which may be fewer than the header takes.
+        // Of a text only the whole lines are read, which may be fewer than the header takes.
         if isArmoured, bytes.count < FileHeader.byteCount { return }
         _ = try FileHeader(start: bytes)
     }

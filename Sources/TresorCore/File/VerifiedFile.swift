@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A sealed file that lies somewhere, too large for memory perhaps. Only its header can be read; nothing in it is proved.
+/// A sealed file in a source, which may be too large for memory. Only its header is readable; nothing in it is proved.
 public struct StoredFile<Source: SealedSource>: Sendable {
-    /// What it claims.
+    /// The header, a claim.
     public let header: FileHeader
-    /// Where it lies, in binary form.
+    /// The source, in binary form.
     public let source: Source
 
-    /// Looks at the header and the size.
+    /// Reads the header and checks the size.
     ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; what the source throws.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the source.
     public init(_ source: Source) throws(TresorError) {
         header = try FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
         guard source.byteCount <= SealedFile.maximumByteCount,
@@ -20,12 +20,12 @@ public struct StoredFile<Source: SealedSource>: Sendable {
     }
 }
 
-/// A sealed file that has passed every check and whose content is read from where it lies.
+/// A sealed file that has passed every check, with its content read from the source.
 ///
-/// The whole file was read and verified once. This handle keeps the hash of every part of the content, 32 bytes for 64 KiB, and checks every
-/// part that is read again: what was changed meanwhile is refused.
+/// The whole file was read and verified once. This handle keeps the hash of every part of the content, 32 bytes for 64
+/// KiB. It checks every part that it reads again, and refuses a part that has changed.
 public final class VerifiedFile: Sendable {
-    /// What was proved of it.
+    /// The proved facts.
     public let proof: FileProof
 
     private let source: any SealedSource
@@ -43,15 +43,16 @@ public final class VerifiedFile: Sendable {
         self.digests = digests
     }
 
-    /// The same file with what a home knows of its authors.
+    /// The same file with the statuses that a home knows of its authors.
     package func judged(_ proof: FileProof) -> VerifiedFile {
         VerifiedFile(proof, source, opening, fieldsByteCount: fieldsByteCount, digests: digests)
     }
 
-    /// Bytes of the content.
+    /// Reads bytes of the content.
     ///
     /// - Parameter range: within `0..<proof.contentByteCount`.
-    /// - Throws: ``TresorError/altered`` when what lies there is no longer what was verified; ``TresorError/usage`` for a range outside.
+    /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified; ``TresorError/usage``
+    ///   for a range outside.
     public func read(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage }
         guard !range.isEmpty else { return [] }

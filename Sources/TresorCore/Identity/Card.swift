@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One generation of somebody's public face (SPEC §7.1). A value of this type has been read whole, its keys are usable and its
-/// self-signature holds; who it belongs to is said by the ``CardChain`` it stands in.
+/// One generation of a person's public keys (SPEC §7.1). A value of this type is complete, its keys are usable and its
+/// self-signature is valid. Its ``CardChain`` says whose it is.
 public struct Card: Hashable, Sendable {
-    /// The greatest generation: 255, so that there are at most 256.
+    /// The maximum generation: 255, so at most 256 generations exist.
     public static let maximumGeneration: UInt32 = 255
 
     /// The handle: equal in all generations. It proves nothing.
     public let handle: Name
     /// 0 for the first card.
     public let generation: UInt32
-    /// The user id as the card states it; zero in generation 0.
+    /// The user id in the card; zero in generation 0.
     let statedUser: Hash256
-    /// The hash of the card before; zero in generation 0.
+    /// The hash of the previous card; zero in generation 0.
     package let previous: Hash256
     /// The Ed25519 public key.
     public let signingKey: Hash256
-    /// The X-Wing public key; both halves checked.
+    /// The X-Wing public key, checked.
     public let kemKey: XWing.PublicKey
-    /// When its owner says it was made, in seconds since 1970.
+    /// The time of its making by its owner's account, in seconds since 1970.
     public let time: UInt64
-    /// The whole card as it travels.
+    /// The encoded card.
     public let bytes: [UInt8]
     /// `H("tresor/v1/card-hash", card)`.
     public let hash: Hash256
-    /// Made by the generation before; empty in generation 0.
+    /// The signature of the previous generation; empty in generation 0.
     package let succession: [UInt8]
-    /// What both signatures cover.
+    /// The bytes that both signatures cover.
     package let body: [UInt8]
 
-    /// Reads one card from `decoder`, which may go on behind it.
+    /// Reads one card from `decoder`, in which more bytes may follow.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
@@ -68,8 +68,8 @@ public struct Card: Hashable, Sendable {
     /// Signs a card.
     ///
     /// - Parameters:
-    ///   - chain: the chain it continues; `nil` for generation 0.
-    ///   - succession: signs what the newest generation of the chain has to sign; not called for generation 0.
+    ///   - chain: the chain to continue; `nil` for generation 0.
+    ///   - succession: signs for the newest generation of the chain; not called for generation 0.
     package static func make(
         handle: Name, chain: CardChain?, kemKey: XWing.PublicKey, time: UInt64, signing: borrowing SigningKey,
         succession: (_ message: [UInt8]) throws(TresorError) -> [UInt8]
@@ -101,9 +101,9 @@ public struct Card: Hashable, Sendable {
         encoder.integer(time)
     }
 
-    /// Whether this card is the one after `predecessor` in the chain of `user`.
+    /// Checks that this card follows `predecessor` in the chain of `user`.
     ///
-    /// - Throws: ``TresorError/altered`` if it is not.
+    /// - Throws: ``TresorError/altered`` if it does not.
     func checkSucceeds(_ predecessor: Card, of user: UserID) throws(TresorError) {
         let isNext =
             generation == predecessor.generation + 1 && previous == predecessor.hash
@@ -112,15 +112,15 @@ public struct Card: Hashable, Sendable {
         try Ed25519.verify(succession, of: DomainLabel.cardSuccession.message(body), by: predecessor.signingKey)
     }
 
-    /// Whether they are the same bytes.
+    /// Whether the cards have the same bytes.
     public static func == (left: Card, right: Card) -> Bool { left.bytes == right.bytes }
 
-    /// Goes by the card's hash.
+    /// Hashes the hash of the card.
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension DomainLabel {
-    /// What is signed: `LP(label) ‖ bytes`.
+    /// The signed bytes: `LP(label) ‖ bytes`.
     package func message(_ bytes: [UInt8]) -> [UInt8] {
         return prefixed + bytes
     }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody's whole chain of cards, generation 0 to the newest, each link checked (SPEC §7.3). Wherever a card travels, it is this.
+/// The whole chain of cards of a person, generation 0 to the newest, each link checked (SPEC §7.3). Cards always travel
+/// as a chain.
 ///
-/// A chain proves that its cards belong together. That they belong to a certain person is proved by comparing the ``number``.
+/// A chain proves that its cards belong together. Comparing the ``number`` proves that they belong to a certain person.
 public struct CardChain: Hashable, Sendable {
-    /// The greatest size in bytes that is read: 512 KiB, more than 256 cards take.
+    /// The maximum size in bytes: 512 KiB, more than 256 cards take.
     public static let maximumByteCount = 1 << 19
 
-    /// By generation; never empty.
+    /// The cards by generation; never empty.
     public let cards: [Card]
     /// The newest card.
     public let newest: Card
     /// `H("tresor/v1/user-id", generation-0 card)`.
     public let user: UserID
 
-    /// Reads the cards one behind another.
+    /// Reads concatenated cards.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     public init(_ bytes: [UInt8]) throws(TresorError) {
@@ -42,9 +43,9 @@ public struct CardChain: Hashable, Sendable {
         user = UserID(try BLAKE2b.hash(.userID, first.bytes))
     }
 
-    /// This chain and one more card.
+    /// Extends this chain by one card.
     ///
-    /// - Throws: ``TresorError/altered`` unless `card` is the next one.
+    /// - Throws: ``TresorError/altered`` unless `card` is the next card.
     func appending(_ card: Card) throws(TresorError) -> CardChain {
         try card.checkSucceeds(newest, of: user)
         return CardChain(cards: cards + [card], newest: card, user: user)
@@ -63,7 +64,7 @@ public struct CardChain: Hashable, Sendable {
         try self.init(Armour.card.dearmour(text))
     }
 
-    /// The cards one behind another.
+    /// The concatenated cards.
     public var bytes: [UInt8] { cards.flatMap(\.bytes) }
 
     /// The armoured form.
@@ -72,8 +73,8 @@ public struct CardChain: Hashable, Sendable {
     /// The handle, equal in all generations.
     public var handle: Name { newest.handle }
 
-    /// The 30 digits that two people compare:
-    /// `H("tresor/v1/number", user id ‖ newest card hash)` modulo 10^30 (SPEC §7.4).
+    /// The safety number that two people compare: `H("tresor/v1/number", user id ‖ newest card hash)` modulo 10^30
+    /// (SPEC §7.4).
     public func number() throws(TresorError) -> SafetyNumber {
         SafetyNumber(try BLAKE2b.hash(.number, user.digest.bytes, newest.hash.bytes))
     }

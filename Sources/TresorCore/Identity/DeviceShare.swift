@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// This device's half of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
+/// The device share of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
 package final class DeviceShare: Sendable {
     package let user: UserID
     package let id: DeviceID
@@ -46,7 +46,7 @@ package final class DeviceShare: Sendable {
     }
 }
 
-/// The use of a device half.
+/// The use of a device share.
 package enum DeviceUse: KeyUse {}
 
 extension DeviceID {

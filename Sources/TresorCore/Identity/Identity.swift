@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An unlocked identity: the seeds of all generations in guarded memory (SPEC §7). Whoever holds one can sign and open as its owner;
-/// release it when the work is done, and the seeds are wiped.
+/// An unlocked identity: the seeds of all generations in guarded memory (SPEC §7). Anyone who holds it can sign and
+/// open as its owner. Release it after use; the seeds are then wiped.
 public final class Identity: Sendable {
-    /// The public face, newest generation last.
+    /// The card chain, newest generation last.
     public let chain: CardChain
     private let generations: [Generation]
     private let signing: SigningKey
 
-    /// Who this is.
+    /// The user id.
     public var user: UserID { chain.user }
     /// The handle, equal in all generations.
     public var handle: Name { chain.handle }
@@ -21,10 +21,10 @@ public final class Identity: Sendable {
         package init(_ seed: consuming SecretKey<SeedUse>) { self.seed = seed }
     }
 
-    /// Takes over the newest seed and opens those before it.
+    /// Takes over the newest seed and opens the earlier ones.
     ///
     /// - Parameter previous: the sealed seeds, the newest of them first.
-    /// - Throws: ``TresorError/altered`` when the card is not this seed's, or a sealed seed does not open.
+    /// - Throws: ``TresorError/altered`` if the card does not belong to this seed, or a sealed seed does not open.
     package init(
         chain: CardChain, seed: consuming SecretKey<SeedUse>, previous: [[UInt8]]
     ) throws(TresorError) {
@@ -46,19 +46,19 @@ public final class Identity: Sendable {
         self.signing = signing
     }
 
-    /// Whether both public keys of a card are those of a seed.
+    /// Whether both public keys of a card belong to a seed.
     private static func matches(_ seed: borrowing SecretKey<SeedUse>, _ card: Card) throws(TresorError) -> Bool {
         let isSigner = try signingKey(seed).publicKey == card.signingKey
         let isReader = try XWing.publicKey(seed: try kemSeed(seed)) == card.kemKey
         return isSigner && isReader
     }
 
-    /// The signature of the newest generation over `LP(label) ‖ bytes`.
+    /// Signs `LP(label) ‖ bytes` with the newest generation.
     package func sign(_ label: DomainLabel, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
         try signing.sign(label.message(bytes))
     }
 
-    /// The signature of one generation; an earlier one signs the entry that replaces it.
+    /// Signs with one generation. An earlier one signs the entry that replaces it.
     package func sign(_ label: DomainLabel, _ bytes: [UInt8], generation: UInt32) throws(TresorError) -> [UInt8] {
         guard generation < self.generation else {
             guard generation == self.generation else { throw .noAccess }
@@ -70,7 +70,8 @@ public final class Identity: Sendable {
 
     /// Opens a wrap made for the card of `generation`.
     ///
-    /// - Throws: ``TresorError/altered`` when it does not open, ``TresorError/noAccess`` for a generation this identity does not have.
+    /// - Throws: ``TresorError/altered`` if it does not open, ``TresorError/noAccess`` for a generation that this
+    ///   identity lacks.
     func unwrap(_ wrapped: XWing.Wrapped, generation: UInt32, info: [UInt8]) throws(TresorError) -> SecretBytes {
         guard generation <= self.generation else { throw .noAccess }
         let index = Int(self.generation - generation)
@@ -78,28 +79,28 @@ public final class Identity: Sendable {
         return try XWing.unwrap(wrapped, seed: seed, info: info)
     }
 
-    /// The key of the tag of the identity file.
+    /// Derives the key of the tag of the identity file.
     func tagKey() throws(TresorError) -> SecretKey<TagUse> {
         let context: [UInt8] = []
         return try generations[0].seed.derive(.identityFile, context: context.span)
     }
 
-    /// The key of the tags of kept states.
+    /// Derives the key of the tags of snapshots.
     package func stateKey() throws(TresorError) -> SecretKey<StateUse> {
         let context: [UInt8] = []
         return try generations[0].seed.derive(.homeCache, context: context.span)
     }
 
-    /// Seals what the home keeps for this identity alone, under the home key of the newest generation.
+    /// Seals bytes that the home keeps for this identity alone, under the home key of the newest generation.
     package func sealForHome(_ plain: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
         return try TC1.seal(plain.span, with: try Self.homeKey(generations[0]), label: label, context: context.span)
     }
 
-    /// Opens what the home keeps. A renewal seals nothing anew: what an earlier generation sealed opens until it is
-    /// next written.
+    /// Opens sealed bytes of the home. A renewal seals nothing again: bytes sealed by an earlier generation open until
+    /// their next write.
     ///
-    /// - Throws: ``TresorError/altered`` when no generation of this identity sealed it.
+    /// - Throws: ``TresorError/altered`` if no generation of this identity sealed the bytes.
     package func openFromHome(_ sealed: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
         for generation in generations {
@@ -116,7 +117,7 @@ public final class Identity: Sendable {
         return try generation.seed.derive(.homeKey, context: context.span)
     }
 
-    /// Seals the newest seed for a way in.
+    /// Seals the newest seed for a key slot.
     package func seal(
         under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Slot.Kind, since: UInt64
     ) throws(TresorError) -> Slot {
@@ -130,7 +131,7 @@ public final class Identity: Sendable {
         return try make(handle: handle, time: time, seed: seed)
     }
 
-    /// For the vector generator, which fixes the seed.
+    /// Makes an identity from a given seed. For the vector generator.
     package static func make(
         handle: Name, time: UInt64, seed: consuming SecretKey<SeedUse>
     ) throws(TresorError) -> Identity {
@@ -141,13 +142,13 @@ public final class Identity: Sendable {
         return try Identity(chain: try CardChain(first: card), seed: seed, previous: [])
     }
 
-    /// The next generation, its card signed by this one, and this seed sealed under the next (SPEC §7.3).
+    /// Makes the next generation, its card signed by this one, and this seed sealed under the next (SPEC §7.3).
     package func renewed(time: UInt64) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
         let seed = try SecretKey<SeedUse>()
         return try renewed(time: time, seed: seed)
     }
 
-    /// For the vector generator, which fixes the seed.
+    /// Makes an identity from a given seed. For the vector generator.
     package func renewed(
         time: UInt64, seed: consuming SecretKey<SeedUse>
     ) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
@@ -182,7 +183,7 @@ public final class Identity: Sendable {
         return try seed.derive(.identityKEM, context: context.span)
     }
 
-    /// `user id ‖ u32 g ‖ u32 (g−1)`: what binds the seed of generation g−1 to its place.
+    /// `user id ‖ u32 g ‖ u32 (g−1)`: the context that binds the seed of generation g−1 to its place.
     private static func previousContext(user: UserID, generation: UInt32) -> [UInt8] {
         user.digest.bytes + bigEndianBytes(generation) + bigEndianBytes(generation &- 1)
     }

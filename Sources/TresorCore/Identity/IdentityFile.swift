@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The identity file (SPEC §8): the card chain in clear, the seed sealed once for each way in, the seeds of earlier generations, and a
-/// tag over all of it that holds whichever slot opened.
+/// The identity file (SPEC §8): the card chain in clear, the seed sealed once for each key slot, the seeds of earlier
+/// generations, and a tag over all of it that is valid for every slot.
 public struct IdentityFile: Sendable {
-    /// The greatest size in bytes that is read: 1 MiB.
+    /// The maximum size in bytes: 1 MiB.
     public static let maximumByteCount = 1 << 20
-    /// The most slots a file has: 256.
+    /// The maximum number of slots: 256.
     public static let maximumSlotCount = 256
 
-    /// The public face.
+    /// The card chain.
     public let chain: CardChain
-    /// The ways in.
+    /// The key slots.
     public let slots: [Slot]
     /// The sealed seeds of earlier generations, newest first.
     package let previous: [[UInt8]]
     private let tag: Hash256
 
-    /// Reads an identity file. Nothing is proved about the slots before one is opened.
+    /// Reads an identity file. Its slots are proved only when one opens.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     public init(_ bytes: [UInt8]) throws(TresorError) {
@@ -37,7 +37,7 @@ public struct IdentityFile: Sendable {
         try Self.check(slots)
     }
 
-    /// Ids differ; at most one password and one kit.
+    /// Checks that ids differ, with at most one password and one kit.
     private static func check(_ slots: [Slot]) throws(TresorError) {
         var passwords = 0
         var kits = 0
@@ -52,7 +52,7 @@ public struct IdentityFile: Sendable {
         else { throw .altered }
     }
 
-    /// The file's bytes.
+    /// The bytes of the file.
     public var bytes: [UInt8] {
         Self.encode(chain: chain, previous: previous, slots: slots) + tag.bytes
     }
@@ -71,13 +71,13 @@ public struct IdentityFile: Sendable {
         try key.deriveDigest(.identityTag, context: bytes.span)
     }
 
-    /// Makes a new identity with one way in, the password. Blocks for about a second.
+    /// Makes a new identity with one key slot, the password. Blocks for about a second.
     ///
     /// - Parameters:
     ///   - handle: not empty.
     ///   - time: seconds since 1970.
-    /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points; ``TresorError/failed(_:)`` when memory cannot be
-    ///   had.
+    /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points;
+    ///   ``TresorError/failed(_:)`` when memory is not available.
     public static func make(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
@@ -87,7 +87,7 @@ public struct IdentityFile: Sendable {
         return (try IdentityFile(of: identity, previous: [], slots: [slot]), identity)
     }
 
-    /// A file with these ways in, tagged under the identity's newest seed.
+    /// Makes a file with these key slots, tagged under the newest seed of the identity.
     ///
     /// - Throws: ``TresorError/usage`` for a combination that no file may have.
     package init(of identity: Identity, previous: [[UInt8]], slots: [Slot]) throws(TresorError) {
@@ -100,19 +100,19 @@ public struct IdentityFile: Sendable {
             try identity.tagKey(), over: Self.encode(chain: identity.chain, previous: previous, slots: slots))
     }
 
-    /// Opens the file with a slot key and proves all of it.
+    /// Opens the file with a slot key and verifies all of it.
     package func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
         try open(with: try slot.open(with: key, user: chain.user, generation: chain.newest.generation))
     }
 
-    /// Proves all of the file with the seed that a slot opened to.
+    /// Verifies all of the file with the seed from a slot.
     func open(with seed: consuming SecretKey<SeedUse>) throws(TresorError) -> Identity {
         let identity = try Identity(chain: chain, seed: seed, previous: previous)
         try prove(with: identity)
         return identity
     }
 
-    /// Proves that the file is what its owner wrote: before it is opened, and again before it is written anew.
+    /// Verifies the tag of the file: before it is opened, and again before it is rewritten.
     ///
     /// - Throws: ``TresorError/altered``.
     package func prove(with identity: Identity) throws(TresorError) {

@@ -2,26 +2,27 @@
 
 @_spi(_Unicode) import Swift
 
-/// A password prepared after the OpaqueString profile (RFC 8265) as SPEC §8.1 states it: spaces made plain, NFC, no code points that
-/// cannot be typed again.
+/// A password prepared by the OpaqueString profile (RFC 8265) as SPEC §8.1 states it: blanks unified, NFC, no code
+/// points that cannot be typed again.
 ///
-/// It is prepared in guarded memory. Characters outside ASCII pass through the standard library's normalisation tables one or two at
-/// a time, never as a whole.
+/// It is prepared in guarded memory. Characters outside ASCII pass through the normalization tables of the standard
+/// library one or two at a time, never as a whole.
 public struct Password: ~Copyable, Sendable {
-    /// The greatest size in bytes as typed: 1024.
+    /// The maximum size in bytes as typed: 1024.
     public static let maximumByteCount = 1024
-    /// The fewest code points of a password that is set, as prepared: 8. Opening has no such rule.
+    /// The minimum number of code points of a new password, as prepared: 8. Opening has no such rule.
     public static let shortestNew = 8
 
     package let bytes: SecretBytes
 
-    /// How many code points it has.
+    /// The number of code points.
     public let count: Int
 
-    /// Prepares what was typed.
+    /// Prepares a typed password.
     ///
-    /// - Throws: ``TresorError/usage`` when it is empty, longer than 1024 bytes, not UTF-8, or holds a control, unassigned,
-    ///   private-use or ignorable code point. ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/usage`` for a password that is empty, longer than 1024 bytes, not UTF-8, or contains a
+    ///   control, unassigned, private-use or ignorable code point; ``TresorError/failed(_:)`` when memory is not
+    ///   available.
     public init(typed: borrowing SecretBytes) throws(TresorError) {
         guard (1...Self.maximumByteCount).contains(typed.count) else { throw .usage }
         var scalars = try ScalarBuffer(capacity: typed.count * ScalarBuffer.greatestExpansion)
@@ -97,7 +98,8 @@ private struct ScalarBuffer: ~Copyable {
         }
     }
 
-    /// Whether Unicode 15.0 assigns the code point: what is a password must not depend on the version that a program knows.
+    /// Whether Unicode 15.0 assigns the code point. A valid password must not depend on the Unicode version of a
+    /// program.
     private static func isAssigned(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.age.map { ($0.major, $0.minor) <= (15, 0) } ?? false
     }

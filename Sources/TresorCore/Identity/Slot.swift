@@ -4,24 +4,24 @@
 package enum SeedUse: KeyUse {}
 /// The use of the key that opens a slot.
 package enum SlotUse: SealingUse {}
-/// The use of the key under which the previous generation's seed is sealed.
+/// The use of the key that seals the seed of the previous generation.
 package enum PreviousUse: SealingUse {}
-/// The use of the key under which the home keeps what is this identity's alone.
+/// The use of the key that seals objects of the home for this identity alone.
 package enum HomeUse: SealingUse {}
-/// The use of the key of the identity file's tag.
+/// The use of the key of the tag of the identity file.
 package enum TagUse: KeyUse {}
-/// The use of the key of the tags of kept states.
+/// The use of the key of the tags of snapshots.
 package enum StateUse: KeyUse {}
 
-/// One way in: the identity seed, sealed under a key that only this way yields (SPEC §8).
+/// A key slot: the identity seed, sealed under a key that only one unlock method yields (SPEC §8).
 public struct Slot: Hashable, Sendable {
-    /// Which way in.
+    /// The unlock method of a slot.
     public enum Kind: Hashable, Sendable {
-        /// A password through Argon2id with a 16-byte salt (SPEC §8.1).
+        /// A password, with Argon2id and a 16-byte salt (SPEC §8.1).
         case password(cost: Argon2id.Cost, salt: [UInt8])
-        /// The recovery kit; the locator says under what the store keeps the sealed copy (SPEC §8.2).
+        /// The recovery kit; the locator names the sealed copy in the store (SPEC §8.2).
         case kit(locator: Hash256)
-        /// A remembered device, open until a time in seconds since 1970 (SPEC §8.3).
+        /// A trusted device, until a time in seconds since 1970 (SPEC §8.3).
         case device(name: Name, until: UInt64)
 
         fileprivate var code: UInt8 {
@@ -36,16 +36,16 @@ public struct Slot: Hashable, Sendable {
     /// The size in bytes of a sealed seed: 104.
     static let sealedByteCount = TC1.sealedByteCount(32)
 
-    /// Tells slots apart; a device slot's is the device id.
+    /// The id of the slot; for a device slot the device id.
     public let id: DeviceID
-    /// Which way in, with its parameters.
+    /// The unlock method with its parameters.
     public let kind: Kind
-    /// When it was made, in seconds since 1970.
+    /// The time of its making, in seconds since 1970.
     public let since: UInt64
     /// The sealed seed.
     package let sealed: [UInt8]
 
-    /// Everything but the sealed seed, as it is encoded.
+    /// The encoded slot without the sealed seed.
     private static func fields(id: DeviceID, kind: Kind, since: UInt64) -> [UInt8] {
         var encoder = ByteEncoder()
         encoder.integer(kind.code)
@@ -68,7 +68,7 @@ public struct Slot: Hashable, Sendable {
         user.digest.bytes + bigEndianBytes(generation) + fields
     }
 
-    /// Seals a seed for one way in.
+    /// Seals a seed for one unlock method.
     ///
     /// - Throws: ``TresorError/usage`` for times that no file can hold.
     package static func seal(
@@ -85,7 +85,7 @@ public struct Slot: Hashable, Sendable {
 
     /// Opens the slot.
     ///
-    /// - Throws: ``TresorError/altered`` when the key does not open it; the caller says what that means.
+    /// - Throws: ``TresorError/altered`` if the key does not open it; the caller interprets that.
     func open(
         with key: borrowing SecretKey<SlotUse>, user: UserID, generation: UInt32
     ) throws(TresorError) -> SecretKey<SeedUse> {

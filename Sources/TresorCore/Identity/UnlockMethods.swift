@@ -4,8 +4,8 @@
 extension IdentityFile {
     /// Opens the file with the password. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
-    ///   file is not what its owner wrote.
+    /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
+    ///   opens but the owner did not write the file.
     public func open(password: borrowing Password) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .password(let cost, let salt) = slot.kind else { continue }
@@ -16,13 +16,13 @@ extension IdentityFile {
         throw .wrongPassword
     }
 
-    /// What the password slot costs a guesser; `nil` when there is none.
+    /// The cost of a guess at the password slot; `nil` without one.
     public var passwordCost: Argon2id.Cost? {
         for case .password(let cost, _) in slots.map(\.kind) { return cost }
         return nil
     }
 
-    /// A slot that does not open says that the password or kit was wrong; what is wrong behind it is `altered`.
+    /// Opens a slot. A failure means a wrong password or kit; any failure after that is `altered`.
     private func open(
         orWrongPassword slot: Slot, with key: borrowing SecretKey<SlotUse>
     ) throws(TresorError) -> Identity {
@@ -35,12 +35,12 @@ extension IdentityFile {
         return try open(with: seed)
     }
 
-    /// The same file with another password's slot; every other slot stays as it is, byte for byte.
+    /// Replaces the password slot. Every other slot stays the same, byte for byte.
     package func settingPassword(_ slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
         try replacing(identity: identity, slot) { if case .password = $0 { true } else { false } }
     }
 
-    /// Puts `slot` in the place of the first slot that matches, and drops the others that do.
+    /// Replaces the first matching slot by `slot` and drops the other matching slots.
     package func replacing(
         identity: Identity, _ slot: Slot, where matches: (Slot.Kind) -> Bool
     ) throws(TresorError) -> IdentityFile {
@@ -63,8 +63,8 @@ extension IdentityFile {
 extension IdentityFile {
     /// Opens the file with the kit.
     ///
-    /// - Throws: ``TresorError/wrongPassword`` when the slot does not open or there is none; ``TresorError/altered`` when it opens but the
-    ///   file is not what its owner wrote.
+    /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
+    ///   opens but the owner did not write the file.
     public func open(kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .kit = slot.kind else { continue }
@@ -73,21 +73,21 @@ extension IdentityFile {
         throw .wrongPassword
     }
 
-    /// Where the store keeps the copy that the kit opens; `nil` without a kit.
+    /// The locator of the copy in the store that the kit opens; `nil` without a kit.
     public var kitLocator: Hash256? {
         for case .kit(let locator) in slots.map(\.kind) { return locator }
         return nil
     }
 
-    /// Whether it has the form of the copy in the store: a kit's slot and no other.
+    /// Whether the file has the form of the copy in the store: one slot, a kit's.
     package var isKitCopy: Bool { slots.count == 1 && kitLocator != nil }
 
-    /// The same file with a kit's slot in place of the old kit's.
+    /// Replaces the slot of the kit.
     package func settingKit(_ slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
         try replacing(identity: identity, slot) { if case .kit = $0 { true } else { false } }
     }
 
-    /// The copy for the store: an identity file with the kit's slot alone.
+    /// Makes the copy for the store: an identity file whose only slot is the kit's.
     package func copy(for slot: Slot, identity: Identity) throws(TresorError) -> IdentityFile {
         try IdentityFile(of: identity, previous: previous, slots: [slot])
     }
@@ -99,24 +99,24 @@ extension RecoveryKit {
         return try key.derive(.kitSlot, context: empty.span)
     }
 
-    /// Under what the store keeps the sealed copy.
+    /// Derives the locator of the sealed copy in the store.
     package borrowing func locator() throws(TresorError) -> Hash256 {
         let empty: [UInt8] = []
         return try key.deriveDigest(.kitLocator, context: empty.span)
     }
 }
 
-/// Remembered devices (SPEC §8.3).
+/// Trusted devices (SPEC §8.3).
 extension IdentityFile {
-    /// A remembered device.
+    /// A trusted device.
     public struct Device: Hashable, Sendable {
-        /// Tells devices apart.
+        /// The device id.
         public let id: DeviceID
-        /// What its owner called it; may be empty.
+        /// The name given by its owner; may be empty.
         public let name: Name
-        /// When it was remembered, in seconds since 1970.
+        /// The time when it was added, in seconds since 1970.
         public let since: UInt64
-        /// Until when it opens, in seconds since 1970.
+        /// The time when it expires, in seconds since 1970.
         public let until: UInt64
 
         package init(id: DeviceID, name: Name, since: UInt64, until: UInt64) {
@@ -127,7 +127,7 @@ extension IdentityFile {
         }
     }
 
-    /// The remembered devices, in the order of the file.
+    /// The trusted devices, in the order of the file.
     public var devices: [Device] {
         slots.compactMap { slot in
             guard case .device(let name, let until) = slot.kind else { return nil }
@@ -135,11 +135,11 @@ extension IdentityFile {
         }
     }
 
-    /// Opens the file with both halves of a device's key.
+    /// Opens the file with the device share and the server share.
     ///
-    /// - Parameter now: the clock, in seconds since 1970.
-    /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered`` when the halves do not
-    ///   belong together.
+    /// - Parameter now: the current time, in seconds since 1970.
+    /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered``
+    ///   for shares that do not belong together.
     package func open(
         device: DeviceShare, serverShare: borrowing SecretBytes, now: UInt64
     ) throws(TresorError) -> Identity {
@@ -150,7 +150,7 @@ extension IdentityFile {
         return try open(slot, with: try device.slotKey(serverShare: serverShare))
     }
 
-    /// The same file with one more remembered device.
+    /// Adds a trusted device.
     package func adding(
         _ device: DeviceShare, serverShare: borrowing SecretBytes, name: Name, since: UInt64,
         until: UInt64,
@@ -163,7 +163,7 @@ extension IdentityFile {
         return try IdentityFile(of: identity, previous: previous, slots: slots + [slot])
     }
 
-    /// The same file without these devices.
+    /// Removes these devices.
     package func removing(_ devices: [DeviceID], identity: Identity) throws(TresorError)
         -> IdentityFile
     {
@@ -182,7 +182,7 @@ extension Slot {
             since: time)
     }
 
-    /// - Throws: ``TresorError/usage`` for a password that is too short to be set (SPEC §8.1).
+    /// - Throws: ``TresorError/usage`` for a new password that is too short (SPEC §8.1).
     package static func password(
         of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
     ) throws(TresorError) -> Slot {

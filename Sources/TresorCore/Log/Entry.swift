@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One signed entry of a log (SPEC §9.1). A value of this type has the canonical form; whether it is valid is said by ``Fold``.
+/// One signed entry of a log (SPEC §9.1). A value of this type has the canonical form; ``Fold`` decides whether it is
+/// valid.
 package struct Entry: Hashable, Sendable {
-    /// The greatest size in bytes: 1 MiB.
+    /// The maximum size in bytes: 1 MiB.
     package static let maximumByteCount = 1 << 20
 
     package let tresor: TresorID
-    /// 0 for the genesis.
+    /// The sequence number; 0 for the genesis.
     package let sequence: UInt64
-    /// The hash of the entry before; zero for the genesis.
+    /// The hash of the previous entry; zero for the genesis.
     package let previous: Hash256
     package let author: UserID
     package let generation: UInt32
-    /// When the author says it was written, in seconds since 1970.
+    /// The time of writing by the author's account, in seconds since 1970.
     package let time: UInt64
     /// The registered number of the body.
     let bodyType: UInt16
-    /// To the entry itself the body is opaque: ``Fold`` judges it after the author, so that a stranger's body says nothing.
+    /// The entry does not read its body. ``Fold`` checks the body after the author, so that a stranger's body reveals
+    /// nothing.
     private let readBody: Result<EntryBody, TresorError>
     package let signature: [UInt8]
-    /// What the signature covers, behind the label.
+    /// The bytes that the signature covers after the label.
     package let signed: [UInt8]
 
-    /// What the entry says.
+    /// Reads the body of the entry.
     ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``, as reading the body gave.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package var body: EntryBody {
         get throws(TresorError) { try readBody.get() }
     }
 
-    /// The whole entry as it travels.
+    /// The encoded entry.
     package var bytes: [UInt8] { signed + signature }
 
     /// `H("tresor/v1/entry-hash", entry)`.
     package func hash() throws(TresorError) -> Hash256 { try BLAKE2b.hash(.entryHash, signed, signature) }
 
-    /// Reads the fields of an entry; its body may still be none.
+    /// Reads the fields of an entry. Its body may still be malformed.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
@@ -59,8 +61,8 @@ package struct Entry: Hashable, Sendable {
 
     /// Writes and signs an entry.
     ///
-    /// - Parameter generation: which of the author's generations signs; `nil` for the newest.
-    /// - Throws: ``TresorError/usage`` when it would be larger than 1 MiB.
+    /// - Parameter generation: the generation of the author that signs; `nil` for the newest.
+    /// - Throws: ``TresorError/usage`` for an entry larger than 1 MiB.
     package init(
         tresor: TresorID, sequence: UInt64, previous: Hash256, author: Identity, generation: UInt32? = nil,
         time: UInt64, body: EntryBody

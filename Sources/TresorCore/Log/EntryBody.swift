@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a member may do (SPEC §9.2).
+/// The role of a member (SPEC §9.2).
 public enum Role: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// Reads, writes, lets people in and out, changes keys.
+    /// Reads, writes, adds and removes people, changes keys.
     case owner = 1
     /// Reads and writes.
     case writer = 2
     /// Reads.
     case reader = 3
 
-    /// The word of the command line: `owner`, `writer` or `reader`.
+    /// The word in the command line: `owner`, `writer` or `reader`.
     public var description: String {
         switch self {
         case .owner: "owner"
@@ -19,14 +19,14 @@ public enum Role: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertib
     }
 }
 
-/// Letting people in.
+/// A grant of access to new members.
 package struct Grant: Hashable, Sendable {
-    /// Each with the whole card chain; by rising user id.
+    /// The card chains of the new members, by rising user id.
     package let people: [CardChain]
     package let role: Role
-    /// A reminder in seconds since 1970; it takes no key back by itself.
+    /// The planned end of access in seconds since 1970. It revokes no key by itself.
     package let notAfter: UInt64?
-    /// Present when they read from now on only: the epoch that begins with them, and the name sealed under it.
+    /// The first epoch that the members can read, and the name sealed under it; `nil` for full history.
     package let fromNow: FromNow?
 
     package struct FromNow: Hashable, Sendable {
@@ -47,7 +47,7 @@ package struct Grant: Hashable, Sendable {
     }
 }
 
-/// What an entry says (SPEC §9.2).
+/// The body of an entry (SPEC §9.2).
 package enum EntryBody: Hashable, Sendable {
     case genesis(root: Root, founder: CardChain, approvers: [UserID], sealedName: SealedName, epoch: Epoch)
     case grant(Grant)
@@ -57,16 +57,16 @@ package enum EntryBody: Hashable, Sendable {
     case epoch(Epoch)
     case role(user: UserID, role: Role, notAfter: UInt64?)
     case rename(SealedName)
-    /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it loses nothing by passing over it.
+    /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
     case additive(type: UInt16, [UInt8])
 
     /// The number of the genesis.
     static let genesisType: UInt16 = 1
-    /// The number of the body by which a member leaves.
+    /// The number of the body with which a member leaves.
     static let leaveType: UInt16 = 6
     /// Bodies from this number on are additive: 128.
     static let leastAdditiveType: UInt16 = 128
-    /// The greatest additive body that this release knows; 0 for none.
+    /// The highest additive body known to this release; 0 for none.
     static let greatestKnownAdditiveType: UInt16 = 0
 
     private static let maximumPrincipalCount = 10_000
@@ -95,7 +95,7 @@ package enum EntryBody: Hashable, Sendable {
         }
     }
 
-    /// The body as it travels, without number and length.
+    /// The encoded body, without number and length.
     package var bytes: [UInt8] {
         var body = ByteEncoder()
         switch self {
@@ -125,7 +125,8 @@ package enum EntryBody: Hashable, Sendable {
 
     /// Reads the body of an entry.
     ///
-    /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for a number below 128 that this release does not know.
+    /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for a number below 128 that this release does not
+    ///   know.
     package init(type: UInt16, _ bytes: [UInt8]) throws(TresorError) {
         var body = ByteDecoder(bytes)
         switch type {
@@ -221,7 +222,7 @@ package enum EntryBody: Hashable, Sendable {
     }
 }
 
-/// What stands for a person in a body: users now, teams later.
+/// A reference to a person in a body: users now, teams later.
 private enum Principal {
     package static let user: UInt8 = 1
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An epoch as the log states it (SPEC §9.5): its number, commitments to its two keys, and the sealed keys of the epoch before.
+/// The statement of an epoch in the log (SPEC §9.5): its number, commitments to its two keys, and the sealed keys of
+/// earlier epochs.
 public struct Epoch: Hashable, Sendable {
-    /// The most epochs a back-link carries: 4096.
+    /// The maximum number of epochs in a back-link: 4096.
     package static let maximumLinkCount = 4096
     /// The size of one link in bytes: epoch number, TK, HK.
     static let linkByteCount = 72
 
-    /// From 1 upwards without gaps.
+    /// The number, from 1 upwards without gaps.
     public let number: UInt64
     /// `H("tresor/v1/commit-tk", tresor id ‖ TK)`.
     let contentCommitment: Hash256
     /// `H("tresor/v1/commit-hk", tresor id ‖ HK)`.
     let historyCommitment: Hash256
-    /// Links sealed under HK, perhaps none of them; of no bytes in epoch 1 alone.
+    /// Links sealed under HK, possibly none; zero bytes only in epoch 1.
     package let backLink: [UInt8]
 
     package init(number: UInt64, contentCommitment: Hash256, historyCommitment: Hash256, backLink: [UInt8]) {

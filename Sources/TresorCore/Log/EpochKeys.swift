@@ -5,7 +5,7 @@ package enum ContentUse: SealingUse {}
 /// The use of HK: sealing the back-link.
 package enum HistoryUse: SealingUse {}
 
-/// The keys of one epoch as a member holds them (SPEC §9.5). Shared by reference, wiped with the last one.
+/// The keys of one epoch as a member holds them (SPEC §9.5). Shared by reference; the last release wipes them.
 package final class EpochKeys: Sendable {
     package let epoch: UInt64
     package let content: SecretKey<ContentUse>
@@ -17,19 +17,19 @@ package final class EpochKeys: Sendable {
         package init(_ key: consuming SecretKey<HistoryUse>) { self.key = key }
     }
 
-    /// Whether HK is held too: its absence is how *from now* members are kept from what was before.
+    /// Whether HK is present. *From now* members lack it, so they cannot read earlier epochs.
     package var opensHistory: Bool { history != nil }
 
-    /// Fresh keys.
+    /// Draws new keys.
     package init(epoch: UInt64) throws(TresorError) {
         self.epoch = epoch
         content = try SecretKey()
         history = HistoryKey(try SecretKey())
     }
 
-    /// Keys that came out of a wrap or a back-link.
+    /// Takes keys from a wrap or a back-link.
     ///
-    /// - Throws: ``TresorError/altered`` unless there are exactly TK, or TK and HK.
+    /// - Throws: ``TresorError/altered`` unless the bytes are TK, or TK and HK.
     package init(epoch: UInt64, unwrapped: Span<UInt8>) throws(TresorError) {
         guard unwrapped.count == 32 || unwrapped.count == 64 else { throw .altered }
         self.epoch = epoch
@@ -39,7 +39,7 @@ package final class EpochKeys: Sendable {
             ? HistoryKey(try SecretKey(SecretBytes(copying: unwrapped.extracting(last: 32)))) : nil
     }
 
-    /// TK, or TK ‖ HK where it is held, to be wrapped for any number of members.
+    /// TK, or TK ‖ HK if present, to wrap for any number of members.
     package func secret() throws(TresorError) -> SecretBytes {
         var secret = try SecretBytes(count: opensHistory ? 64 : 32)
         var output = secret.mutableSpan
@@ -52,9 +52,9 @@ package final class EpochKeys: Sendable {
         if withHistory { history?.key.copy(into: &output, at: offset + 32) }
     }
 
-    /// Whether these are the keys that the log committed to.
+    /// Checks that the log committed to these keys.
     ///
-    /// - Throws: ``TresorError/altered`` if they are not.
+    /// - Throws: ``TresorError/altered`` otherwise.
     package func check(against epoch: Epoch, of tresor: TresorID) throws(TresorError) {
         guard try fulfil(epoch, of: tresor) else { throw .altered }
     }
@@ -68,9 +68,10 @@ package final class EpochKeys: Sendable {
         return try history.key.commitment(.commitHK, prefix: prefix) == epoch.historyCommitment
     }
 
-    /// The epoch as the log will state it.
+    /// Makes the statement of the epoch for the log.
     ///
-    /// - Parameter earlier: what the back-link is to carry, by falling epoch, at most ``Epoch/maximumLinkCount``. All with their history keys.
+    /// - Parameter earlier: the keys for the back-link, by falling epoch, at most ``Epoch/maximumLinkCount``, all with
+    ///   their history keys.
     package func statement(of tresor: TresorID, linking earlier: [EpochKeys]) throws(TresorError) -> Epoch {
         guard let history else { throw .noAccess }
         let prefix = tresor.digest.bytes
@@ -98,9 +99,9 @@ package final class EpochKeys: Sendable {
         }
     }
 
-    /// The earlier keys that the back-link of `statement`, this epoch's own, yields. They are not yet checked.
+    /// Opens the back-link of `statement`, the statement of this epoch. The keys are not yet checked.
     ///
-    /// - Throws: ``TresorError/altered`` when it does not open or its epochs do not fall from this one.
+    /// - Throws: ``TresorError/altered`` if it does not open or its epochs do not fall from this one.
     package func openBackLink(_ statement: Epoch, of tresor: TresorID) throws(TresorError) -> [EpochKeys] {
         guard let history else { throw .noAccess }
         let context = tresor.digest.bytes + bigEndianBytes(epoch)

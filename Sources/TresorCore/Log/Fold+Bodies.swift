@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rules that belong to one body each (SPEC §9.3).
+/// The rules of each body (SPEC §9.3).
 extension EntryValidator {
     /// R17 to R48.
     package func check(_ body: EntryBody, in state: LogState) throws(Violation) {
@@ -44,7 +44,7 @@ extension EntryValidator {
         try require(.r23, epoch.number == state.epoch + 1 && !epoch.backLink.isEmpty)
     }
 
-    /// R48: an epoch whose keys the log has had changes nothing.
+    /// R48: an epoch whose keys the log already had changes nothing.
     private func checkFresh(_ epoch: Epoch, in state: LogState) throws(Violation) {
         let isFresh = state.commitments.isDisjoint(with: [epoch.contentCommitment, epoch.historyCommitment])
         try require(.r48, isFresh)
@@ -77,7 +77,7 @@ extension EntryValidator {
     }
 }
 
-/// What each body does to the state once no rule is broken (SPEC §9.4).
+/// The effect of each body on the state after all rules hold (SPEC §9.4).
 extension EntryValidator {
     package func apply(_ body: EntryBody, to state: inout LogState?) {
         let author = state?.members[entry.author]
@@ -136,7 +136,7 @@ extension EntryValidator {
         state?.name = LogState.NameRecord(sealed: sealedName, epoch: epoch, sequence: entry.sequence)
     }
 
-    /// Set by `leave` and by the `renew` of a member, cleared by an entry that carries an epoch.
+    /// Sets the mark for `leave` and for the `renew` of a member, and clears it for an entry with an epoch.
     private func markRekeyPending(_ body: EntryBody, _ state: inout LogState?) {
         let before = state?.isRekeyPending ?? false
         let after: Bool

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Many entries at once: what depends on one entry alone is done on all cores, and the rules in order (SPEC §9.4).
+/// Many entries at once: all cores check each entry alone, and the rules follow in order (SPEC §9.4).
 extension Fold {
-    /// An entry as far as it can be told without the state.
+    /// The parts of an entry that need no state.
     private struct Prepared: Sendable {
         package let entry: Result<Entry, TresorError>
         package let hash: Hash256
         var signature: SignatureCheck?
     }
 
-    /// Whether a signature holds under a key. Used only where the state names that very key.
+    /// The result of a signature check under a key. Used only if the state names that same key.
     struct SignatureCheck: Sendable {
         package let key: Hash256
         package let holds: Bool
@@ -17,9 +17,9 @@ extension Fold {
 
     private static let grain = 32
 
-    /// Takes entries that follow one another. The verdict is that of taking them one by one.
+    /// Takes consecutive entries, with the same result as one by one.
     ///
-    /// - Throws: the error of the first rule that is broken. The state is then that before the broken entry.
+    /// - Throws: the error of the first broken rule. The state is then that before the refused entry.
     public mutating func apply(_ page: [[UInt8]]) throws(TresorError) {
         guard page.count > 1 else {
             for entry in page { try apply(entry) }
@@ -58,7 +58,7 @@ extension Fold {
         }
     }
 
-    /// The keys by which the entries ought to be signed if every one of them is valid. Nothing is believed because of it.
+    /// The keys that sign the entries if every entry is valid. Nothing is trusted because of them.
     private func foreseeKeys(of page: [Prepared]) -> [Hash256?] {
         var chains: [UserID: CardChain] = [:]
         return page.map { prepared in

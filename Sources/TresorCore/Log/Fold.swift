@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one judge of logs (SPEC §9.4): takes entries in order, checks each against the state before it by the rules of SPEC §9.3, and
-/// computes the state. It has no clock and asks nobody. Of bodies it does not know it accepts those that cannot change what it computes, and no others.
+/// The validation of logs (SPEC §9.4). It takes entries in order, checks each against the state before it by the rules
+/// of SPEC §9.3, and computes the state. It has no clock and does no I/O. It accepts unknown bodies only if they cannot
+/// change the state.
 public struct Fold: Sendable {
-    /// Whose log it is.
+    /// The tresor of the log.
     public let tresor: TresorID
     /// The state after the last entry; `nil` before the genesis.
     public private(set) var state: LogState?
@@ -13,7 +14,7 @@ public struct Fold: Sendable {
     /// Begins with an empty log.
     public init(tresor: TresorID) { self.tresor = tresor }
 
-    /// Goes on from a state that was folded before.
+    /// Continues from a folded state.
     public init(state: LogState) {
         tresor = state.tresor
         self.state = state
@@ -23,7 +24,7 @@ public struct Fold: Sendable {
 
     /// Folds a whole log.
     ///
-    /// - Throws: the error of the first rule that is broken; ``TresorError/altered`` for no entries.
+    /// - Throws: the error of the first broken rule; ``TresorError/altered`` for no entries.
     public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> LogState {
         var fold = Fold(tresor: tresor)
         for start in stride(from: 0, to: entries.count, by: pageCount) {
@@ -33,9 +34,9 @@ public struct Fold: Sendable {
         return state
     }
 
-    /// Takes one entry. After an error the state is what it was.
+    /// Takes one entry. An error leaves the state unchanged.
     ///
-    /// - Throws: the error of the rule that is broken.
+    /// - Throws: the error of the broken rule.
     public mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
         let entry: Entry
         do throws(TresorError) {
@@ -48,12 +49,12 @@ public struct Fold: Sendable {
         try apply(entry)
     }
 
-    /// Takes one entry of which some things are known beforehand.
+    /// Takes one entry with known hash or signature check.
     mutating func apply(_ entry: Entry, hash: Hash256? = nil, signature: SignatureCheck? = nil) throws(TresorError) {
         do throws(Violation) {
             let validator = try EntryValidator(
                 entry: entry, tresor: tresor, head: state?.head, hash: hash, signature: signature)
-            // Nothing may hold the state before when it is changed, or it is copied.
+            // A second reference to the state would make the change copy it.
             if let body = try validator.acceptedBody(in: state) {
                 if state == nil {
                     state = try validator.genesis(body)
@@ -73,7 +74,7 @@ struct Violation: Error {
     package let rule: Rule
 }
 
-/// Judges one entry against the state before it.
+/// A validator of one entry against the state before it.
 struct EntryValidator {
     package let entry: Entry
     package let hash: Hash256
@@ -102,9 +103,9 @@ struct EntryValidator {
         throw Violation(rule: rule)
     }
 
-    /// The body, once the author and what it says are judged by the state before; of a genesis the body alone.
+    /// Returns the body after the state before has confirmed its author and its content; for a genesis the body alone.
     ///
-    /// - Returns: `nil` only where the tests leave a rule out.
+    /// - Returns: `nil` only in tests that disable a rule.
     func acceptedBody(in state: LogState?) throws(Violation) -> EntryBody? {
         guard let state else { return try body() }
         let author = try author(in: state)
@@ -115,7 +116,7 @@ struct EntryValidator {
 
     /// R1, R2.
     ///
-    /// - Returns: `nil` only where the tests leave the rule out.
+    /// - Returns: `nil` only in tests that disable the rule.
     package func body() throws(Violation) -> EntryBody? {
         do throws(TresorError) {
             return try entry.body
@@ -155,7 +156,7 @@ struct EntryValidator {
 
     /// R11 to R14, R16.
     ///
-    /// - Returns: `nil` only where the tests leave the rule out.
+    /// - Returns: `nil` only in tests that disable the rule.
     package func author(in state: LogState) throws(Violation) -> Member? {
         guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
             try refuse(.r11)
@@ -183,7 +184,7 @@ struct EntryValidator {
         return entry.isSigned(by: card.signingKey)
     }
 
-    /// The table of SPEC §9.2: who may say what.
+    /// The permissions of SPEC §9.2.
     private func permits(_ author: Member, _ body: EntryBody, isRekeyPending: Bool) -> Bool {
         switch body {
         case .leave: return true

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One entry of a verified log, for people to read.
+/// One entry of a verified log, for display.
 public struct LogRecord: Hashable, Sendable {
-    /// What the entry says.
+    /// The change.
     public enum Change: Hashable, Sendable {
-        /// The tresor was made.
+        /// The creation of the tresor.
         case created
-        /// People were let in; *from now* ones read nothing earlier.
+        /// Owners added people; *from now* members read nothing earlier.
         case admitted([UserID], role: Role, fromNow: Bool, notAfter: UInt64?)
-        /// People were put out.
+        /// Owners removed people.
         case removed([UserID])
-        /// The author went.
+        /// The author left.
         case left
-        /// Somebody has new keys, of this generation; an owner may say so for somebody else.
+        /// A person has new keys, of this generation; an owner may record that for another person.
         case renewed(UserID, generation: UInt32)
-        /// The key was changed.
+        /// A key change.
         case rotated
-        /// Somebody has another role or date.
+        /// A change of role or date.
         case roleChanged(UserID, role: Role, notAfter: UInt64?)
-        /// The tresor has another name.
+        /// A new name of the tresor.
         case renamed
-        /// A body that changes no member, role, key or name, and that this release does not know.
+        /// An unknown body that changes no member, role, key or name.
         case additive(type: UInt16)
     }
 
-    /// 0 for the first.
+    /// The sequence number; 0 for the first.
     public let sequence: UInt64
     /// The entry's hash.
     public let hash: Hash256
-    /// Who wrote it.
+    /// The author.
     public let author: UserID
-    /// When the author says it was written, in seconds since 1970.
+    /// The time of writing by the author's account, in seconds since 1970.
     public let time: UInt64
-    /// What it says.
+    /// The change.
     public let change: Change
-    /// The epoch that begins with it.
+    /// The epoch that begins with the entry.
     public let epoch: UInt64?
 
     package init(_ entry: Entry) throws(TresorError) {

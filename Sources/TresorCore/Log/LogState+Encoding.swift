@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one canonical form of a state (SPEC §9.10). What follows from the rest is not in it, so that nothing in it can disagree.
+/// The canonical form of a state (SPEC §9.10). It has no derived values, so its parts cannot disagree.
 extension LogState {
     package func encode(into encoder: inout ByteEncoder) {
         encoder.preamble(.state)
@@ -32,8 +32,10 @@ extension LogState {
         }
     }
 
-    /// - Parameter additive: the greatest additive body that the reader knows; of a writer that knew fewer, something may be missing.
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``. Whether any log has this state is not said.
+    /// - Parameter additive: the highest additive body known to the reader. The snapshot of a writer that knew fewer
+    ///   may be incomplete.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``. Reading does not prove that any log has this
+    ///   state.
     package init(
         from decoder: inout ByteDecoder, knowing additive: UInt16 = EntryBody.greatestKnownAdditiveType
     ) throws(TresorError) {
@@ -86,7 +88,7 @@ extension LogState {
         }
     }
 
-    /// Chains are read last, on all cores.
+    /// Reads the chains last, on all cores.
     private mutating func take(_ people: [PersonRecord]) throws(TresorError) {
         let read = try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
             var chains: [CardChain] = []
@@ -110,9 +112,9 @@ extension LogState {
     }
 }
 
-/// What a state holds of one person.
+/// The part of a state about one person.
 private struct PersonRecord: Sendable {
-    /// A chain of one byte, one generation, one change, no time, history.
+    /// The size of a record with a chain of one byte, one generation, one change, no time, and the history.
     static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 58 + 1 + 8
 
     package let chain: [UInt8]
@@ -186,7 +188,7 @@ extension LogState.ChangeRecord {
         encoder.integer(notAfter ?? 0)
     }
 
-    /// - Parameter isIn: whether the person was in before, and is in after, the change.
+    /// - Parameter isIn: whether the person is a member before the change, and after it on return.
     fileprivate init(from decoder: inout ByteDecoder, in order: inout Order, isIn: inout Bool) throws(TresorError) {
         sequence = try order.next(from: &decoder)
         time = try decoder.time()
@@ -208,7 +210,7 @@ extension LogState.ChangeRecord {
 }
 
 extension MembershipChange {
-    /// What the person is in as from then on; `nil` for who is out.
+    /// The role from then on; `nil` for a removed member.
     fileprivate var role: Role? {
         switch self {
         case .admitted(let role), .roleChanged(let role): role
@@ -221,7 +223,7 @@ extension MembershipChange {
     }
 }
 
-/// Sequence numbers that rise strictly and lie on the log.
+/// A check that sequence numbers rise strictly and lie in the log.
 private struct Order {
     private var least: UInt64 = 0
     private let limit: UInt64

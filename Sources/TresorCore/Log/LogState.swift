@@ -1,106 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a log ends.
+/// The end of a log.
 public struct Head: Hashable, Sendable {
     /// The sequence number of the last entry.
     public let sequence: UInt64
     /// The hash of the last entry.
     public let hash: Hash256
 
-    /// A head.
+    /// Makes a head.
     public init(sequence: UInt64, hash: Hash256) {
         self.sequence = sequence
         self.hash = hash
     }
 }
 
-/// How far back a member may read.
+/// The history that a member may read.
 public enum History: Hashable, Sendable {
-    /// Everything.
+    /// All epochs.
     case all
-    /// From the epoch that began with the grant.
+    /// All epochs from the one that began with the grant.
     case from(epoch: UInt64)
 }
 
-/// A person who is in.
+/// A member of a tresor.
 public struct Member: Hashable, Sendable {
-    /// What they may do.
+    /// The role.
     public internal(set) var role: Role
-    /// How far back they may read.
+    /// The history that they may read.
     public internal(set) var history: History
-    /// When the owner means to take access back, in seconds since 1970.
+    /// The planned end of access, in seconds since 1970.
     public internal(set) var notAfter: UInt64?
-    /// The entry that let them in.
+    /// The sequence number of the grant.
     public internal(set) var since: UInt64
-    /// When that entry says it was written, in seconds since 1970.
+    /// The time of that entry by its author's account, in seconds since 1970.
     public internal(set) var sinceTime: UInt64
-    /// Who let them in; the founder by themselves.
+    /// The author of the grant; the founder is their own.
     public internal(set) var admittedBy: UserID
 }
 
-/// How somebody's membership or role changed.
+/// A change of membership or role.
 public enum MembershipChange: Hashable, Sendable {
-    /// Let in, as this.
+    /// Added with this role.
     case admitted(Role)
-    /// Has another role or date now.
+    /// Has a new role or date.
     case roleChanged(Role)
-    /// Put out.
+    /// Removed by an owner.
     case removed
-    /// Went by themselves.
+    /// Left.
     case left
 }
 
-/// The entry that let somebody in.
+/// The grant that added a member.
 public struct Admission: Hashable, Sendable {
-    /// Its sequence number.
+    /// The sequence number.
     public let sequence: UInt64
-    /// When its author says it was written, in seconds since 1970.
+    /// The time of writing by its author's account, in seconds since 1970.
     public let time: UInt64
-    /// Its author.
+    /// The author.
     public let by: UserID
-    /// When the owner means to take access back, in seconds since 1970.
+    /// The planned end of access, in seconds since 1970.
     public let notAfter: UInt64?
 }
 
-/// What a log says, computed from its entries and from nothing else (SPEC §9.4). Every value of this type comes out of ``Fold``: the log
+/// The state of a log, computed only from its entries (SPEC §9.4). Only ``Fold`` makes values of this type, so the log
 /// was valid.
 public struct LogState: Sendable {
-    /// The greatest number of members: 10 000.
+    /// The maximum number of members: 10 000.
     public static let maximumMemberCount = 10_000
 
-    /// Which tresor.
+    /// The id of the tresor.
     public let tresor: TresorID
-    /// What its id is the hash of.
+    /// The root, whose hash is the id.
     public let root: Root
-    /// Where the log ends.
+    /// The head of the log.
     public internal(set) var head: Head
-    /// When the last entry says it was written, in seconds since 1970.
+    /// The time of the last entry by its author's account, in seconds since 1970.
     public internal(set) var headTime: UInt64
-    /// Everybody who is in.
+    /// All members.
     public internal(set) var members: [UserID: Member]
-    /// Whether the key must be changed before anything else is written.
+    /// Whether a new epoch must begin before the next write (*rekey pending*).
     public internal(set) var isRekeyPending = false
-    /// By number, from 1.
+    /// The epochs by number, from 1.
     package var epochs: [EpochRecord]
-    /// The card chains the log holds, of everybody who was ever in.
+    /// The card chains in the log, of all present and former members.
     package var chains: [UserID: CardChain]
-    /// The newest name, and where it was sealed.
+    /// The newest name and its entry.
     package var name: NameRecord
     /// All commitments of all epochs.
     package var commitments: Set<Hash256>
     /// Hashes of all entries, by sequence number.
     package var hashes: [Hash256]
-    /// What happened to each person, in order.
+    /// The changes of each person, in order.
     var changes: [UserID: [ChangeRecord]]
-    /// From which entry on somebody's generation counts, in order.
+    /// The entries from which each generation of a person counts, in order.
     var generations: [UserID: [GenerationRecord]]
-    /// The latest time that each author's entries carry.
+    /// The latest time in the entries of each author.
     package var lastTimes: [UserID: UInt64]
-    /// What the newest entry by an owner without not-after says of when it was written, in seconds since 1970.
+    /// The time in the newest entry of an owner without not-after, in seconds since 1970.
     public internal(set) var ownerTime: UInt64
-    /// The generation with which the founder signed their newest entry. Cards are public: one that has signed nothing proves nothing.
+    /// The generation that signed the founder's newest entry. Cards are public: one that has signed nothing proves
+    /// nothing.
     package internal(set) var founderGeneration: UInt32
-    /// Entries after which *rotate first* was set or cleared, in order.
+    /// Entries that set or clear *rekey pending*, in order.
     var rekeyMarks: [RekeyMark] = []
 
     package struct EpochRecord: Sendable {
@@ -133,73 +134,73 @@ public struct LogState: Sendable {
         package let isSet: Bool
     }
 
-    /// The person named in the root, from whom everything is proved.
+    /// The person named in the root. Every proof in the tresor begins with them.
     public var founder: UserID { root.founder }
 
-    /// How many entries the log has.
+    /// The number of entries in the log.
     package var entryCount: UInt64 { UInt64(hashes.count) }
 
     /// The number of the current epoch.
     public var epoch: UInt64 { UInt64(epochs.count) }
 
-    /// The whole card chain the log holds of somebody who is or was in.
+    /// The card chain in the log of a present or former member.
     public func chain(of user: UserID) -> CardChain? { chains[user] }
 
-    /// Everybody who is or was in, by rising user id.
+    /// All present and former members, by rising user id.
     public var everybody: [UserID] { chains.keys.sorted() }
 
-    /// How many owners without a date there are besides `users`.
+    /// The number of owners without a date besides `users`.
     package func lastingOwners(without users: [UserID]) -> Int {
         let users = Set(users)
         return members.count { $0.value.role == .owner && $0.value.notAfter == nil && !users.contains($0.key) }
     }
 
-    /// Members whose history begins after an epoch, by rising user id: they cannot open what is sealed under it.
+    /// Members whose history begins after an epoch, by rising user id. They cannot open files of that epoch.
     public func newcomers(after epoch: UInt64) -> [UserID] {
         members.filter { if case .from(let first) = $0.value.history { epoch < first } else { false } }.keys.sorted()
     }
 
-    /// The epoch as the log states it.
+    /// The statement of an epoch.
     package func statement(of epoch: UInt64) -> Epoch? {
         guard epoch >= 1, epoch <= self.epoch else { return nil }
         return epochs[Int(epoch - 1)].epoch
     }
 
-    /// Whether the head lies on this log.
+    /// Whether the head belongs to this log.
     public func contains(_ head: Head) -> Bool {
         guard let index = Int(exactly: head.sequence), hashes.indices.contains(index) else { return false }
         return hashes[index] == head.hash
     }
 }
 
-/// What held at an entry of the past.
+/// The state after an earlier entry.
 extension LogState {
-    /// The epoch that was current after entry `sequence`.
+    /// The current epoch after entry `sequence`.
     package func epoch(at sequence: UInt64) -> UInt64 {
         UInt64(epochs.partitioningIndex { $0.sequence > sequence })
     }
 
-    /// Whether *rotate first* was set after entry `sequence`.
+    /// Whether *rekey pending* was set after entry `sequence`.
     package func isRekeyPending(at sequence: UInt64) -> Bool {
         let index = rekeyMarks.partitioningIndex { $0.sequence > sequence }
         return index > 0 && rekeyMarks[index - 1].isSet
     }
 
-    /// Somebody's generation after entry `sequence`; `nil` before the log knew them.
+    /// The generation of a person after entry `sequence`; `nil` before the log knew them.
     package func generation(of user: UserID, at sequence: UInt64) -> UInt32? {
         let records = generations[user] ?? []
         let index = records.partitioningIndex { $0.sequence > sequence }
         return index > 0 ? records[index - 1].generation : nil
     }
 
-    /// The last thing that happened to somebody up to entry `sequence`.
+    /// The last change of a person up to entry `sequence`.
     func change(of user: UserID, at sequence: UInt64) -> ChangeRecord? {
         let records = changes[user] ?? []
         let index = records.partitioningIndex { $0.sequence > sequence }
         return index > 0 ? records[index - 1] : nil
     }
 
-    /// Somebody's role after entry `sequence`; `nil` when they were not in.
+    /// The role of a person after entry `sequence`; `nil` for a person who was no member.
     public func role(of user: UserID, at sequence: UInt64) -> Role? {
         switch change(of: user, at: sequence)?.change {
         case .admitted(let role), .roleChanged(let role): role
@@ -207,7 +208,7 @@ extension LogState {
         }
     }
 
-    /// Whether somebody was owner or writer after any entry of this log.
+    /// Whether a person was owner or writer after any entry of this log.
     func everWrote(_ user: UserID) -> Bool {
         (changes[user] ?? []).contains {
             switch $0.change {
@@ -217,7 +218,7 @@ extension LogState {
         }
     }
 
-    /// Who let somebody in, and when, as of entry `sequence`; `nil` when they were not in.
+    /// The grant of a person as of entry `sequence`; `nil` for a person who was no member.
     public func admission(of user: UserID, at sequence: UInt64) -> Admission? {
         guard role(of: user, at: sequence) != nil else { return nil }
         let admitted = (changes[user] ?? []).last { record in
@@ -228,25 +229,26 @@ extension LogState {
             sequence: admitted.sequence, time: admitted.time, by: admitted.author, notAfter: latest.notAfter)
     }
 
-    /// When, and as its author dated it in seconds since 1970, somebody went or was put out; `nil` for who is in or never was.
+    /// The time when a person left or was removed, by the author's account in seconds since 1970; `nil` for a member
+    /// and for a person who never was one.
     public func departure(of user: UserID) -> (change: MembershipChange, time: UInt64)? {
         guard members[user] == nil, let last = changes[user]?.last else { return nil }
         return (last.change, last.time)
     }
 
-    /// The last date that somebody's access had, in seconds since 1970, whether they are still in or not.
+    /// The last date of a person's access, in seconds since 1970, also of a former member.
     public func endOfGrant(of user: UserID) -> UInt64? {
         changes[user]?.last { $0.change.isGrant }?.notAfter
     }
 
-    /// Who was in after entry `sequence`, by rising user id.
+    /// The members after entry `sequence`, by rising user id.
     public func people(at sequence: UInt64) -> [UserID] {
         changes.keys.filter { role(of: $0, at: sequence) != nil }.sorted()
     }
 }
 
 extension MembershipChange {
-    /// Whether the person is in from then on.
+    /// Whether the person is a member from then on.
     fileprivate var isGrant: Bool {
         switch self {
         case .admitted, .roleChanged: true
@@ -256,7 +258,7 @@ extension MembershipChange {
 }
 
 extension Array {
-    /// The index of the first element for which `belongsBehind` holds; elements are so ordered that all behind it do too.
+    /// The index of the first element for which `belongsBehind` is true; it must be true for all later elements.
     func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a tresor id is the hash of (SPEC §9.1): `u8 suite ‖ founder's user id ‖ hash of the founder's card ‖ 32 random bytes`.
+/// The root of a tresor, whose hash is the tresor id (SPEC §9.1): `u8 suite ‖ founder's user id ‖ hash of the founder's
+/// card ‖ 32 random bytes`.
 public struct Root: Hashable, Sendable {
-    /// Whose identity everything in the tresor is proved from.
+    /// The founder. Every proof in the tresor begins with their identity.
     public let founder: UserID
-    /// The hash of the founder's newest card when the tresor was made.
+    /// The hash of the founder's newest card at the creation of the tresor.
     public let cardHash: Hash256
     package let random: Hash256
 

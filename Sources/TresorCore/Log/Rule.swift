@@ -1,60 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbered rules of a valid log (SPEC §9.3). ``EntryValidator`` says in which order they are checked. Numbers are never reused.
+/// The numbered rules of a valid log (SPEC §9.3). ``EntryValidator`` defines the order of the checks. Numbers are never
+/// reused.
 package enum Rule: Int, CaseIterable, Sendable {
-    /// Every part of the body is of a kind this release knows.
+    /// This release knows the kind of every part of the body.
     case r1 = 1
     /// The body has the canonical form.
     case r2
-    /// It names this tresor.
+    /// The entry names this tresor.
     case r3
-    /// Its sequence number is its place.
+    /// The sequence number is the place of the entry.
     case r4
-    /// It names the hash of the entry before it; zero at the genesis.
+    /// The entry names the hash of the previous entry; zero at the genesis.
     case r5
-    /// A genesis stands first and nowhere else.
+    /// A genesis is the first entry and no other.
     case r6
     /// The tresor id is the hash of the root.
     case r7
-    /// Root, author, generation and card of a genesis are the same person's.
+    /// Root, author, generation and card of a genesis belong to the same person.
     case r8
     /// The genesis begins epoch 1, which has no back-link.
     case r9
-    /// There are no approvers.
+    /// The list of approvers is empty.
     case r10
     /// The log holds the author's card of that generation.
     case r11
-    /// The signature is that card's.
+    /// That card verifies the signature.
     case r12
     /// The author is a member.
     case r13
-    /// The generation is the author's newest.
+    /// The generation is the newest of the author.
     case r14
     /// The author's role permits the body.
     case r15
     /// The entry is not dated after the author's own not-after, unless they leave.
     case r16
-    /// Principals stand by rising user id, at least one.
+    /// Principals are ordered by rising user id; at least one.
     case r17
     /// A granted person is not a member.
     case r18
-    /// A granted chain holds every card the log knows of that person.
+    /// A granted chain contains every card of that person that the log knows.
     case r19
     /// An owner has full history.
     case r20
-    /// The founder comes back as owner without not-after.
+    /// The founder returns as owner without not-after.
     case r21
-    /// There are at most 10 000 members.
+    /// The tresor has at most 10 000 members.
     case r22
     /// A new epoch is the next one and has a back-link.
     case r23
     /// A removed person is a member.
     case r24
-    /// Neither the founder nor the author is removed by an entry of this kind.
+    /// An entry of this kind does not remove the founder or its author.
     case r25
     /// An owner does not leave unless an owner without not-after remains.
     case r26
-    /// A renewed card is the next one of its user, whom the log knows.
+    /// A renewed card is the next card of its user, whom the log knows.
     case r27
     /// A person whose role changes is a member.
     case r28
@@ -68,7 +69,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r32
     /// An owner without not-after remains of those who are not removed.
     case r33
-    /// A new epoch's commitments differ from all that the log has had.
+    /// The commitments of a new epoch differ from all earlier ones in the log.
     case r48 = 48
 
     /// The error of an entry that breaks the rule.

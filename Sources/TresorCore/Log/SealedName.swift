@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The name and kind of a tresor, sealed under TK (SPEC §9.2): 588 bytes whatever they are, so that their lengths stay hidden.
+/// The name and kind of a tresor, sealed under TK (SPEC §9.2): always 588 bytes, so that their lengths stay hidden.
 package struct SealedName: Hashable, Sendable {
     static let plainByteCount = 2 * (2 + Name.maximumByteCount)
     package static let byteCount = TC1.sealedByteCount(plainByteCount)
@@ -12,8 +12,8 @@ package struct SealedName: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - epoch: the epoch whose TK it is.
-    ///   - sequence: the entry it stands in.
+    ///   - epoch: the epoch of TK.
+    ///   - sequence: the entry of the name.
     package init(
         _ name: Name, kind: Name = .empty, under key: borrowing SecretKey<ContentUse>, tresor: TresorID, epoch: UInt64,
         sequence: UInt64
@@ -28,7 +28,7 @@ package struct SealedName: Hashable, Sendable {
         bytes = try TC1.seal(plain.span, with: key, label: .nameSeal, context: context.span)
     }
 
-    /// - Throws: ``TresorError/altered`` when it does not open, or its padding is not zero.
+    /// - Throws: ``TresorError/altered`` if it does not open or its padding is not zero.
     package func open(
         with key: borrowing SecretKey<ContentUse>, tresor: TresorID, epoch: UInt64, sequence: UInt64
     ) throws(TresorError) -> (name: Name, kind: Name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The keys of an epoch, wrapped to one member's card (SPEC §9.6). It carries no signature: the commitments in the log judge what is inside.
+/// The keys of an epoch, wrapped to the card of one member (SPEC §9.6). It carries no signature: the commitments in the
+/// log authenticate its content.
 package struct Wrap: Hashable, Sendable {
     private static let ciphertextCounts = [32 + 16, 64 + 16]
 
@@ -26,13 +27,13 @@ package struct Wrap: Hashable, Sendable {
         wrapped = XWing.Wrapped(encapsulated: encapsulated, ciphertext: ciphertext)
     }
 
-    /// Whether it claims to hold HK too.
+    /// Whether it claims to contain HK too.
     package var opensHistory: Bool { wrapped.ciphertext.count == Self.ciphertextCounts[1] }
 
     /// Wraps an epoch's keys for a member.
     ///
     /// - Parameter secret: TK, or TK ‖ HK; one buffer serves many members.
-    /// - Throws: ``TresorError/noAccess`` when HK is to be wrapped and is not there.
+    /// - Throws: ``TresorError/noAccess`` if HK is to be wrapped and missing.
     package init(
         _ secret: Span<UInt8>, epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID,
         history: History
@@ -57,7 +58,7 @@ package struct Wrap: Hashable, Sendable {
             secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
     }
 
-    /// Whether it says that it is this person's, of this epoch and card, and whether they have its seed. Nothing is opened.
+    /// Checks that the wrap names this person, epoch and card, and that they have its seed. Opens nothing.
     ///
     /// - Throws: ``TresorError/altered``; ``TresorError/noAccess`` without the seed of its generation.
     package func check(
@@ -70,13 +71,13 @@ package struct Wrap: Hashable, Sendable {
         guard generation <= identity.generation else { throw .noAccess }
     }
 
-    /// Opens the wrap and compares what is inside with the log.
+    /// Opens the wrap and compares its content with the log.
     ///
     /// - Parameters:
-    ///   - statement: the epoch as the log states it.
-    ///   - card: the member's card of the wrap's generation, from the log.
-    ///   - history: what the log grants the member.
-    /// - Throws: what ``check(for:of:statement:card:)`` throws; ``TresorError/altered`` for all else that is wrong.
+    ///   - statement: the statement of the epoch in the log.
+    ///   - card: the card of the member, from the log, of the generation in the wrap.
+    ///   - history: the history that the log grants the member.
+    /// - Throws: the errors of ``check(for:of:statement:card:)``; ``TresorError/altered`` for any other fault.
     package func open(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
     ) throws(TresorError) -> EpochKeys {

@@ -1,83 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What keeps and hands out opaque objects (SPEC §11). It is not trusted for anything except availability: every answer is
-/// verified by whoever asked.
+/// The shared storage of opaque objects (SPEC §11). It is trusted only for availability: clients verify every answer.
 ///
-/// Reads give what was last written; writes of one call happen together or not at all. An implementation throws
-/// ``TresorError/store(_:)`` when it cannot be reached or fails, ``TresorError/busy`` when somebody else holds it for too
-/// long, and nothing else unless said below. It never looks inside the objects for anything but the keys given here.
+/// Reads return the last write; the writes of one call happen together or not at all. An implementation throws
+/// ``TresorError/store(_:)`` if it is unreachable or fails, ``TresorError/busy`` if another process holds it for too
+/// long, and no other error unless stated below. It reads nothing in the objects except the keys given here.
 public protocol Store: Sendable {
     // MARK: Cards
 
-    /// Puts a card chain under its user id.
+    /// Stores a card chain under its user id.
     ///
     /// - Parameters:
     ///   - chain: the whole card chain, generation 0 to the newest.
-    ///   - user: the user id the chain proves.
+    ///   - user: the user id that the chain proves.
     ///   - handle: the handle, at most 256 bytes.
-    ///   - replacing: the chain that is replaced; `nil` for a user id that has none yet.
-    /// - Returns: ``StoreOutcome/conflict`` if what lies there is not `replacing`, or if the handle belongs to another user id.
-    ///   Putting what lies there already is ``StoreOutcome/done``.
+    ///   - replacing: the chain to replace; `nil` for a user id without a chain.
+    /// - Returns: ``StoreOutcome/conflict`` if the stored chain is not `replacing`, or if the handle belongs to another
+    ///   user id. Storing the same chain again is ``StoreOutcome/done``.
     func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome
 
-    /// The card chain of a user id, or `nil`.
+    /// Returns the card chain of a user id, or `nil`.
     func card(of user: UserID) async throws(TresorError) -> [UInt8]?
 
-    /// All card chains under a handle, compared as bytes. An honest store has at most one.
+    /// Returns all card chains under a handle, compared as bytes. An honest store has at most one.
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]]
 
-    /// The user ids that have a card and whose bytes begin with `prefix`, in byte order, at most `limit`.
+    /// Returns the user ids that have a card and begin with `prefix`, in byte order, at most `limit`.
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID]
 
     // MARK: Logs
 
-    /// The entries of a log from sequence number `first` on, in order, at most `limit` of them. Empty when there are none.
+    /// Returns the entries of a log from sequence number `first` on, in order, at most `limit`. Empty if there are
+    /// none.
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]]
 
-    /// Appends one entry if the log still ends where the author thinks it does, and in the same transaction puts and deletes wraps.
+    /// Appends one entry if the log still ends where the author expects, and stores and deletes wraps in the same
+    /// transaction.
     ///
-    /// - Returns: ``StoreOutcome/conflict`` if the log has another length or its last entry is not `change.previous`; nothing is
-    ///   written then.
+    /// - Returns: ``StoreOutcome/conflict`` if the log has another length or its last entry is not `change.previous`;
+    ///   then nothing is written.
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome
 
-    /// Puts an entry that the store has lost back into its place before the last entry of a log.
+    /// Restores a lost entry at its place before the last entry of a log.
     ///
-    /// - Returns: ``StoreOutcome/done`` also if this very entry lies there; ``StoreOutcome/conflict`` if another one
-    ///   does, or the log does not go on behind it: that is for ``append(_:)``.
+    /// - Returns: ``StoreOutcome/done`` also if this entry is present; ``StoreOutcome/conflict`` if another one is, or
+    ///   if the log ends before it: use ``append(_:)`` then.
     func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome
 
     // MARK: Wraps
 
-    /// The wraps of one member of one tresor, by rising epoch; those of `epoch` alone if given.
+    /// Returns the wraps of one member of one tresor, by rising epoch; only those of `epoch` if given.
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]]
 
-    /// The wraps of many members under one epoch, in the order of `users`; `nil` for who has none. An implementation that can answer in one
-    /// step does; the default asks for one at a time.
+    /// Returns the wraps of many members under one epoch, in the order of `users`; `nil` for a member without one. An
+    /// implementation that can answer in one step does; the default reads one at a time.
     func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?]
 
-    /// Puts wraps back that are missing or spoiled; no entry goes with them.
+    /// Restores missing or damaged wraps, without an entry.
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError)
 
-    /// The tresors in which this user id has a wrap, in byte order.
+    /// Returns the tresors in which this user id has a wrap, in byte order.
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID]
 
-    // MARK: Device halves and kit copies
+    // MARK: Server shares and kit copies
 
-    /// Puts the store's half (32 bytes) of a device slot.
+    /// Stores the server share (32 bytes) of a device slot.
     func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError)
 
-    /// The store's share of a device slot, or `nil`.
+    /// Returns the server share of a device slot, or `nil`.
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]?
 
-    /// Deletes the halves of these devices, or of all devices of the user id if `nil`, and overwrites their bytes.
+    /// Deletes the server shares of these devices, or of all devices of the user id if `nil`, and overwrites their
+    /// bytes.
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError)
 
-    /// Puts a sealed identity copy under a locator (32 bytes) that only the kit yields; what lies there is replaced.
+    /// Stores a sealed identity copy under a locator (32 bytes) that only the kit yields. Replaces an existing copy.
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError)
 
-    /// The sealed identity copy under a locator, or `nil`.
+    /// Returns the sealed identity copy under a locator, or `nil`.
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]?
 
     /// Deletes a sealed identity copy and overwrites its bytes.
@@ -85,12 +87,12 @@ public protocol Store: Sendable {
 }
 
 extension Store {
-    /// For a store that cannot lose an entry in the midst of a log.
+    /// Defaults for a store that cannot lose an earlier entry of a log.
     public func restore(
         _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
     ) async throws(TresorError) -> StoreOutcome { .conflict }
 
-    /// Asks for one member at a time.
+    /// Reads the wraps of one member at a time.
     public func wraps(
         of users: [UserID], in tresor: TresorID, epoch: UInt64
     ) async throws(TresorError) -> [[UInt8]?] {
@@ -100,24 +102,24 @@ extension Store {
     }
 }
 
-/// What became of a conditional write.
+/// The outcome of a conditional write.
 public enum StoreOutcome: Hashable, Sendable {
-    /// It is stored.
+    /// The object is stored.
     case done
-    /// Something else lies there; nothing was written.
+    /// Another object is stored; nothing was written.
     case conflict
 }
 
-/// A wrap and the keys it is stored under.
+/// A wrap and its place in the store.
 public struct StoredWrap: Hashable, Sendable {
-    /// Whom it is for.
+    /// The member that the wrap is for.
     public let user: UserID
-    /// The epoch whose keys it wraps.
+    /// The epoch of the wrapped keys.
     public let epoch: UInt64
-    /// The wrap's bytes (SPEC §9.6).
+    /// The bytes of the wrap (SPEC §9.6).
     public let bytes: [UInt8]
 
-    /// A wrap under its keys.
+    /// Makes a wrap with its place.
     public init(user: UserID, epoch: UInt64, bytes: [UInt8]) {
         self.user = user
         self.epoch = epoch
@@ -125,22 +127,22 @@ public struct StoredWrap: Hashable, Sendable {
     }
 }
 
-/// One entry and the wraps that change with it.
+/// One entry and the changes of wraps with it.
 public struct LogChange: Hashable, Sendable {
-    /// Which log.
+    /// The tresor of the log.
     public let tresor: TresorID
-    /// The entry's sequence number; the log must have exactly this many entries.
+    /// The sequence number of the entry; the log must have exactly this many entries.
     public let sequence: UInt64
-    /// The bytes of the entry before it, `nil` for sequence number 0. The log's last entry must be equal to it.
+    /// The bytes of the previous entry, `nil` for sequence number 0. The last entry of the log must be equal to it.
     public let previous: [UInt8]?
     /// The entry.
     public let entry: [UInt8]
-    /// Wraps to put; one that lies under the same user and epoch is replaced.
+    /// The wraps to store; each replaces the wrap of the same user and epoch.
     public let putting: [StoredWrap]
-    /// Members all of whose wraps in this tresor are deleted, before any are put, and their bytes overwritten.
+    /// Members whose wraps in this tresor are all deleted and overwritten, before any are stored.
     public let removingWrapsOf: [UserID]
 
-    /// One change of one log.
+    /// Makes a change of one log.
     public init(
         tresor: TresorID, sequence: UInt64, previous: [UInt8]?, entry: [UInt8], putting: [StoredWrap] = [],
         removingWrapsOf: [UserID] = []

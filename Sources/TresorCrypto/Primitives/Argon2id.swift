@@ -7,16 +7,16 @@ public enum Argon2id {
     /// The size of the salt in bytes: 16.
     public static let saltByteCount = 16
 
-    /// What a guess costs. A value of this type is always within the floor and the ceiling.
+    /// The cost of one guess. Every value lies within the floor and the ceiling.
     public struct Cost: Hashable, Sendable {
-        /// Memory in KiB: 65 536 (64 MiB) to 4 194 304 (4 GiB).
+        /// The memory in KiB: 65 536 (64 MiB) to 4 194 304 (4 GiB).
         public let memoryKiB: UInt32
-        /// Passes over the memory: 3 to 16.
+        /// The number of passes over the memory: 3 to 16.
         public let passes: UInt32
 
-        /// 64 MiB, 3 passes: the least that is accepted.
+        /// The floor: 64 MiB, 3 passes.
         public static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)
-        /// 256 MiB, 3 passes: what new slots use.
+        /// The cost of new slots: 256 MiB, 3 passes.
         public static let standard = Cost(uncheckedMemoryKiB: 262_144, passes: 3)
 
         /// - Throws: ``TresorError/altered`` outside the floor and the ceiling, before any work.
@@ -32,14 +32,14 @@ public enum Argon2id {
         }
     }
 
-    /// Makes a 32-byte key from a prepared password. Blocks for about a second.
+    /// Derives a 32-byte key from a prepared password. Blocks for about a second.
     ///
     /// - Parameters:
     ///   - password: at most 1024 prepared bytes.
     ///   - salt: exactly 16 bytes.
-    ///   - cost: how much work.
-    /// - Throws: ``TresorError/altered`` for another salt size, ``TresorError/failed(_:)`` with `memory` when the memory
-    ///   cannot be had.
+    ///   - cost: memory and passes.
+    /// - Throws: ``TresorError/altered`` for another salt size, ``TresorError/failed(_:)`` with `memory` when the
+    ///   memory is not available.
     public static func key<Use: KeyUse>(
         password: borrowing SecretBytes, salt: [UInt8], cost: Cost, as use: Use.Type = Use.self
     ) throws(TresorError) -> SecretKey<Use> {
@@ -49,7 +49,7 @@ public enum Argon2id {
         return try SecretKey(output)
     }
 
-    /// The function itself, without floor or ceiling: for published vectors, which lie below the floor.
+    /// Computes the function without floor or ceiling. For published vectors, which lie below the floor.
     package static func hash(
         password: Span<UInt8>, salt: [UInt8], outputCount: Int, passes: UInt64, memoryByteCount: Int
     ) throws(TresorError) -> SecretBytes {
@@ -58,7 +58,7 @@ public enum Argon2id {
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in
             let status = unsafe password.withUnsafeBufferPointer { password in
                 unsafe password.withMemoryRebound(to: CChar.self) { password in
-                    // An empty span may have no address, and the library wants one that it then does not read.
+                    // The library wants an address that it does not read; an empty span may have none.
                     let anywhere = unsafe UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self)
                     return unsafe crypto_pwhash(
                         pointer, UInt64(outputCount), password.baseAddress ?? anywhere, UInt64(password.count), salt,

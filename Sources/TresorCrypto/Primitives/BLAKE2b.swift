@@ -2,9 +2,9 @@
 
 import Clibsodium
 
-/// BLAKE2b (RFC 7693), plain or keyed, fed in parts. No salt and no personalisation.
+/// A BLAKE2b hash (RFC 7693), plain or keyed, fed in parts. No salt and no personalisation.
 ///
-/// The state is wiped when the value goes away.
+/// Wipes its state at the end of its life.
 @safe public struct BLAKE2b: ~Copyable {
     private let state: OpaquePointer
     private let memory: UnsafeMutableRawPointer
@@ -15,7 +15,7 @@ import Clibsodium
     /// - Parameters:
     ///   - outputCount: the size of the result, 1 to 64 bytes. The 32-byte result is not a prefix of the 64-byte one.
     ///   - key: at most 64 bytes; `nil` hashes without a key.
-    /// - Throws: ``TresorError/usage`` for other sizes, ``TresorError/failed(_:)`` when the library is not fit for use.
+    /// - Throws: ``TresorError/usage`` for other sizes, ``TresorError/failed(_:)`` when the library fails its check.
     public init(outputCount: Int, key: Span<UInt8>? = nil) throws(TresorError) {
         try Sodium.start()
         let keyCount = key?.count ?? 0
@@ -78,26 +78,27 @@ import Clibsodium
         guard status == 0 else { throw .failed(.library) }
     }
 
-    /// Ends the hash.
+    /// Returns the hash.
     public consuming func finalize() throws(TresorError) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: outputCount)
         try unsafe write(to: &output)
         return output
     }
 
-    /// Ends the hash into secret memory of exactly the output's size.
+    /// Returns the hash in secret memory of exactly its size.
     consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
         guard output.count == outputCount else { throw .usage }
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in try unsafe write(to: pointer) }
         wipeDeadStack()
     }
 
-    /// Ends the hash into memory of at least the output's size. Borrows, so that the state outlives the call.
+    /// Writes the hash into memory of at least its size. Borrows the state, so that the state outlives the call.
     borrowing func write(to output: UnsafeMutablePointer<UInt8>) throws(TresorError) {
         guard unsafe crypto_generichash_final(state, output, outputCount) == 0 else { throw .failed(.library) }
     }
 
-    /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, `x` being the parts one after another.
+    /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, where `x` is the concatenation of the
+    /// parts.
     public static func hash(_ label: DomainLabel, _ parts: [UInt8]...) throws(TresorError) -> Hash256 {
         var hash = try BLAKE2b(outputCount: 32)
         try hash.updatePrefixed(label)
@@ -119,7 +120,7 @@ import Clibsodium
     }
 }
 
-/// Wipes what the library's hash left of a secret result in its own dead stack frames. Optimized code leaves it there for long.
+/// Wipes the traces of a secret result in the dead stack frames of the library. Optimized code would leave them there.
 func wipeDeadStack() { sodium_stackzero(2048) }
 
 /// The bytes of an integer, most significant first.

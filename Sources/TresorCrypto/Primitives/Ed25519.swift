@@ -5,15 +5,15 @@ import Clibsodium
 /// The use of a 32-byte Ed25519 seed (RFC 8032).
 public enum SigningUse: KeyUse {}
 
-/// Ed25519 signatures, judged by one rule (SPEC §5.2): S < L; A canonical and not of small order; R not of small order; R
-/// equal byte for byte to the encoding of S·B − h·A. No cofactor.
+/// Ed25519 signatures, verified by one rule (SPEC §5.2): S < L; A canonical and not of small order; R not of small
+/// order; R equal byte for byte to the encoding of S·B − h·A. No cofactor.
 public enum Ed25519 {
     /// The size of a signature in bytes: 64.
     public static let signatureByteCount = 64
 
     /// Whether `signature` is valid for `message` under `publicKey` (32 bytes).
     ///
-    /// - Throws: ``TresorError/altered`` if it is not, or has another size.
+    /// - Throws: ``TresorError/altered`` for an invalid signature or another size.
     public static func verify(
         _ signature: [UInt8], of message: [UInt8], by publicKey: Hash256
     ) throws(TresorError) {
@@ -25,7 +25,7 @@ public enum Ed25519 {
     }
 }
 
-/// A key that signs. The public half is always derived from the seed, so a foreign one cannot be paired with it.
+/// A signing key. The public key is always derived from the seed, so the two always belong together.
 public struct SigningKey: ~Copyable, Sendable {
     private let expanded: SecretBytes
     /// The 32-byte public key.
@@ -33,7 +33,7 @@ public struct SigningKey: ~Copyable, Sendable {
 
     /// Expands a seed.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public init(seed: borrowing SecretKey<SigningUse>) throws(TresorError) {
         let expanded = try SecretBytes(count: 64)
         var publicBytes = [UInt8](repeating: 0, count: 32)
@@ -50,7 +50,7 @@ public struct SigningKey: ~Copyable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// The 64-byte signature of `message`.
+    /// Signs `message`: 64 bytes.
     public borrowing func sign(_ message: [UInt8]) throws(TresorError) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: Ed25519.signatureByteCount)
         try unsafe expanded.withMutablePointer { (pointer) throws(TresorError) in

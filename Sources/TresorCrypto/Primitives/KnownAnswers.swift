@@ -4,18 +4,18 @@ import Clibsodium
 internal import Crypto
 internal import Foundation
 
-/// The primitives below TC1 and X-Wing, one by one, for vectors that others have published (SPEC §5). Nothing here seals, signs or draws; what the
-/// rest of the program offers never takes a nonce or associated data.
+/// The primitives below TC1 and X-Wing, for published vectors (SPEC §5). Nothing here seals, signs or draws random
+/// bytes. The rest of the library never takes a nonce or associated data.
 package enum KnownAnswers {
     /// Opens ChaCha20-Poly1305 of RFC 8439.
     ///
-    /// - Throws: ``TresorError/altered`` for other sizes or a tag that does not hold.
+    /// - Throws: ``TresorError/altered`` for other sizes or an invalid tag.
     package static func openChaChaPoly(
         _ ciphertext: [UInt8], tag: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]
     ) throws(TresorError) -> [UInt8] {
         try Sodium.start()
         guard key.count == 32, nonce.count == 12, tag.count == 16 else { throw .altered }
-        // One byte more, so that an empty message has an address.
+        // One byte more gives an empty message an address.
         var plaintext = [UInt8](repeating: 0, count: ciphertext.count + 1)
         let status = unsafe crypto_aead_chacha20poly1305_ietf_decrypt_detached(
             &plaintext, nil, ciphertext, UInt64(ciphertext.count), tag, associated, UInt64(associated.count), nonce,
@@ -24,7 +24,7 @@ package enum KnownAnswers {
         return Array(plaintext.dropLast())
     }
 
-    /// X25519 of RFC 7748, by the library that X-Wing uses, behind the same refusal of points of low order.
+    /// Computes X25519 (RFC 7748) with the library of X-Wing, and refuses points of low order as X-Wing does.
     ///
     /// - Throws: ``TresorError/altered`` for a point of low order, or other sizes.
     package static func x25519(scalar: [UInt8], point: [UInt8]) throws(TresorError) -> [UInt8] {
@@ -38,7 +38,7 @@ package enum KnownAnswers {
         }
     }
 
-    /// The ML-KEM-768 public key of a 64-byte seed.
+    /// Derives the ML-KEM-768 public key of a 64-byte seed.
     ///
     /// - Throws: ``TresorError/altered`` for another size.
     package static func mlkemPublicKey(seed: [UInt8]) throws(TresorError) -> [UInt8] {
@@ -76,7 +76,7 @@ package enum KnownAnswers {
         }
     }
 
-    /// Opens the messages of an HPKE context in the order in which they were sealed, each with its associated data.
+    /// Opens the messages of an HPKE context in the order of sealing, each with its associated data.
     ///
     /// - Throws: ``TresorError/altered`` when one does not open.
     package static func openHPKE(

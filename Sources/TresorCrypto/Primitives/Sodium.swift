@@ -2,17 +2,17 @@
 
 import Clibsodium
 
-/// The start-up check of the library that is linked at run time (SPEC §5.1).
+/// The start-up check of libsodium, which is linked at run time (SPEC §5.1).
 public enum Sodium {
     private static let state: Result<Void, TresorError> = check()
 
-    /// Makes libsodium ready and proves that it follows suite 1.
+    /// Initializes libsodium and proves that it follows suite 1.
     ///
-    /// The check runs once in a process: `sodium_init` succeeds; of the published edge-case signatures the expected one
-    /// passes and the two that need a cofactored rule do not; a point outside the main subgroup is refused
-    /// (CVE-2025-69277). Everything in this module that needs the library calls it first.
+    /// Runs once in a process: `sodium_init` succeeds. Of the published edge-case signatures the expected one verifies,
+    /// and the two that need a cofactored rule do not. A point outside the main subgroup is refused (CVE-2025-69277).
+    /// Every function of this module that needs the library calls this first.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with `library` when any of that does not hold.
+    /// - Throws: ``TresorError/failed(_:)`` with `library` when any of these checks fails.
     public static func start() throws(TresorError) {
         try state.get()
     }
@@ -48,7 +48,8 @@ public enum Sodium {
         }
     }
 
-    /// Number 3, counting from 0, of "Taming the many EdDSAs": mixed-order A and R that satisfy the equation without a cofactor.
+    /// Number 3, counted from 0, of "Taming the many EdDSAs": mixed-order A and R that satisfy the equation without a
+    /// cofactor.
     private static let cofactorless = EdgeCase(
         message: "9bd9f44f4dcc75bd531b56b2cd280b0bb38fc1cd6d1230e14861d861de092e79",
         key: "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
@@ -56,7 +57,7 @@ public enum Sodium {
             9046a64750444938de19f227bb80485e92b83fdb4b6506c160484c016cc1852f\
             87909e14428a7a1d62e9f22f3d3ad7802db02eb2e688b6c52fcd6648a98bd009
             """)
-    /// Number 4: holds with a cofactor alone.
+    /// Number 4: verifies only with a cofactor.
     private static let cofactoredOnly = EdgeCase(
         message: "e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
         key: "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
@@ -64,7 +65,7 @@ public enum Sodium {
             160a1cb0dc9c0258cd0a7d23e94d8fa878bcb1925f2c64246b2dee1796bed512\
             5ec6bc982a269b723e0668e540911a9a6a58921d6925e434ab10aa7940551a09
             """)
-    /// Number 5: holds with a cofactor applied before the reduction alone.
+    /// Number 5: verifies only with a cofactor applied before the reduction.
     private static let cofactoredPrehash = EdgeCase(
         message: "e47d62c63f830dc7a6851a0b1f33ae4bb2f507fb6cffec4011eaccd55b53f56c",
         key: "cdb267ce40c5cd45306fa5d2f29731459387dbf9eb933b7bd5aed9a765b88d4d",
@@ -111,7 +112,7 @@ package enum Hex {
     }
 }
 
-/// `count` public random bytes from the system's generator: salts and identifiers.
+/// Draws `count` public random bytes from the system's generator, for salts and identifiers.
 package func randomBytes(_ count: Int) throws(TresorError) -> [UInt8] {
     try Sodium.start()
     return unsafe [UInt8](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
@@ -120,7 +121,7 @@ package func randomBytes(_ count: Int) throws(TresorError) -> [UInt8] {
     }
 }
 
-/// Overwrites bytes that are no longer needed, in a way no compiler leaves out.
+/// Overwrites bytes in a way that compilers keep.
 @unsafe package func wipe(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
     guard let base = bytes.baseAddress else { return }
     unsafe sodium_memzero(base, bytes.count)

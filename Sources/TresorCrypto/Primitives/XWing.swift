@@ -7,12 +7,12 @@ internal import Foundation
 /// The use of a 32-byte X-Wing seed.
 public enum KEMUse: KeyUse {}
 
-/// Wrapping a key for a person: HPKE base mode, single shot (RFC 9180), with KEM 0x647a (X-Wing: X25519 and ML-KEM-768), KDF
+/// Key wrapping: HPKE base mode, single shot (RFC 9180), with KEM 0x647a (X-Wing: X25519 and ML-KEM-768), KDF
 /// HKDF-SHA256 and AEAD ChaCha20-Poly1305 (SPEC §5.4). The associated data is empty.
 public enum XWing {
-    /// The size of a public key in bytes: 1216, the ML-KEM-768 key (1184) and then the X25519 key (32).
+    /// The size of a public key in bytes: 1216, the ML-KEM-768 key (1184) followed by the X25519 key (32).
     public static let publicKeyByteCount = 1216
-    /// The size of an encapsulated key in bytes: 1120, the ML-KEM-768 ciphertext (1088) and then an X25519 key (32).
+    /// The size of an encapsulated key in bytes: 1120, the ML-KEM-768 ciphertext (1088) followed by an X25519 key (32).
     public static let encapsulatedByteCount = 1120
 
     private static let mlkemKeyByteCount = 1184
@@ -20,13 +20,13 @@ public enum XWing {
     static let ciphersuite = HPKE.Ciphersuite(
         kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
 
-    /// A public key whose both halves have been checked: the ML-KEM modulus check of FIPS 203, and an X25519 half that is not of
-    /// low order.
+    /// A checked public key: the ML-KEM key passes the modulus check of FIPS 203, and the X25519 key is not of low
+    /// order.
     public struct PublicKey: Hashable, Sendable {
         /// The 1216 bytes.
         public let bytes: [UInt8]
 
-        /// - Throws: ``TresorError/altered`` for another size or when a half fails its check.
+        /// - Throws: ``TresorError/altered`` for another size or a key that fails its check.
         public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
             let bytes = Array(bytes)
             guard try Self.isUsable(bytes) else { throw .altered }
@@ -43,12 +43,12 @@ public enum XWing {
 
     /// A wrapped secret.
     public struct Wrapped: Hashable, Sendable {
-        /// 1120 bytes.
+        /// The encapsulated key: 1120 bytes.
         public let encapsulated: [UInt8]
-        /// The secret's size and 16 bytes more.
+        /// The sealed secret: 16 bytes more than the secret.
         public let ciphertext: [UInt8]
 
-        /// Takes the parts of a wrap as they were stored; ``XWing/unwrap(_:seed:info:)`` judges them.
+        /// Takes the stored parts of a wrap. ``XWing/unwrap(_:seed:info:)`` checks them.
         public init(encapsulated: [UInt8], ciphertext: [UInt8]) {
             self.encapsulated = encapsulated
             self.ciphertext = ciphertext
@@ -66,10 +66,10 @@ public enum XWing {
     /// Wraps a secret for the holder of `publicKey`.
     ///
     /// - Parameters:
-    ///   - secret: what is wrapped.
-    ///   - publicKey: whom for.
-    ///   - info: what the wrap is bound to.
-    /// - Throws: ``TresorError/altered`` if the key cannot be used.
+    ///   - secret: the bytes to wrap.
+    ///   - publicKey: the key of the recipient.
+    ///   - info: the bytes that the wrap is bound to.
+    /// - Throws: ``TresorError/altered`` for an unusable key.
     public static func wrap(
         _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
@@ -94,7 +94,7 @@ public enum XWing {
 
     /// Opens a wrap.
     ///
-    /// - Throws: ``TresorError/altered`` whatever is wrong.
+    /// - Throws: ``TresorError/altered`` for any cause.
     public static func unwrap(
         _ wrapped: Wrapped, seed: borrowing SecretKey<KEMUse>, info: [UInt8]
     ) throws(TresorError) -> SecretBytes {

@@ -2,33 +2,33 @@
 
 import Clibsodium
 
-/// Secret bytes in guarded memory (`sodium_malloc`): locked where the system allows, between guard pages, wiped when
-/// released.
+/// Secret bytes in guarded memory (`sodium_malloc`): locked where the system permits it, between guard pages, wiped on
+/// release.
 ///
 /// The type cannot be copied, printed, compared with `==`, hashed or encoded. Read it by borrowing ``span``; compare
-/// with ``matches(_:)``, which takes the same time whatever the bytes are. An allocation costs about 20 µs and four
-/// memory mappings: hold one per long-lived secret, never one per message.
+/// with ``matches(_:)``, which takes constant time. An allocation costs about 20 µs and four memory mappings: hold one
+/// per long-lived secret, never one per message.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let base: UnsafeMutablePointer<UInt8>
 
     /// The number of bytes.
     public let count: Int
 
-    /// Zeroed secret memory.
+    /// Allocates zeroed secret memory.
     ///
     /// - Parameter count: 0 to 2^30 bytes.
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had or the library is not fit for use.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available or the library fails its check.
     package init(count: Int) throws(TresorError) {
         unsafe base = try Self.allocate(count)
         self.count = count
     }
 
-    /// Secret memory that `fill` writes straight into.
+    /// Allocates secret memory that `fill` writes directly.
     ///
     /// - Parameters:
     ///   - count: the number of bytes, at most 2^30.
-    ///   - fill: writes the bytes through a mutable span; what it does not write stays zero.
-    /// - Throws: what `fill` throws, or ``TresorError/failed(_:)`` when memory cannot be had.
+    ///   - fill: writes the bytes through a mutable span; unwritten bytes stay zero.
+    /// - Throws: what `fill` throws, or ``TresorError/failed(_:)`` when memory is not available.
     public init(count: Int, fill: (inout MutableSpan<UInt8>) throws(TresorError) -> Void) throws(TresorError) {
         let memory = try unsafe Self.allocate(count)
         do throws(TresorError) {
@@ -51,16 +51,16 @@ import Clibsodium
         return unsafe memory.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Whether the system locks secret memory, so that none of it is written to a swap area (SPEC §14.4 P1). Beyond a
-    /// limit of the process (`ulimit -l`) it does not; nothing else changes then.
+    /// Whether the system locks secret memory, so that it never reaches a swap area (SPEC §14.4 P1). Beyond a limit of
+    /// the process (`ulimit -l`) memory is not locked; nothing else changes.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public static func isLocked() throws(TresorError) -> Bool {
         let memory = try SecretBytes(count: 32)
         return unsafe sodium_mlock(memory.base, memory.count) == 0
     }
 
-    /// A copy of `bytes` in secret memory. The source stays where it is: wiping it is the caller's part.
+    /// Copies `bytes` into secret memory. The caller wipes the source.
     public init(copying bytes: Span<UInt8>) throws(TresorError) {
         try self.init(count: bytes.count)
         unsafe bytes.withUnsafeBufferPointer { source in
@@ -68,7 +68,7 @@ import Clibsodium
         }
     }
 
-    /// Fresh random bytes from the system's generator.
+    /// Draws random bytes from the system's generator.
     package init(randomCount count: Int) throws(TresorError) {
         try self.init(count: count)
         unsafe randombytes_buf(base, count)
@@ -96,25 +96,25 @@ import Clibsodium
         }
     }
 
-    /// Whether the bytes are equal, in time that depends on the counts alone.
+    /// Whether the bytes are equal. The time depends only on the counts.
     public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
         guard count == other.count else { return false }
         return unsafe sodium_memcmp(base, other.base, count) == 0
     }
 
-    /// The bytes written into other secret memory, from `offset` on.
+    /// Copies the bytes into other secret memory, from `offset` on.
     package borrowing func copy(into output: inout MutableSpan<UInt8>, at offset: Int) {
         let span = span
         for index in 0..<count { output[offset + index] = span[index] }
     }
 
-    /// The first `count` bytes as secret memory of their own; `self` is wiped.
+    /// Moves the first `count` bytes into secret memory of their own; `self` is wiped.
     package consuming func prefix(_ count: Int) throws(TresorError) -> SecretBytes {
         guard (0...self.count).contains(count) else { throw .usage }
         return try SecretBytes(copying: span.extracting(first: count))
     }
 
-    /// For calls into C that fill the memory. The pointer is lent, never returned: `self` must outlive every use of it.
+    /// Lends the address to a C call that fills the memory. `self` must outlive every use of it.
     borrowing func withMutablePointer<Result: ~Copyable>(
         _ body: (UnsafeMutablePointer<UInt8>) throws(TresorError) -> Result
     ) throws(TresorError) -> Result {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a key is for. A key for one use does not fit where another is asked for.
+/// The use of a key. A key for one use does not fit where another is required.
 public protocol KeyUse: Sendable {}
 
 /// A use in which the key seals with ``TC1``.
@@ -13,9 +13,9 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
 
     package let bytes: SecretBytes
 
-    /// A fresh random key.
+    /// Draws a random key.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public init() throws(TresorError) {
         bytes = try SecretBytes(randomCount: 32)
     }
@@ -34,13 +34,13 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
         borrowing get { bytes.span }
     }
 
-    /// A key for another use (SPEC §6):
-    /// `BLAKE2b-256(key = K, LP("tresor/v1/derive") ‖ LP(label) ‖ LP(context))`.
+    /// Derives a key for another use (SPEC §6): `BLAKE2b-256(key = K, LP("tresor/v1/derive") ‖ LP(label) ‖
+    /// LP(context))`.
     ///
     /// - Parameters:
-    ///   - label: names the use of the new key.
-    ///   - context: what the new key is bound to.
-    /// - Throws: ``TresorError/failed(_:)`` when memory cannot be had.
+    ///   - label: the use of the new key.
+    ///   - context: the bytes that the new key is bound to.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public borrowing func derive<Other: KeyUse>(
         _ label: DomainLabel, context: Span<UInt8>, as use: Other.Type = Other.self
     ) throws(TresorError) -> SecretKey<Other> {
@@ -63,12 +63,12 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
         try BLAKE2b.hash(label, prefix, secret: span)
     }
 
-    /// The key's bytes written into other secret memory, from `offset` on.
+    /// Copies the bytes of the key into other secret memory, from `offset` on.
     package borrowing func copy(into output: inout MutableSpan<UInt8>, at offset: Int) {
         bytes.copy(into: &output, at: offset)
     }
 
-    /// The derivation of ``derive(_:context:as:)`` where the result is public: a tag or a locator.
+    /// Derives as ``derive(_:context:as:)`` where the result is public: a tag or a locator.
     package borrowing func deriveDigest(_ label: DomainLabel, context: Span<UInt8>) throws(TresorError) -> Hash256 {
         let derived: SecretKey<PublicUse> = try derive(label, context: context)
         let span = derived.span
@@ -80,7 +80,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
 private enum PublicUse: KeyUse {}
 
 extension Span<UInt8> {
-    /// The bytes as an array. For public bytes only: the array is not wiped.
+    /// Copies the bytes into an array, which is not wiped. For public bytes only.
     package var publicBytes: [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }

@@ -9,10 +9,10 @@
 #endif
 package import TresorCore
 
-/// A file that appears under its name whole or not at all, also across a power cut.
+/// A file that appears under its name completely or not at all, also after a power cut.
 ///
-/// The bytes go to a temporary file in the same directory. It is locked for as long as it is in use, so that one left behind by a dead
-/// process can be told from a live one (``sweep(_:)``). Dropping the value without committing removes the temporary.
+/// The bytes go to a temporary file in the same directory. It is locked while in use, which distinguishes it from a
+/// temporary of a dead process (``sweep(_:)``). Dropping the value without committing removes the temporary.
 package struct AtomicFile: ~Copyable {
     private static let prefix = ".tresor-"
     private static let suffix = ".tmp"
@@ -21,13 +21,13 @@ package struct AtomicFile: ~Copyable {
     private let temporary: Temporary
     private let name: String
 
-    /// Begins a file that is to be at `path`.
+    /// Begins a file for `path`.
     ///
     /// - Parameters:
     ///   - path: the target. A symbolic link there is replaced, never followed.
-    ///   - mode: given at open(2), hence lowered by the umask: 0600 for what is private, 0666 for the rest.
-    /// - Throws: ``TresorError/notFound`` when the directory is missing; ``TresorError/failed(_:)``, also when something other
-    ///   than a file or a symbolic link is in the place.
+    ///   - mode: the mode for open(2), lowered by the umask: 0600 for private files, 0666 for others.
+    /// - Throws: `TresorError.notFound` if the directory is missing; `TresorError.failed(_:)`, also if `path` is
+    ///   neither a file nor a symbolic link.
     package init(at path: String, mode: FileMode) throws(TresorError) {
         let (directory, name) = Self.split(path)
         let opened: FileDescriptor
@@ -55,15 +55,15 @@ package struct AtomicFile: ~Copyable {
         unlinkat(directory.number, temporary.name, 0)
     }
 
-    /// Writes all of `bytes` at the end.
+    /// Appends all of `bytes`.
     package func write(_ bytes: Span<UInt8>) throws(TresorError) {
         try SystemError.asFailed { () throws(SystemError) in try temporary.file.write(bytes.bytes) }
     }
 
-    /// Puts the file in its place, durably.
+    /// Moves the file to its path, durably.
     ///
-    /// - Parameter replacing: whether a file that is there already is replaced.
-    /// - Returns: `false` when one is there and was to stay; nothing was changed then.
+    /// - Parameter replacing: whether to replace an existing file.
+    /// - Returns: `false` if a file exists and was to stay; then nothing changed.
     package consuming func commit(replacing: Bool) throws(TresorError) -> Bool {
         try SystemError.asFailed { () throws(SystemError) in try temporary.file.synchronize() }
         if replacing { try Self.requireReplaceable(name, in: directory) }
@@ -83,7 +83,7 @@ package struct AtomicFile: ~Copyable {
         if linkat(directory.number, temporary.name, directory.number, name, 0) == 0 { return true }
         let error = SystemError.current
         guard error.number != EEXIST else { return false }
-        // Not every file system has links.
+        // Some file systems have no links.
         guard error.isLackOfLinks else { throw error }
         guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
         return try rename()
@@ -98,7 +98,7 @@ extension AtomicFile {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
     }
 
-    /// Removes the temporaries of processes that are no more.
+    /// Removes the temporaries of dead processes.
     package static func sweep(_ directory: borrowing FileDescriptor) throws(SystemError) {
         for name in try directory.names() where TemporaryMark.stands(in: name, between: prefix, and: suffix) {
             guard let file = try? FileDescriptor(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -108,7 +108,7 @@ extension AtomicFile {
         }
     }
 
-    /// A name that ``sweep(_:)`` takes for a temporary's.
+    /// A name that ``sweep(_:)`` recognizes as a temporary.
     package static func temporaryName() -> String { prefix + TemporaryMark.random() + suffix }
 
     private struct Temporary: ~Copyable {
@@ -124,7 +124,7 @@ extension AtomicFile {
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
             let file = try FileDescriptor(name, in: directory.number, flags, mode: mode)
             _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
-            // Somebody sweeping may have been between the two calls.
+            // Another process may have swept between the two calls.
             if try file.status().st_nlink > 0 { return Temporary(file: file, name: name) }
         }
         throw SystemError(EIO)

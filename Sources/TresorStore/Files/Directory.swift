@@ -10,11 +10,11 @@
 package import TresorCore
 
 extension FileDescriptor {
-    /// Opens a directory that nobody else can have changed.
+    /// Opens a directory that no other user can have changed.
     ///
-    /// - Parameter creating: whether it, and what is missing above it, is made, with mode 0700.
-    /// - Returns: `nil` when it is missing and not to be made.
-    /// - Throws: ``TresorError/failed(_:)`` with `permissions` when it belongs to somebody else or others can write to it.
+    /// - Parameter creating: whether to create it, with its missing parents, with mode 0700.
+    /// - Returns: `nil` if it is missing and not created.
+    /// - Throws: `TresorError.failed(_:)` with `permissions` if another user owns it or can write to it.
     package static func privateDirectory(_ path: String, creating: Bool) throws(TresorError) -> FileDescriptor? {
         let directory = try SystemError.asFailed { () throws(SystemError) in
             if creating { try make(path) }
@@ -45,9 +45,9 @@ extension FileDescriptor {
         try FileDescriptor(AtomicFile.split(path).directory, O_RDONLY | O_DIRECTORY).synchronize()
     }
 
-    /// The names in this directory, in no order.
+    /// The names in this directory, in no particular order.
     package func names() throws(SystemError) -> [String] {
-        // The stream closes what it is given.
+        // The stream closes its descriptor.
         let copy = try SystemError.retrying { openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let stream = fdopendir(copy) else {
             let error = SystemError.current

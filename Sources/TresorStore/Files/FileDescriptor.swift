@@ -9,14 +9,14 @@
 #endif
 import TresorCore
 
-/// Permission bits as the system's calls take them.
+/// Permission bits as system calls take them.
 package typealias FileMode = mode_t
 
-/// An open file or directory, closed with the value. Never 0, 1 or 2, where another part of a program might write its messages.
+/// An open file or directory, closed with the value. Never 0, 1 or 2, where other parts of a program write messages.
 package struct FileDescriptor: ~Copyable {
     package let number: Int32
 
-    /// Opens `path`, relative to the directory `parent`; every descriptor is closed on exec.
+    /// Opens `path`, relative to the directory `parent`. Every descriptor is closed on exec.
     ///
     /// - Throws: the ``SystemError`` of open(2).
     package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: FileMode = 0) throws(SystemError) {
@@ -32,7 +32,7 @@ package struct FileDescriptor: ~Copyable {
         number = moved
     }
 
-    /// Opens what may be missing; `nil` if it is.
+    /// Opens a file that may be missing; `nil` if it is.
     package static func existing(
         _ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32
     ) throws(SystemError) -> FileDescriptor? {
@@ -48,7 +48,7 @@ package struct FileDescriptor: ~Copyable {
         close(number)
     }
 
-    /// What fstat(2) says.
+    /// The result of fstat(2).
     package func status() throws(SystemError) -> stat {
         var status = stat()
         _ = try SystemError.retrying { fstat(number, &status) }
@@ -67,7 +67,7 @@ package struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Reads to the end; `nil` when there are more than `limit` bytes.
+    /// Reads to the end; `nil` for more than `limit` bytes.
     package func read(limit: Int) throws(SystemError) -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -81,7 +81,7 @@ package struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Fills `output`, and nothing else, from what is read. An end before that is an error.
+    /// Fills exactly `output`. An earlier end of the file is an error.
     package func read(into output: inout MutableSpan<UInt8>) throws(SystemError) {
         var filled = 0
         while filled < output.count {
@@ -95,7 +95,7 @@ package struct FileDescriptor: ~Copyable {
         }
     }
 
-    /// Makes what was written, or the entries of a directory, survive a power cut.
+    /// Makes written bytes, or the entries of a directory, durable against a power cut.
     package func synchronize() throws(SystemError) {
         #if canImport(Darwin)
             if fcntl(number, F_FULLFSYNC) == 0 { return }

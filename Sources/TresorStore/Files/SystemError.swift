@@ -18,13 +18,13 @@ package struct SystemError: Error, Hashable, Sendable {
     /// Whether a link failed because the file system has none.
     package var isLackOfLinks: Bool { [EPERM, ENOSYS, EOPNOTSUPP, ENOTSUP].contains(number) }
 
-    /// The error of the call that just failed.
+    /// The error of the last failed call.
     package static var current: SystemError { SystemError(errno) }
 
-    /// A call that is interrupted more often in a row than this is not interrupted: it fails.
+    /// The maximum number of interruptions in a row before a call fails.
     private static let mostInterruptions = 1024
 
-    /// Calls until no signal interrupts; a negative result is thrown as the error it stands for.
+    /// Repeats a call until no signal interrupts it. Throws a negative result as its error.
     package static func retrying<Count: SignedInteger>(_ call: () -> Count) throws(SystemError) -> Count {
         for _ in 0..<mostInterruptions {
             let result = call()
@@ -35,7 +35,7 @@ package struct SystemError: Error, Hashable, Sendable {
         throw SystemError(EINTR)
     }
 
-    /// What it is called in the error vocabulary.
+    /// The matching `TresorError`.
     package var fault: TresorError.Fault {
         switch number {
         case ENOSPC, EDQUOT, EFBIG: .full
@@ -45,7 +45,7 @@ package struct SystemError: Error, Hashable, Sendable {
         }
     }
 
-    /// Runs `body`, a failure of which is a failure of this machine.
+    /// Runs `body` and reports its failure as a failure of this machine.
     package static func asFailed<Result: ~Copyable>(
         _ body: () throws(SystemError) -> Result
     ) throws(TresorError) -> Result {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What makes the name of a temporary its own: 16 lower-case hexadecimal digits. Nobody else's file is taken for one that may be removed.
+/// The mark in the name of a temporary: 16 lower-case hexadecimal digits. It keeps files of other programs from being
+/// removed.
 enum TemporaryMark {
     private static let count = 16
 
@@ -9,7 +10,7 @@ enum TemporaryMark {
         return String(repeating: "0", count: count - digits.count) + digits
     }
 
-    /// Whether a name is nothing but `start`, a mark and `end`.
+    /// Whether a name consists of `start`, a mark and `end`.
     static func stands(in name: String, between start: String, and end: String) -> Bool {
         let (name, start, end) = (Array(name.utf8), Array(start.utf8), Array(end.utf8))
         guard name.count == start.count + count + end.count, name.starts(with: start) else { return false }

@@ -5,10 +5,10 @@ import GRDB
 public import TresorCore
 
 extension SQLiteStore {
-    /// More chains under one handle than this are not read: an honest file has one.
+    /// The maximum number of chains read under one handle. An honest file has one.
     private static let mostCardsOfAHandle = 64
 
-    /// Puts a card chain under its user id, if what lies there is `replacing` and nobody else has the handle.
+    /// Stores a card chain under its user id, if the stored chain is `replacing` and no other user id has the handle.
     public func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
@@ -27,14 +27,15 @@ extension SQLiteStore {
         }
     }
 
-    /// The card chain of a user id, or `nil`.
+    /// Returns the card chain of a user id, or `nil`.
     public func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob("SELECT chain FROM cards WHERE user = ?", [user.digest.data])
         }
     }
 
-    /// The card chains under a handle, compared as bytes, by rising user id. At most 64: an honest file has one.
+    /// Returns the card chains under a handle, compared as bytes, by rising user id. At most 64: an honest file has
+    /// one.
     public func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
         try await read { database in
             try database.blobs(
@@ -43,7 +44,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The user ids with a card that begin with `prefix`, in byte order, at most `limit`.
+    /// Returns the user ids with a card that begin with `prefix`, in byte order, at most `limit`.
     public func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
         try await read { database in
             var sql = "SELECT user FROM cards WHERE user >= ?"
@@ -58,7 +59,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The first bytes after everything that begins with `prefix`; `nil` when nothing comes after.
+    /// The first bytes after all that begin with `prefix`; `nil` if nothing comes after.
     private static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
         guard let last = prefix.lastIndex(where: { $0 < .max }) else { return nil }
         return prefix[..<last] + [prefix[last] + 1]

@@ -5,7 +5,7 @@ import GRDB
 public import TresorCore
 
 extension SQLiteStore {
-    /// Puts the half of a device slot. One it replaces is overwritten.
+    /// Stores the server share of a device slot. Overwrites the bytes of a replaced share.
     public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(
@@ -15,7 +15,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The half of a device slot, or `nil`.
+    /// Returns the server share of a device slot, or `nil`.
     public func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob(
@@ -23,7 +23,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Deletes the halves of these devices, or of all devices of the user id. Their bytes are overwritten.
+    /// Deletes the server shares of these devices, or of all devices of the user id. Overwrites their bytes.
     public func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             guard let devices else {
@@ -38,7 +38,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Puts a sealed identity copy; what lies under the locator is replaced. Its bytes are overwritten.
+    /// Stores a sealed identity copy. Overwrites the bytes of a replaced copy under the locator.
     public func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(
@@ -48,14 +48,14 @@ extension SQLiteStore {
         }
     }
 
-    /// The sealed identity copy under a locator, or `nil`.
+    /// Returns the sealed identity copy under a locator, or `nil`.
     public func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         try await read { database in
             try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
         }
     }
 
-    /// Deletes a sealed identity copy. Its bytes are overwritten.
+    /// Deletes a sealed identity copy and overwrites its bytes.
     public func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await write(leaving: .nothing) { database in
             try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])

@@ -5,7 +5,7 @@ import GRDB
 public import TresorCore
 
 extension SQLiteStore {
-    /// The entries of a log from `first` on, in order, at most `limit`.
+    /// Returns the entries of a log from `first` on, in order, at most `limit`.
     public func entries(
         of tresor: TresorID, from first: UInt64, limit: Int
     ) async throws(TresorError) -> [[UInt8]] {
@@ -16,7 +16,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Appends one entry and changes its wraps, if the log still ends where `change` says.
+    /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         try await write(leaving: change.removingWrapsOf.isEmpty ? .all : .nothingIfPossible) { database in
             guard try Self.ends(change, database) else { return .conflict }
@@ -33,7 +33,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether the log ends where the author of `change` thinks it does.
+    /// Whether the log ends as the author of `change` expects.
     private static func ends(_ change: LogChange, _ database: Database) throws -> Bool {
         let last = try Row.fetchOne(
             database, sql: "SELECT sequence, entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1",
@@ -44,7 +44,7 @@ extension SQLiteStore {
         return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
     }
 
-    /// Restores an entry of a log that goes on behind it.
+    /// Restores an entry of a log that has later entries.
     public func restore(
         _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
     ) async throws(TresorError) -> StoreOutcome {
@@ -65,7 +65,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The wraps of one member of one tresor, by rising epoch.
+    /// Returns the wraps of one member of one tresor, by rising epoch.
     public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
         try await read { database in
             guard let epoch else {
@@ -79,7 +79,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The wraps of many members under one epoch, in the order of `users`, as of one moment; `nil` for who has none.
+    /// Returns the wraps of many members under one epoch, in the order of `users`, from one read transaction; `nil` for
+    /// a member without one.
     public func wraps(
         of users: [UserID], in tresor: TresorID, epoch: UInt64
     ) async throws(TresorError) -> [[UInt8]?] {
@@ -93,7 +94,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Puts wraps; those under the same user and epoch are replaced.
+    /// Stores wraps. Each replaces the wrap of the same user and epoch.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         try await write { database in try Self.put(wraps, in: tresor, database) }
     }
@@ -109,7 +110,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The tresors in which a user id has a wrap, in byte order.
+    /// Returns the tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         try await read { database in
             try DatabaseValue.fetchAll(

@@ -6,22 +6,24 @@ import Foundation
 import GRDB
 public import TresorCore
 
-/// The embedded store: one SQLite file that several processes, and several people, use at the same time.
+/// The embedded store: one SQLite file for several processes and people at the same time.
 ///
-/// The file is as untrusted as any other store. It is opened with the schema trusted in nothing, its layout must be the expected one to
-/// the letter, and whatever else is wrong with it is ``TresorError/store(_:)``. Writes are durable when a call returns. A call that waits 5
-/// seconds for somebody else's write throws ``TresorError/busy``.
+/// The file is as untrusted as any other store. The schema is not trusted, the layout must match exactly, and every
+/// other fault is `TresorError.store(_:)`. Writes are durable when a call returns. A call that waits 5 seconds for
+/// another write throws `TresorError.busy`.
 ///
-/// Calls that delete overwrite the bytes in the file and empty its write-ahead log. While another process reads, or without space, the log cannot
-/// be emptied: the deletion of halves and kit copies then throws ``TresorError/busy`` after 5 seconds, or ``TresorError/store(_:)``, done but for
-/// that, and is to be repeated; deleted wraps, which hold nothing that was not their receiver's, may stay until the next such call.
+/// Calls that delete overwrite the bytes in the file and empty its write-ahead log. The log cannot be emptied while
+/// another process reads, or without space. The deletion of server shares and kit copies then throws
+/// `TresorError.busy` after 5 seconds, or `TresorError.store(_:)`. The deletion itself is done; repeat it to empty
+/// the log. Deleted wraps may stay in the log until the next such call, because they hold nothing that their receivers
+/// did not have.
 ///
-/// Reading needs no writing: a file, or a directory, that this process may not write to is read in place, and every
-/// write is ``TresorError/store(_:)`` with `readOnly`. Where somebody else writes to it meanwhile, a read throws
-/// ``TresorError/busy``.
+/// Reading needs no write access: this process reads a file or directory in place if it may not write to it, and every
+/// write throws `TresorError.store(_:)` with `readOnly`. A read throws `TresorError.busy` if another process writes
+/// to such a file at the same time.
 public final class SQLiteStore: Store {
     private let queue: DatabaseQueue
-    /// The state of a file that is read in place, on a medium that cannot be written.
+    /// The state of a file on a read-only medium, read in place.
     private let still: StoreFile.Still?
 
     private init(_ queue: DatabaseQueue, still: StoreFile.Still? = nil) {
@@ -32,11 +34,11 @@ public final class SQLiteStore: Store {
     /// Opens a store file.
     ///
     /// - Parameters:
-    ///   - path: where the file is. A new one gets its mode from the umask, since a store is shared.
-    ///   - creating: whether a missing file is made, which appears whole or not at all, and an empty one filled.
-    /// - Throws: ``TresorError/notFound`` for a missing file that is not to be made; ``TresorError/store(_:)`` with `damaged` for
-    ///   a file that is not a store, `schema` for one of another layout, `readOnly` or `inputOutput` for one that cannot be had;
-    ///   ``TresorError/busy``.
+    ///   - path: the file. A new file gets its mode from the umask, because people share a store.
+    ///   - creating: whether to create a missing file, complete or not at all, and to fill an empty one.
+    /// - Throws: `TresorError.notFound` for a missing file that is not created; `TresorError.store(_:)` with
+    ///   `damaged` for a file that is not a store, `schema` for one of another layout, `readOnly` or `inputOutput` for
+    ///   one that cannot be opened; `TresorError.busy`.
     public static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteStore {
         let result = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async {
@@ -47,7 +49,7 @@ public final class SQLiteStore: Store {
     }
 
     static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
-        // What begins with "file:" or is ":memory:" is the name of a file here, too.
+        // A path that begins with "file:" or is ":memory:" names a file here too.
         let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
         if try !StoreFile.exists(at: path) {
             guard creating else { throw TresorError.notFound }
@@ -74,8 +76,8 @@ public final class SQLiteStore: Store {
         return SQLiteStore(queue)
     }
 
-    /// Opens a file on a medium that cannot be written. Without a write-ahead log SQLite needs no index in shared
-    /// memory beside the file, which it could not make.
+    /// Opens a file on a read-only medium. Without a write-ahead log SQLite needs no index in shared memory beside the
+    /// file, which it could not create.
     private static func openStill(_ still: StoreFile.Still, at path: String) throws -> SQLiteStore {
         variadic_sqlite3_understand_uris()
         var configuration = configuration
@@ -85,7 +87,7 @@ public final class SQLiteStore: Store {
         return SQLiteStore(queue, still: still)
     }
 
-    /// How many bytes a row may have (SPEC §11): 16 MiB.
+    /// The maximum size of a row in bytes (SPEC §11): 16 MiB.
     private static var greatestRow: Int32 {
         return 16 << 20
     }
@@ -95,13 +97,13 @@ public final class SQLiteStore: Store {
         configuration.label = "tresor.store"
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(5)
-        // Otherwise a rollback that fails, as it may with a damaged file, would be a trap.
+        // Without this a failed rollback, possible with a damaged file, would trap.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             guard let connection = database.sqliteConnection,
                 variadic_sqlite3_defend(UnsafeMutableRawPointer(connection), greatestRow) == 0
             else { throw TresorError.store(.other) }
-            // Temporary copies of pages in files of their own would outlive what is deleted.
+            // Temporary files with copies of pages would outlive deleted bytes.
             try database.execute(
                 sql: """
                     PRAGMA trusted_schema = OFF;
@@ -115,14 +117,15 @@ public final class SQLiteStore: Store {
         return configuration
     }
 
-    /// GRDB's own setting of this mode writes to the file at every opening; this does so only when the file is in another mode.
+    /// GRDB's own setting of this mode writes to the file at every opening. This writes only if the file is in another
+    /// mode.
     private static func useWriteAheadLog(_ database: Database) throws {
         guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
             throw TresorError.store(.other)
         }
     }
 
-    /// Runs reads that see one state.
+    /// Runs reads in one transaction.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
@@ -135,20 +138,21 @@ public final class SQLiteStore: Store {
         }
     }
 
-    /// What of the write-ahead log stays after a write.
+    /// The part of the write-ahead log that may stay after a write.
     enum Remainder {
-        /// What was written before may stay.
+        /// Earlier writes may stay.
         case all
-        /// Nothing, if it can be emptied; else the next write that erases empties it.
+        /// Nothing, if it can be emptied; otherwise the next erasing write empties it.
         case nothingIfPossible
         /// Nothing.
         case nothing
     }
 
-    /// Runs writes that happen together or not at all.
+    /// Runs writes in one transaction.
     ///
-    /// - Parameter leaving: whether the write-ahead log is then emptied, so that nothing deleted stays readable. Where nothing may stay, one that
-    ///   cannot be emptied is an error although the write is done: calls that delete secrets are repeatable.
+    /// - Parameter leaving: whether to empty the write-ahead log afterwards, so that deleted bytes are not readable. If
+    ///   nothing may stay and the log cannot be emptied, throws although the write is done: calls that delete secrets
+    ///   are repeatable.
     func write<Value: Sendable>(
         leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
@@ -173,7 +177,7 @@ public final class SQLiteStore: Store {
         do {
             _ = try database.checkpoint(.truncate)
         } catch {
-            // The write is done, and an error would say that it is not.
+            // The write is done; an error would deny it.
             guard remainder == .nothingIfPossible else { throw error }
         }
     }
@@ -189,7 +193,7 @@ extension UInt64 {
 }
 
 extension DatabaseValue {
-    /// The bytes; a store file may hold anything anywhere.
+    /// The bytes. A store file may have values of any type anywhere.
     func blob() throws -> [UInt8] {
         guard case .blob(let data) = storage else { throw TresorError.store(.damaged) }
         return Array(data)
@@ -202,7 +206,7 @@ extension DatabaseValue {
 }
 
 extension Database {
-    /// The first column of every row, which must hold bytes.
+    /// The first column of every row; each must be bytes.
     func blobs(_ sql: String, _ arguments: StatementArguments) throws -> [[UInt8]] {
         try DatabaseValue.fetchAll(self, sql: sql, arguments: arguments).map { try $0.blob() }
     }

@@ -9,9 +9,9 @@
 #endif
 import TresorCore
 
-/// The file of a store, as the file system sees it.
+/// The file of a store in the file system.
 enum StoreFile {
-    /// Whether there is anything at `path`.
+    /// Whether `path` exists.
     static func exists(at path: String) throws(TresorError) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 { return true }
@@ -20,24 +20,24 @@ enum StoreFile {
         throw .store(error.number == EACCES ? .inputOutput : error.fault)
     }
 
-    /// Whether a file is empty or large enough to be a database: a few bytes, which SQLite takes for none, are somebody's.
+    /// Whether a file is empty or large enough to be a database. SQLite would overwrite a file of a few bytes.
     static func hasRoom(at path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && (status.st_size == 0 || status.st_size >= 512)
     }
 
-    /// A store file that cannot be written, and has no write-ahead log.
+    /// A read-only store file without a write-ahead log.
     struct Still: Sendable {
         let path: String
-        /// How SQLite is told that nobody writes to it.
+        /// The URI that tells SQLite that nobody writes to the file.
         var location: String { "file:\(StoreFile.escaped(path))?mode=ro&immutable=1" }
         fileprivate let moment: Moment
 
-        /// Whether nobody has written to it since.
+        /// Whether the file is unchanged since it was opened.
         var isUnchanged: Bool { StoreFile.moment(of: path) == moment && !StoreFile.hasLog(path) }
     }
 
-    /// What of a file's state changes when somebody writes to it.
+    /// The attributes of a file that change with every write.
     fileprivate struct Moment: Equatable {
         let inode: UInt64
         let size: Int64
@@ -45,8 +45,8 @@ enum StoreFile {
         let nanoseconds: Int
     }
 
-    /// A file that this process cannot write to, or beside which it cannot put anything; `nil` for all others, and for
-    /// one with a write-ahead log: its last writes are in there.
+    /// Returns a file that this process cannot write to, or beside which it cannot create files; `nil` for all others,
+    /// and for one with a write-ahead log, which has its last writes.
     static func still(at path: String) -> Still? {
         let directory = AtomicFile.split(path).directory
         guard access(path, R_OK) == 0, !isWritable(path) || !isWritable(directory), !hasLog(path),
@@ -77,7 +77,7 @@ enum StoreFile {
             nanoseconds: Int(time.tv_nsec))
     }
 
-    /// A path inside a URI. It is the path of a regular file, so bytes that are not UTF-8 were refused before.
+    /// Encodes a path for a URI. It is the path of a regular file, so bytes that are not UTF-8 were refused before.
     private static func escaped(_ path: String) -> String {
         path.utf8.map { byte in
             switch Unicode.Scalar(byte) {
@@ -87,9 +87,9 @@ enum StoreFile {
         }.joined()
     }
 
-    /// Makes the file beside its place, lets `fill` write it, and links it into place: nobody ever opens half a store.
+    /// Creates a temporary file, fills it with `fill`, and links it to its path. Nobody ever opens an incomplete store.
     ///
-    /// If somebody else was faster, theirs stays.
+    /// If another process was faster, its file stays.
     static func create(at path: String, fill: (_ temporary: String) throws -> Void) throws {
         sweep(path)
         let temporary = try makeTemporary(path)
@@ -102,7 +102,8 @@ enum StoreFile {
         }
     }
 
-    /// Removes the second name of a store whose maker was killed before it could. Nothing is opened: closing a file drops what locks SQLite holds on it.
+    /// Removes the second name of a store whose creator was killed before it could. Opens nothing: closing a file drops
+    /// the locks of SQLite on it.
     static func sweepSecondName(of path: String) {
         var store = stat()
         guard stat(path, &store) == 0, store.st_nlink > 1 else { return }
@@ -115,7 +116,7 @@ enum StoreFile {
         }
     }
 
-    /// A file that is being filled, locked so that others see that its process lives.
+    /// A file during its filling, locked so that others see that its process lives.
     private struct Temporary: ~Copyable {
         let file: FileDescriptor
         let path: String
@@ -129,7 +130,7 @@ enum StoreFile {
                 let temporary = "\(path).\(TemporaryMark.random())\(suffix)"
                 let file = try FileDescriptor(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
                 _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
-                // Somebody sweeping may have been between the two calls.
+                // Another process may have swept between the two calls.
                 if try file.status().st_nlink > 0 { return Temporary(file: file, path: temporary) }
             }
         } catch {
@@ -138,7 +139,7 @@ enum StoreFile {
         throw .store(.inputOutput)
     }
 
-    /// Removes the temporaries of processes that are no more.
+    /// Removes the temporaries of dead processes.
     private static func sweep(_ path: String) {
         for temporary in temporaries(of: path) {
             guard let file = try? FileDescriptor(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
@@ -164,7 +165,7 @@ enum StoreFile {
         if link(temporary, path) != 0 {
             let error = SystemError.current
             if error.number == EEXIST { return }
-            // Not every file system has links; on those, somebody faster is noticed only if they were faster by now.
+            // Some file systems have no links. There a faster process is noticed only if it has finished by now.
             guard error.isLackOfLinks, access(path, F_OK) != 0 else {
                 throw error
             }

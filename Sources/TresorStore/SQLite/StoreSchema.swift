@@ -3,15 +3,16 @@
 import GRDB
 import TresorCore
 
-/// The layout of a store file. What is found when opening must be exactly this: a store file comes from somebody else.
+/// The layout of a store file. An opened file must match it exactly, because a store file comes from another person.
 ///
-/// Ids are BLOBs; sequence numbers and epochs are 8 big-endian bytes, so that byte order is number order for all of them.
+/// Ids are BLOBs; sequence numbers and epochs are 8 big-endian bytes, so that byte order is number order for all of
+/// them.
 enum StoreSchema {
     /// "TRSR".
     static let applicationID: Int32 = 0x5452_5352
     static let version: Int32 = 1
 
-    /// The names of the objects and the SQL they are made with; SQLite keeps both as they were written.
+    /// The names of the objects and the SQL that creates them. SQLite keeps both verbatim.
     private static let objects: [(type: String, name: String, table: String, sql: String)] = [
         (
             "table", "cards", "cards",
@@ -42,7 +43,7 @@ enum StoreSchema {
         ),
     ]
 
-    /// What `sqlite_schema` holds besides: the indexes of primary keys and the table of applied migrations.
+    /// The other entries of `sqlite_schema`: the indexes of primary keys and the table of applied migrations.
     private static let implied: [(type: String, name: String, table: String, sql: String?)] =
         ["cards", "entries", "wraps", "halves", "kit_copies", "grdb_migrations"].map {
             ("index", "sqlite_autoindex_\($0)_1", $0, nil)
@@ -63,7 +64,7 @@ enum StoreSchema {
         return migrator
     }
 
-    /// Whether nothing is in a file yet: it is empty, or somebody was stopped before the layout was made in it.
+    /// Whether a file has no layout yet: it is empty, or a process was stopped before it created the layout.
     static func isBlank(_ database: Database) throws -> Bool {
         let names = try String.fetchAll(database, sql: "SELECT tbl_name FROM sqlite_schema LIMIT 3")
         return try names.allSatisfy { $0 == "grdb_migrations" }
@@ -71,7 +72,7 @@ enum StoreSchema {
             && Int32.fetchOne(database, sql: "PRAGMA user_version") == 0
     }
 
-    /// Refuses a file that is not exactly what the migrations make.
+    /// Refuses a file that differs from the result of the migrations.
     static func verify(_ database: Database) throws {
         let found = try Row.fetchAll(
             database, sql: "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?",

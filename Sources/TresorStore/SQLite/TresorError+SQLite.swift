@@ -4,7 +4,7 @@ import GRDB
 import TresorCore
 
 extension TresorError {
-    /// What a failure below the store is called above it.
+    /// The error of the store for an error of SQLite.
     init(store error: any Error) {
         switch error {
         case let error as TresorError: self = error
@@ -14,14 +14,14 @@ extension TresorError {
         }
     }
 
-    /// What a result code of SQLite is called.
+    /// The error of the store for a result code of SQLite.
     init(sqlite code: ResultCode) {
         switch code {
         case .SQLITE_IOERR_NOMEM, .SQLITE_NOMEM: self = .store(.memory)
         case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy
         case .SQLITE_FULL: self = .store(.full)
         case .SQLITE_READONLY, .SQLITE_PERM: self = .store(.readOnly)
-        // A value that breaks a constraint which every write of ours keeps was not written by us.
+        // Every write of this program keeps the constraints, so another program wrote a value that breaks one.
         case .SQLITE_CORRUPT, .SQLITE_TOOBIG, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
             self = .store(.damaged)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN: self = .store(.inputOutput)

@@ -5,7 +5,7 @@ import TresorCrypto
 extension VectorFile {
     static func accumulated() -> VectorFile { accumulated("accumulated", count: 10_000) }
 
-    /// The same with a million cases, for a night.
+    /// The same with a million cases, for a nightly run.
     static func nightly(count: Int = 1_000_000) -> VectorFile { accumulated("nightly", count: count) }
 
     private static func accumulated(_ name: String, count: Int) -> VectorFile {

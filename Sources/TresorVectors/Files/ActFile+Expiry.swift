@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Newer cards that a home has compared than the log knows, and dates that have passed, SPEC §9.7.
+/// Newer cards that a home has compared and the log does not know, and dates that have passed, SPEC §9.7.
 extension VectorFile {
     private static let later: UInt64 = 1_767_500_000
 
@@ -53,7 +53,7 @@ extension VectorFile {
         addExpiryActors(stage)
     }
 
-    /// What one home appends.
+    /// The entries that one home appends.
     @discardableResult private func settle(
         _ comment: String, flag: String = "Normal", _ stage: ActStage, by person: Person, _ home: Values = [:],
         pins: [Person] = [Cast.anna], cards: [Person.Generation] = [], removed: [Person] = []
@@ -164,7 +164,7 @@ extension ActStage {
     /// The last second of a date that `ending` gives, a day before the newest of two entries.
     static let end: UInt64 = 1_767_312_000 + 8 * Log.day
 
-    /// When an owner without not-after said something last.
+    /// The time of the newest entry of an owner without not-after.
     var ownerTime: UInt64 { log.time - Log.day }
 
     /// The same with dates for some.

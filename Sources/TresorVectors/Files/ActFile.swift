@@ -4,7 +4,7 @@ import Tresor
 import TresorCrypto
 
 extension VectorFile {
-    /// What an act means at one state: steps 3 to 6 of perform.
+    /// The effect of an act at one state: steps 3 to 6 of perform.
     static func act() -> VectorFile {
         let file = VectorFile(
             "act", section: "9.7",
@@ -34,7 +34,7 @@ extension VectorFile {
     private func addShares(_ stage: ActStage) {
         let (count, anna) = (stage.memberCount, Cast.anna)
         let base = mean(
-            "a reader is let in", "Normal", stage, by: anna, ActStage.share([Cast.gwen], role: 3),
+            "a reader is added", "Normal", stage, by: anna, ActStage.share([Cast.gwen], role: 3),
             ActEffect(admitted: [Cast.gwen], remaining: count + 1))
         mean(
             "two from now on: an epoch begins", "Normal", stage, by: anna,
@@ -68,7 +68,7 @@ extension VectorFile {
         refuse("a not-after of 0", "NotAfter", ["not after": u64(0)], base: base)
         refuse("a not-after beyond the last time", "NotAfter", ["not after": u64(253_402_300_800)], base: base)
         let owner = mean(
-            "an owner is let in", "Normal", stage, by: anna, ActStage.share([Cast.gwen], role: 1),
+            "an owner is added", "Normal", stage, by: anna, ActStage.share([Cast.gwen], role: 1),
             ActEffect(admitted: [Cast.gwen], remaining: count + 1))
         refuse("an owner from now on", "WrongRole", ["from now": [1]], base: owner)
     }
@@ -80,7 +80,7 @@ extension VectorFile {
             "two are removed", "Normal", stage, by: Cast.dora, ActStage.revoke([Cast.bert, Cast.cleo]),
             ActEffect(dismissed: [Cast.bert, Cast.cleo], remaining: count - 2, epoch: 4))
         mean(
-            "who is out already", "EdgeCase", stage, by: Cast.dora, ActStage.revoke([Cast.emil]),
+            "an already removed member", "EdgeCase", stage, by: Cast.dora, ActStage.revoke([Cast.emil]),
             ActEffect(already: [Cast.emil], remaining: count))
         func refuse(_ comment: String, _ flag: String, _ error: String, _ people: [Person]) {
             self.refuse(comment, flag, error, base: base, users(people))
@@ -125,7 +125,7 @@ extension VectorFile {
         marked.append(Cast.cleo, Body.leave)
         let after = stage.with(marked)
         mean(
-            "a writer begins an epoch, when *rotate first*", "EdgeCase", after, by: Cast.bert,
+            "a writer begins an epoch, when *rekey pending*", "EdgeCase", after, by: Cast.bert,
             ["act": ascii("rotate")], ActEffect(remaining: count - 1, epoch: 4))
         let bert = Cast.bert.renewed("bert", time: 1_767_500_000)
         mean(
@@ -143,7 +143,7 @@ extension VectorFile {
         }
         refuse("a writer begins an epoch that nobody waits for", "NotOwner", "no_access", stage, Cast.bert)
         refuse("a reader begins an epoch", "NotOwner", "no_access", stage, Cast.cleo)
-        refuse("somebody who is out", "RemovedAuthor", "no_access", stage, Cast.emilRenewed)
+        refuse("a removed member", "RemovedAuthor", "no_access", stage, Cast.emilRenewed)
         refuse("somebody who never was in", "UnknownMember", "no_access", stage, Cast.gwen)
         refuse(
             "a generation that the log does not have yet", "StaleGeneration", "no_access", stage,
@@ -171,7 +171,7 @@ extension VectorFile {
     }
 }
 
-/// A log, and homes from which somebody acts on it.
+/// A log, and homes whose owners act on it.
 struct ActStage {
     var log = Cast.fullLog()
 

@@ -13,7 +13,8 @@ enum Cast {
     static let gwenRenewed = gwen.renewed("gwen", time: 1_767_400_000)
     static let house = Person("dr-house")
 
-    /// Anna (owner), bert (writer), cleo (reader), dora (owner), fred (writer from epoch 3); emil was in, renewed, and was removed.
+    /// Anna (owner), bert (writer), cleo (reader), dora (owner), fred (writer from epoch 3); emil was a member,
+    /// renewed, and was removed.
     static func fullLog() -> Log {
         var log = Log.begun(Draw(file: "people", id: 1), founder: anna)
         log.grant([bert], role: 2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension VectorFile {
-    /// What a change of the ways in may have left behind, SPEC §8.4.
+    /// The cleanup journal of a change of unlock methods, SPEC §8.4.
     func addCleanupJournal() {
         group("reencode")
         func sorted(_ name: String, _ count: Int) -> [Bytes] {
@@ -14,7 +14,7 @@ extension VectorFile {
         }
         let object = note(kits, devices, slots, generations)
         let base = valid(
-            "a note of leftovers", in: ["magic": ascii("tresorO1"), "object": object], out: ["object": object])
+            "a cleanup journal", in: ["magic": ascii("tresorO1"), "object": object], out: ["object": object])
         let empty = note([], [], [])
         valid("an empty note", ["EdgeCase"], in: ["magic": ascii("tresorO1"), "object": empty], out: ["object": empty])
         func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
@@ -51,7 +51,7 @@ extension VectorFile {
         }
     }
 
-    /// Own wraps that a home keeps, SPEC §8.5.
+    /// Own wraps in a home, SPEC §8.5.
     func addKeptWraps() {
         group("reencode")
         let tresors = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }

@@ -37,9 +37,9 @@ extension VectorFile {
                 "tresorH1", "two heads",
                 preamble("tresorH1") + u64(1_767_300_000) + join(heads.map { join($0, u64(7), draw()("hash", 32)) })
             ),
-            ("tresorL1", "a kept log", log.kept),
+            ("tresorL1", "a local log copy", log.kept),
             (
-                "tresorD1", "a device half",
+                "tresorD1", "a device share",
                 join(preamble("tresorD1"), Cast.anna.user, draw()("device", 16), draw()("half", 32))
             ),
         ]
@@ -350,7 +350,7 @@ extension VectorFile {
         addNumberedKits(kit, words.split(separator: " ").map(String.init))
     }
 
-    /// As a kit stands on paper.
+    /// The words as a kit on paper shows them.
     private func addNumberedKits(_ kit: Bytes, _ words: [String]) {
         func numbered(_ format: (Int, String) -> String) -> Bytes {
             ascii(words.enumerated().map { format($0 + 1, $1) }.joined(separator: "\n"))

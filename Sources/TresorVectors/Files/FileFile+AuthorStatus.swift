@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why and since when an author is no longer current, SPEC §10.6.
+/// The cause and time since which an author is no longer current, SPEC §10.6.
 extension VectorFile {
     func addAuthorStatus() {
         group("standing")

@@ -9,7 +9,7 @@ extension VectorFile {
 
     private static func pins(_ pins: Bytes...) -> Bytes { preamble("tresorP1") + join(pins) }
 
-    /// Who trusts themselves, and what an old copy of a home finds.
+    /// People who trust themselves, and the findings of an old copy of a home.
     func addOwnChain() {
         group("trust")
         let gwen = Cast.gwenRenewed

@@ -73,7 +73,8 @@ extension VectorFile {
         }
     }
 
-    /// Where the equation holds only once it is multiplied by eight (SPEC §5.2), and a key outside the main subgroup for which it holds as it is.
+    /// Signatures for which the equation holds only after multiplication by eight (SPEC §5.2), and a key outside the
+    /// main subgroup for which it holds directly.
     private func addCofactors() {
         let label = "tresor/v1/entry-signature"
         let draw = draw()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension VectorFile {
-    /// The limits of members and of an entry, which no file could hold: the cards are made from one seed and differ in their times.
+    /// The limits of members and of an entry, which no file could hold: the cards are made from one seed and differ in
+    /// their times.
     func addCrowd() {
         group("foldCrowd")
         let crowd = Crowd(log: Log.begun(draw(), founder: Cast.anna), count: 9_999, peopleInGrant: 700)
@@ -33,7 +34,7 @@ extension VectorFile {
     }
 }
 
-/// Many people, whose cards are equal but for their times, and the entries that let them in.
+/// Many people, whose cards differ only in their times, and the entries that add them.
 struct Crowd {
     static let keys = Cast.bert.newest
     static let handle = ascii("crowd")
@@ -43,7 +44,7 @@ struct Crowd {
     let count: Int
     let peopleInGrant: Int
 
-    /// The entries behind the genesis.
+    /// The entries after the genesis.
     var entries: [Bytes] {
         let cards = cards
         var grown = log

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension VectorFile {
-    /// After the founder has left, an owner with a date could otherwise leave nobody who may ever write.
+    /// After the founder has left, a departing owner with a date could otherwise leave no one with the right to write.
     func addRemovalOfOwners() {
         var log = Cast.fullLog()
         log.grant([Cast.house], role: 1)
@@ -35,12 +35,12 @@ extension VectorFile {
         log.append(Cast.cleo, Body.leave)
         let next = log.nextEpoch().statement
         let base = accept(
-            "a writer with full history, when *rotate first*", ["Normal"], log, log.entry(Cast.bert, Body.epoch(next)))
+            "a writer with full history, when *rekey pending*", ["Normal"], log, log.entry(Cast.bert, Body.epoch(next)))
         refuse(
-            "a reader with full history begins an epoch, when *rotate first*", "WrongRole", 15, base: base, log,
+            "a reader with full history begins an epoch, when *rekey pending*", "WrongRole", 15, base: base, log,
             log.entry(Cast.house, Body.epoch(next)))
         refuse(
-            "a writer removes somebody, when *rotate first*", "NotOwner", 15, base: base, log,
+            "a writer removes somebody, when *rekey pending*", "NotOwner", 15, base: base, log,
             log.entry(Cast.bert, Body.remove([Cast.house.user], epoch: next)))
     }
 

@@ -58,11 +58,11 @@ extension VectorFile {
         let log = Cast.fullLog()
         let next = log.nextEpoch().statement
         let base = accept(
-            "an owner lets somebody in", ["Normal"], log, log.entry(Cast.dora, Body.grant([Cast.gwen.chain], role: 3)))
+            "an owner adds a member", ["Normal"], log, log.entry(Cast.dora, Body.grant([Cast.gwen.chain], role: 3)))
         let name = log.name("new", epoch: log.current, sequence: log.sequence).bytes
         for (who, person) in [("a writer", Cast.bert), ("a reader", Cast.cleo), ("a writer from now on", Cast.fred)] {
             refuse(
-                "\(who) lets somebody in", "NotOwner", 15, base: base, log,
+                "\(who) adds a member", "NotOwner", 15, base: base, log,
                 log.entry(person, Body.grant([Cast.gwen.chain], role: 3)))
             refuse(
                 "\(who) removes somebody", "NotOwner", 15, base: base, log,
@@ -76,10 +76,10 @@ extension VectorFile {
         var marked = log
         marked.append(Cast.cleo, Body.leave)
         let rotated = accept(
-            "an owner, when *rotate first*", ["Normal"], marked,
+            "an owner, when *rekey pending*", ["Normal"], marked,
             marked.entry(Cast.dora, Body.epoch(marked.nextEpoch().statement)))
         refuse(
-            "a writer from now on begins an epoch, when *rotate first*", "WrongRole", 15, base: rotated, marked,
+            "a writer from now on begins an epoch, when *rekey pending*", "WrongRole", 15, base: rotated, marked,
             marked.entry(Cast.fred, Body.epoch(marked.nextEpoch().statement)))
         addDateFaults()
     }
@@ -162,7 +162,7 @@ extension VectorFile {
             "somebody who never was in", "UnknownMember", 24, base: removal, log,
             log.entry(Cast.anna, Body.remove([Cast.gwen.user], epoch: next)))
         refuse(
-            "somebody who is out", "UnknownMember", 24, base: removal, log,
+            "a removed member", "UnknownMember", 24, base: removal, log,
             log.entry(Cast.anna, Body.remove([Cast.emil.user], epoch: next)))
         refuse(
             "the founder", "FounderRemoved", 25, base: removal, log,
@@ -197,7 +197,7 @@ extension VectorFile {
             self.refuse(comment, flag, rule, base: role, log, log.entry(Cast.dora, body))
         }
         refuseRole("the role of somebody who never was in", "UnknownMember", 28, Body.role(Cast.gwen.user, 2))
-        refuseRole("the role of somebody who is out", "UnknownMember", 28, Body.role(Cast.emil.user, 2))
+        refuseRole("the role of a removed member", "UnknownMember", 28, Body.role(Cast.emil.user, 2))
         refuseRole("the founder becomes a reader", "FounderRemoved", 29, Body.role(Cast.anna.user, 3))
         refuseRole(
             "the founder gets a not-after", "FounderRemoved", 29, Body.role(Cast.anna.user, 1, notAfter: log.time))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bodies that a reader does not know, SPEC §9.3: judged only behind their author.
+/// Bodies unknown to a reader, SPEC §9.3: checked only after their author.
 extension VectorFile {
     func addOpaqueBodies() {
         var log = Cast.fullLog()
@@ -13,7 +13,7 @@ extension VectorFile {
         accept("the greatest additive body", ["EdgeCase"], log, log.entry(Cast.fred, (65_535, body.1)))
         var marked = log
         marked.append(Cast.cleo, Body.leave)
-        accept("an additive body while *rotate first* is set", ["EdgeCase"], marked, marked.entry(Cast.bert, body))
+        accept("an additive body while *rekey pending* is set", ["EdgeCase"], marked, marked.entry(Cast.bert, body))
         func refuse(_ comment: String, _ flag: String, _ rule: Int, _ entry: Bytes) {
             self.refuse(comment, flag, rule, base: base, log, entry)
         }
@@ -28,7 +28,7 @@ extension VectorFile {
         addUnknownBodies(log, base)
     }
 
-    /// A body below 128 that nobody knows ends the log for this release only if an entitled author wrote it.
+    /// An unknown body below 128 ends the log for this release only if an entitled author wrote it.
     private func addUnknownBodies(_ log: Log, _ base: Int) {
         let unknown = (11, ascii("withdrawn"))
         func refuse(_ comment: String, _ flag: String, _ rule: Int, _ entry: Bytes) {
@@ -49,17 +49,17 @@ extension VectorFile {
             log.entry(Cast.dora, (9, [1, 2, 3]), time: 253_402_300_799))
     }
 
-    /// An owner may put in the next card of somebody else: its succession proves it.
+    /// An owner may add the next card of another person: its succession proves it.
     func addRenewalsByOwners() {
         let log = Cast.fullLog()
         let bert = Cast.bert.renewed("bert", time: 1_767_500_000)
         let again = bert.renewed("bert", time: 1_767_500_001)
         let emil = Cast.emilRenewed.renewed("emil", time: 1_767_500_002)
         let base = accept(
-            "a member's next card, by an owner: *rotate first* is set", ["Normal"], log,
+            "a member's next card, by an owner: *rekey pending* is set", ["Normal"], log,
             log.entry(Cast.dora, Body.renew(bert.newest.card)))
         accept(
-            "the next card of somebody removed, by an owner: *rotate first* is not set", ["EdgeCase"], log,
+            "the next card of somebody removed, by an owner: *rekey pending* is not set", ["EdgeCase"], log,
             log.entry(Cast.anna, Body.renew(emil.newest.card)))
         let anna = Cast.anna.renewed("anna", time: 1_767_500_003)
         accept(

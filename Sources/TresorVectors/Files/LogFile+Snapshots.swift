@@ -4,7 +4,7 @@ import Tresor
 import TresorConformance
 import TresorCrypto
 
-/// What a home keeps of a log, SPEC §9.10.
+/// Snapshots of a log, SPEC §9.10.
 extension VectorFile {
     func addSnapshots() {
         let log = Self.eventful(draw())
@@ -25,7 +25,7 @@ extension VectorFile {
         addSnapshotFaults(log, me)
     }
 
-    /// A log of seven entries, in which everything that a kept state tells apart has happened.
+    /// A log of seven entries with every event that a snapshot distinguishes.
     private static func eventful(_ draw: Draw) -> Log {
         var log = Log.begun(draw, founder: Cast.anna)
         log.grant([Cast.bert], role: 2)
@@ -78,7 +78,8 @@ extension VectorFile {
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
     }
 
-    /// An entry that is dated before an earlier one of its author: the last time is the latest, not that of the newest entry.
+    /// An entry that is dated before an earlier one of its author: the last time is the latest, not that of the newest
+    /// entry.
     func addLastTimes() {
         group("keepState")
         let me = Cast.gwenRenewed
@@ -140,7 +141,7 @@ extension VectorFile {
 
     private func addSnapshotFaults(_ log: Log, _ me: Person) {
         let good = Self.writer(log)
-        precondition(good.bytes(of: me) == Self.kept(log, me), "the kept state is not what the specification says")
+        precondition(good.bytes(of: me) == Self.kept(log, me), "the snapshot differs from the specification")
         let base = valid(
             "everything that can happen to a person", in: Self.opening(log, me, good.bytes(of: me)),
             mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(log))
@@ -166,11 +167,11 @@ extension VectorFile {
         changed("version 2", "WrongVersion", error: "unsupported") { $0.preamble[8] = 2 }
         changed("suite 2", "WrongSuite", error: "unsupported") { $0.preamble[9] = 2 }
         changed("suite 2 in the root", "WrongSuite", error: "unsupported") { $0.root[0] = 2 }
-        changed("the magic of a kept log", "WrongMagic", error: "unsupported") {
+        changed("the magic of a local log copy", "WrongMagic", error: "unsupported") {
             $0.preamble = join(ascii("tresorL1"), [1, 1])
         }
         changed("no magic of ours", "WrongMagic") { $0.preamble[0] = 0x54 }
-        changed("the magic of an earlier kept state", "WrongMagic", error: "unsupported") { $0.preamble[7] = 0x31 }
+        changed("the magic of an earlier snapshot", "WrongMagic", error: "unsupported") { $0.preamble[7] = 0x31 }
         changed("a time beyond the last", "Oversize") { $0.headTime = 253_402_300_800 }
         changed("a time of an owner's entry beyond the last", "Oversize") { $0.ownerTime = 253_402_300_800 }
         changed("a generation of the founder's that their chain does not have", "StaleGeneration") {
@@ -279,7 +280,7 @@ extension VectorFile {
         person(bert, "a date beyond the last") { $0.changes[1].notAfter = 253_402_300_800 }
         person(cleo, "a history from epoch 1") { $0.history = 1 }
         person(cleo, "a history from an epoch that is not there") { $0.history = 4 }
-        person(cleo, "a history of who is out") {
+        person(cleo, "a history of a removed member") {
             $0.changes.append($0.changes[0])
             $0.changes[1].sequence = 3
             $0.changes[1].kind = 3

@@ -33,7 +33,7 @@ extension VectorFile {
         return file
     }
 
-    /// A card is judged where a log grants it, not only where it is read by itself.
+    /// A card is checked where a log grants it, not only where it is read by itself.
     private func addGrantedCards() {
         let log = Cast.fullLog()
         let later = Person("later", handle: [0xcd, 0xb8])
@@ -75,7 +75,7 @@ extension VectorFile {
             ] as Values).with("members", members)
     }
 
-    /// The entry is taken.
+    /// The entry is accepted.
     @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int
     {
         let signed = Bytes(entry.dropLast(64))
@@ -130,12 +130,12 @@ extension VectorFile {
             "back with a card more than the log knows", ["EdgeCase"], log,
             log.entry(Cast.anna, Body.grant([Cast.emilRenewed.renewed("emil", time: 1_767_500_000).chain], role: 3)))
         accept(
-            "an owner without *rotate first* begins an epoch", ["Normal"], log,
+            "an owner without *rekey pending* begins an epoch", ["Normal"], log,
             log.entry(Cast.anna, Body.epoch(log.nextEpoch().statement)))
         var left = log
         left.append(Cast.cleo, Body.leave)
         accept(
-            "a writer with full history begins an epoch when *rotate first*", ["Normal"], left,
+            "a writer with full history begins an epoch when *rekey pending*", ["Normal"], left,
             left.entry(Cast.bert, Body.epoch(left.nextEpoch().statement)))
     }
 

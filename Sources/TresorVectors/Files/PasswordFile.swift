@@ -46,7 +46,7 @@ extension VectorFile {
         refuse("a noncharacter", "ControlInName", [0xef, 0xb7, 0x90])
     }
 
-    /// What may become a password, and what another version of Unicode would say.
+    /// Valid and invalid passwords, and the results of other Unicode versions.
     private func addNewPasswords() {
         group("setPassword")
         func add(_ comment: String, _ flag: String, _ typed: String, _ prepared: String) -> Int {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Histories in which it matters who was compared, and when.
+/// Histories that depend on the compared people and on the time of the comparison.
 extension Scenarios {
-    /// The log vouches for members whom nobody compared; who was compared is believed up to the generation that was.
+    /// The log vouches for members that no one compared. A compared person is trusted up to the compared generation.
     static func pinnedAuthor() -> Scenario {
         var log = begun("pinned-author")
         let impostor = Person("impostor", handle: ascii("bert"))
@@ -19,7 +19,7 @@ extension Scenarios {
         for (person, role) in [(bert, UInt8(2)), (house, 3), (Cast.cleo, 3), (Cast.dora, 3)] {
             log.grant([person], role: role)
             scenario.append(
-                "anna lets somebody in", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
+                "anna adds a member", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)])
         }
         let early = seal(log, bert, tag: "early")
         scenario.open("by who was compared", by: "house", early, content: plan)
@@ -47,12 +47,12 @@ extension Scenarios {
         return scenario
     }
 
-    /// A home that was put back from an old copy, and a founder who was compared before the log knew.
+    /// A home restored from an old copy, and a founder compared before the log knew.
     static func oldHome() -> Scenario {
         var log = begun("old-home")
         let renewed = anna.renewed("anna", time: 1_767_350_000)
         let scenario = Scenario(
-            "old-home", "a home put back from an old copy, and a founder compared before the log knew",
+            "old-home", "a home restored from an old copy, and a founder compared before the log knew",
             tresor: log.tresor, people: [("anna", anna), ("house", house), ("cleo", Cast.cleo)],
             pins: ["anna": [house, Cast.cleo], "house": [anna], "cleo": [renewed]])
         let ahead: [String: Scenario.Exception] = ["cleo": .init(founder: "unverified")]
@@ -60,7 +60,7 @@ extension Scenarios {
         for person in [house, Cast.cleo] {
             log.grant([person], role: 3)
             scenario.append(
-                "anna lets somebody in", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)],
+                "anna adds a member", log.entries[log.entries.count - 1], wraps: [(person, log.current, true)],
                 except: ahead)
         }
         let file = seal(log, anna, tag: "file")
@@ -91,7 +91,7 @@ extension Scenarios {
         scenario.open("now", by: "anna", file, content: plan)
         return scenario
     }
-    /// The founder's generation at the head decides, whoever sealed the file.
+    /// The founder's generation at the head decides, independent of the sealer.
     static func renewedFounder() -> Scenario {
         var log = begun("renewed-founder")
         let scenario = Scenario(
@@ -128,7 +128,7 @@ extension Scenarios {
         scenario.open("now", by: "house", after, content: plan, except: waiting.filter { $0.key == "bert" })
         return scenario
     }
-    /// A pin in whose place another person was pinned gives no more trust than none.
+    /// A pin replaced by another person gives no more trust than none.
     static func replacedPin() -> Scenario {
         var log = begun("replaced-pin")
         let impostor = Person("impostor", handle: ascii("bert"))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Epochs whose author kept the keys from others, SPEC §9.6: nothing older is taken away, and an owner goes on.
+/// Epochs whose author withheld the keys from others, SPEC §9.6: earlier keys still serve, and an owner can continue.
 extension Scenarios {
-    /// A writer marks the tresor by a renewal, and begins an epoch that reaches nobody else.
+    /// A writer marks the tresor by a renewal and begins an epoch whose keys no one else gets.
     static func withheldEpoch() -> Scenario {
         var (scenario, log) = started(
             "withheld-epoch", "a writer begins an epoch that reaches only herself",
@@ -32,7 +32,7 @@ extension Scenarios {
         return scenario
     }
 
-    /// Another owner's epoch links to nothing: own wraps of earlier epochs serve.
+    /// The epoch of another owner links to nothing: own wraps of earlier epochs serve.
     static func emptyLinks() -> Scenario {
         let dora = Cast.dora
         var (scenario, log) = started(

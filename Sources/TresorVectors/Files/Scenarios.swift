@@ -64,14 +64,14 @@ enum Scenarios {
         log.remove([house])
         scenario.append("anna removes dr-house", log.entries[2], wraps: [(anna, log.current, true)], removing: [house])
         let between = seal(log, anna, tag: "between")
-        scenario.open("while he is out", by: "house", between, error: "no_access")
+        scenario.open("after his removal", by: "house", between, error: "no_access")
         log.grant([house], role: 2)
-        scenario.append("anna lets him in again, as a writer", log.entries[3], wraps: [(house, log.current, true)])
-        scenario.open("what was sealed while he was out", by: "house", between, content: plan)
+        scenario.append("anna adds him again, as a writer", log.entries[3], wraps: [(house, log.current, true)])
+        scenario.open("a file sealed during his absence", by: "house", between, content: plan)
         scenario.open("what was sealed before", by: "house", first, content: plan)
         scenario.open("his own file", by: "anna", seal(log, house, tag: "his"), content: plan, current: true)
         scenario.open(
-            "a file he dates to when he was out", by: "anna", seal(log, house, head: 2, tag: "dated"),
+            "a file that he dates to his absence", by: "anna", seal(log, house, head: 2, tag: "dated"),
             error: "no_access")
         return scenario
     }
@@ -81,9 +81,9 @@ enum Scenarios {
             "leave", "somebody leaves, and the key is changed first", [("bert", bert, 2), ("house", house, 3)])
         log.append(house, Body.leave)
         scenario.append("dr-house leaves", log.entries[3], removing: [house])
-        scenario.open("a file sealed all the same", by: "anna", seal(log, anna, tag: "ignored"), error: "no_access")
+        scenario.open("a file sealed nevertheless", by: "anna", seal(log, anna, tag: "ignored"), error: "no_access")
         scenario.open(
-            "a file sealed all the same, by bert", by: "anna", seal(log, bert, tag: "ignored by bert"),
+            "a file sealed nevertheless, by bert", by: "anna", seal(log, bert, tag: "ignored by bert"),
             error: "no_access")
         let late = log.entry(house, Body.leave)
         scenario.show("the store shows an entry of his behind it", log.entries + [late])
@@ -127,7 +127,7 @@ enum Scenarios {
         let rename = Body.rename(log.name("second", epoch: log.current, sequence: 2).bytes)
         let loser = log.entry(bert, rename)
         log.grant([house], role: 3)
-        scenario.append("anna lets dr-house in", log.entries[2], wraps: [(house, log.current, true)])
+        scenario.append("anna adds dr-house", log.entries[2], wraps: [(house, log.current, true)])
         scenario.append("bert's rename of the same moment", loser)
         log.append(bert, Body.rename(log.name("second", epoch: log.current, sequence: 3).bytes))
         scenario.append("bert tries again", log.entries[3])
@@ -261,8 +261,8 @@ enum Scenarios {
             people: [("anna", anna), ("bert", bert), ("house", house)],
             pins: ["anna": [bert, house], "bert": [impostor], "house": []])
         checked.append("anna makes a tresor", log.entries[0], wraps: [(anna, log.current, true)], except: views)
-        checked.append("anna lets bert in", log.entries[1], wraps: [(bert, log.current, true)], except: views)
-        checked.append("anna lets dr-house in", log.entries[2], wraps: [(house, log.current, true)], except: views)
+        checked.append("anna adds bert", log.entries[1], wraps: [(bert, log.current, true)], except: views)
+        checked.append("anna adds dr-house", log.entries[2], wraps: [(house, log.current, true)], except: views)
         let file = seal(log, anna, tag: "file")
         checked.open(
             "somebody else was compared under the handle", by: "bert", file, error: "unverified", except: views)

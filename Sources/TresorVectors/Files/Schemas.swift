@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON Schema 2020-12 of each file: the envelope, the operations it has, and the names each of them takes and gives.
+/// The JSON Schema 2020-12 of each file: the envelope, its operations, and the names of their inputs and outputs.
 enum Schemas {
     private static let hex: JSONText = .object([("type", .string("string")), ("pattern", .string("^([0-9a-f]{2})*$"))])
     private static let text: JSONText = .object([("type", .string("string"))])

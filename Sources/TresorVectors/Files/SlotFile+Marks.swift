@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person said of tresors, as their home keeps it, SPEC §8.5.
+/// Marks of a person about tresors, SPEC §8.5.
 extension VectorFile {
     func addHomeMarks() {
         group("openMarks")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension VectorFile {
-    /// A slot that opens to a seed that is not the card's: without openSlot step 2 everything else would hold.
+    /// A slot with a seed that does not belong to the card: without openSlot step 2 everything else would hold.
     func addForeignSeed() {
         group("openWithKit")
         let draw = draw()

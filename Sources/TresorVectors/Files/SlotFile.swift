@@ -40,10 +40,10 @@ extension VectorFile {
             ]
         }
 
-        var half: Bytes { join(preamble("tresorD1"), writer.person.user, deviceID, device) }
+        var deviceShare: Bytes { join(preamble("tresorD1"), writer.person.user, deviceID, device) }
         var kitInput: Values { ["file": writer.bytes, "words": ascii(IdentityFileWriter.words(kit))] }
         var deviceInput: Values {
-            ["file": writer.bytes, "device half": half, "store half": serverShare, "now": u64(1_790_000_000)]
+            ["file": writer.bytes, "device half": deviceShare, "store half": serverShare, "now": u64(1_790_000_000)]
         }
         var output: Values { ["user": writer.person.user, "generation": u32(writer.person.generation)] }
         var middle: Values {
@@ -146,7 +146,7 @@ extension VectorFile {
     private func addDeviceTests() {
         group("openWithDevice")
         let fixture = SlotFixture()
-        let base = valid("both halves", in: fixture.deviceInput, mid: fixture.middle, out: fixture.output)
+        let base = valid("both shares", in: fixture.deviceInput, mid: fixture.middle, out: fixture.output)
         valid(
             "in the last second", ["EdgeCase"],
             in: Values(fixture.deviceInput.pairs.dropLast() + [("now", .bytes(u64(SlotFixture.until)))]),
@@ -157,10 +157,11 @@ extension VectorFile {
         refuse("one second later", "ExpiredDevice", "no_access", ["now": u64(SlotFixture.until + 1)])
         refuse("long after", "ExpiredDevice", "no_access", ["now": u64(253_402_300_799)])
         refuse(
-            "a bit of the store's half", "WrongDeviceHalf", "altered",
+            "a bit of the server share", "WrongDeviceHalf", "altered",
             ["store half": fixture.serverShare.flipped(at: 0)])
         refuse(
-            "a bit of the device's half", "WrongDeviceHalf", "altered", ["device half": fixture.half.flipped(at: 89)])
+            "a bit of the device share", "WrongDeviceHalf", "altered",
+            ["device half": fixture.deviceShare.flipped(at: 89)])
         refuse(
             "31 bytes from the store", "WrongDeviceHalf", "altered",
             ["store half": Bytes(fixture.serverShare.dropLast())]
@@ -168,24 +169,24 @@ extension VectorFile {
         var revoked = fixture.writer
         revoked.slots = [fixture.writer.slots[0]]
         refuse("a device that was revoked", "RevokedDevice", "no_access", ["file": revoked.bytes])
-        refuse("another device id", "RevokedDevice", "no_access", ["device half": fixture.half.flipped(at: 42)])
+        refuse("another device id", "RevokedDevice", "no_access", ["device half": fixture.deviceShare.flipped(at: 42)])
         refuse(
             "the id of the kit slot", "RevokedDevice", "no_access",
-            ["device half": fixture.half.replacing(at: 42, with: fixture.writer.id("kit"))])
+            ["device half": fixture.deviceShare.replacing(at: 42, with: fixture.writer.id("kit"))])
         refuse(
-            "another person's half", "ChangedPerson", "no_access",
-            ["device half": fixture.half.replacing(at: 10, with: Cast.fred.user)])
-        refuse("89 bytes", "Truncated", "altered", ["device half": Bytes(fixture.half.dropLast())])
-        refuse("91 bytes", "TrailingData", "altered", ["device half": fixture.half + [0]])
+            "the device share of another person", "ChangedPerson", "no_access",
+            ["device half": fixture.deviceShare.replacing(at: 10, with: Cast.fred.user)])
+        refuse("89 bytes", "Truncated", "altered", ["device half": Bytes(fixture.deviceShare.dropLast())])
+        refuse("91 bytes", "TrailingData", "altered", ["device half": fixture.deviceShare + [0]])
         refuse(
-            "another release of the half", "WrongMagic", "unsupported",
-            ["device half": fixture.half.replacing(at: 7, with: [0x32])])
+            "another release of the share", "WrongMagic", "unsupported",
+            ["device half": fixture.deviceShare.replacing(at: 7, with: [0x32])])
         refuse(
-            "version 2 of the half", "WrongVersion", "unsupported",
-            ["device half": fixture.half.replacing(at: 8, with: [2])])
+            "version 2 of the share", "WrongVersion", "unsupported",
+            ["device half": fixture.deviceShare.replacing(at: 8, with: [2])])
         refuse(
-            "suite 2 of the half", "WrongSuite", "unsupported",
-            ["device half": fixture.half.replacing(at: 9, with: [2])])
+            "suite 2 of the share", "WrongSuite", "unsupported",
+            ["device half": fixture.deviceShare.replacing(at: 9, with: [2])])
         let file = fixture.writer.bytes
         refuse("a bit of the tag", "ModifiedTag", "altered", ["file": file.flipped(at: file.count - 1)])
         refuse(

@@ -102,7 +102,8 @@ extension VectorFile {
         invalid("another message behind it", "TrailingData", "altered", base: base, in: ["sealed": sealed + sealed])
     }
 
-    /// Real collisions: the ciphertext opens under both message keys; only the commitment tells which key it was made for.
+    /// Real collisions: the ciphertext opens under both message keys; only the commitment tells which key it was made
+    /// for.
     private func addKeyCommitment() {
         for other in ["K", "context"] {
             let draw = draw()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whole sealed files behind a header of text lines: vectors/testkit.
+/// Whole sealed files after a header of text lines: vectors/testkit.
 enum Testkit {
     static func all() -> [(name: String, bytes: Bytes, isNegative: Bool)] {
         let fixture = FileFixture()
@@ -91,7 +91,7 @@ enum Testkit {
         return kits
     }
 
-    /// Payloads of exactly one and two chunks, one byte less and more, and what can be done to a last chunk.
+    /// Payloads of exactly one and two chunks, one byte less and more, and changes of a last chunk.
     private static func addChunks(
         _ fixture: FileFixture, _ draw: (String) -> Draw, add: (String, String, Bytes, Bytes?) -> Void
     ) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// keysOf of SPEC §9.6: which keys a member reaches from the wraps that the store has of them.
+/// keysOf of SPEC §9.6: the keys that a member reaches from their wraps in the store.
 extension VectorFile {
     func addKeysOf() {
         group("keysOf")
@@ -14,10 +14,10 @@ extension VectorFile {
             invalid(comment, "WrongEpoch", "no_access", base: base, in: ["e": u64(epoch)])
         }
         invalid(
-            "the store has no wrap of mine", "MissingWrap", "no_access", base: base,
+            "the store has no wrap of the member", "MissingWrap", "no_access", base: base,
             in: Values([]).with("wraps", [Bytes]()))
         invalid(
-            "the store has a wrap of mine for an earlier epoch alone", "MissingWrap", "no_access", base: base,
+            "the store has a wrap of the member only for an earlier epoch", "MissingWrap", "no_access", base: base,
             in: Values([]).with("wraps", stage.wraps(Cast.bert, [4])))
         addKeysBehindSpoiledLinks()
         addKeysAmongMany(stage, base: base)
@@ -68,7 +68,8 @@ extension VectorFile {
             "altered", base: base, in: Values([]).with("wraps", foreign + spoiled + own))
     }
 
-    /// A member from epoch 2 on has one wrap for each epoch, and TK alone. Somebody has also put a wrap of epoch 1 into the store.
+    /// A member from epoch 2 on has one wrap for each epoch, and TK alone. The store also has a wrap of epoch 1 from
+    /// another writer.
     private func addKeysFromNow(_ stage: KeysStage) {
         let wraps = stage.wraps(Cast.fred, [1, 2, 3, 4, 5])
         func reach(_ comment: String, _ epoch: Int) -> Int {
@@ -86,7 +87,7 @@ extension VectorFile {
     }
 }
 
-/// The home keeps own wraps, which serve where those of the store do not lead to the epoch.
+/// The home keeps own wraps. They serve if those of the store do not lead to the epoch.
 extension VectorFile {
     fileprivate func addKeysFromHome(_ stage: KeysStage) {
         let bert = Cast.bert
@@ -137,7 +138,7 @@ extension VectorFile {
             in: input(5, store: [], home: newest.dropLast().map { $0 }))
     }
 
-    /// A store that fails takes nothing away that the home keeps.
+    /// A failing store does not affect the wraps of the home.
     fileprivate func addKeysOfFailingStore(_ stage: KeysStage) {
         func input(_ epoch: Int) -> Values {
             stage.input(Cast.bert, epoch, []).with("store fails", [1])
@@ -174,7 +175,7 @@ private struct KeysStage {
         log.append(Cast.anna, Body.epoch(next.statement), beginning: next)
     }
 
-    /// What the store has of a member: u64(epoch) ‖ wrap.
+    /// The wraps of a member in the store: u64(epoch) ‖ wrap.
     func wraps(_ person: Person, _ epochs: [Int]) -> [Bytes] {
         epochs.map { number in
             let wrap = Wrapping(
@@ -184,12 +185,12 @@ private struct KeysStage {
         }
     }
 
-    /// What the home keeps of them: `KeptWraps` of SPEC §8.5.
+    /// The wraps of a member in the home: `KeptWraps` of SPEC §8.5.
     func kept(_ person: Person, _ epochs: [Int], tresor: Bytes? = nil) -> Bytes {
         kept(wraps: wraps(person, epochs), tresor: tresor)
     }
 
-    /// - Parameter wraps: as the store has them.
+    /// - Parameter wraps: the wraps of the store.
     func kept(wraps: [Bytes], tresor: Bytes? = nil) -> Bytes {
         let rows = wraps.map { row in
             join(tresor ?? log.tresor, Bytes(row.prefix(8)), u16(row.count - 8), Bytes(row.dropFirst(8)))

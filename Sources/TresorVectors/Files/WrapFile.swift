@@ -90,7 +90,7 @@ extension VectorFile {
                     "previous", [Bytes]()))
     }
 
-    /// X25519 gives zero for these points, and whoever goes on with zero finds a tag that holds.
+    /// X25519 gives zero for these points. A program that continues with zero finds a valid tag.
     private func addTaggedLowOrder() {
         let log = Cast.fullLog()
         let (epoch, person) = (log.epochs[2], Cast.bert)

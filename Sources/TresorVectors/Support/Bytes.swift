@@ -20,12 +20,12 @@ func zeros(_ count: Int) -> Bytes { Bytes(repeating: 0, count: count) }
 func preamble(_ magic: String) -> Bytes { ascii(magic) + [1, 1] }
 
 extension Bytes {
-    /// The same bytes with one bit of one byte turned.
+    /// Flips one bit of one byte.
     func flipped(at index: Int, bit: UInt8 = 1) -> Bytes {
         replacing(at: index, with: [self[index] ^ bit])
     }
 
-    /// The same bytes with those from `index` on replaced.
+    /// Replaces the bytes from `index` on.
     func replacing(at index: Int, with other: Bytes) -> Bytes {
         join(Bytes(self[..<index]), other, Bytes(self[(index + other.count)...]))
     }
@@ -33,7 +33,7 @@ extension Bytes {
     func at(_ offset: Int, _ count: Int) -> Bytes { Bytes(self[offset..<(offset + count)]) }
 }
 
-/// The random values of the vectors: each is named, and adding one moves no other.
+/// The random values of the vectors. Each has a name, so a new value changes no other.
 struct Draw: Sendable {
     let file: String
     let id: Int
@@ -53,7 +53,7 @@ struct Draw: Sendable {
     }
 }
 
-/// One behind another.
+/// Concatenates the parts.
 func join(_ parts: Bytes...) -> Bytes { join(parts) }
 
 func join(_ parts: [Bytes]) -> Bytes { parts.reduce(into: []) { $0 += $1 } }

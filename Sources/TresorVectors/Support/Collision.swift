@@ -3,8 +3,8 @@
 import Clibsodium
 import TresorCrypto
 
-/// One ciphertext of two blocks, and a tag that Poly1305 accepts under two keys. With x and y the blocks, each with its bit 2^128, L
-/// the block of lengths and T − s the wanted sums: x·r³ + y·r² + L·r = T − s under either key.
+/// One ciphertext of two blocks, and a tag that Poly1305 accepts under two keys. With x and y the blocks, each with its
+/// bit 2^128, L the block of lengths and T − s the wanted sums: x·r³ + y·r² + L·r = T − s under either key.
 enum Collision {
     private static let nonce = Sealing.nonce(0, isLast: true)
 
@@ -25,7 +25,7 @@ enum Collision {
         throw TresorError.failed(.other)
     }
 
-    /// Opens a chunk without looking at any commitment.
+    /// Opens a chunk without checking a commitment.
     static func open(_ chunk: Bytes, _ key: Bytes) -> Bytes {
         var plaintext = zeros(chunk.count - 16)
         precondition(

@@ -2,7 +2,7 @@
 
 import Clibsodium
 
-/// Signatures that hold by the equation, and that SPEC §5.2 refuses.
+/// Signatures that satisfy the equation and that SPEC §5.2 refuses.
 enum EdgeSignature {
     /// L, least significant byte first.
     private static let order: Bytes =
@@ -66,8 +66,8 @@ enum EdgeSignature {
         return sum
     }
 
-    /// A = a·B, displaced by a point of order eight or not; R = r·B likewise; S = r + h·a. S·B − h·A − R is −h·T, −T or both: neutral times eight, and
-    /// by itself only where h·T is.
+    /// A = a·B, displaced by a point of order eight or not; R = r·B likewise; S = r + h·a. S·B − h·A − R is −h·T, −T or
+    /// both: neutral times eight, and by itself only where h·T is.
     static func displaced(
         key a: Bytes, _ keyIsDisplaced: Bool, nonce r: Bytes, _ nonceIsDisplaced: Bool, _ message: Bytes
     ) -> (key: Bytes, signature: Bytes, isNeutral: Bool) {
@@ -81,7 +81,7 @@ enum EdgeSignature {
         return (key, first + sum, !nonceIsDisplaced && (!keyIsDisplaced || h[0] & 7 == 0))
     }
 
-    /// A signature that holds under a key of the neutral point, whatever the message: R = S·B.
+    /// A signature that is valid under a key of the neutral point for every message: R = S·B.
     static func forNeutralKey(_ scalar: Bytes) -> Bytes {
         var reduced = zeros(32)
         crypto_core_ed25519_scalar_reduce(&reduced, scalar + zeros(32))
@@ -93,7 +93,7 @@ enum EdgeSignature {
 
 /// Cards that a thief could make.
 enum ForgedCards {
-    /// Generation g + 1 of somebody, with keys of its maker and without the succession of the present card.
+    /// Makes generation g + 1 of a person, with keys of its maker and without the succession of the present card.
     static func successor(of person: Person, signedBy forger: Person) -> Bytes {
         let body = Person.body(
             handle: person.handle, generation: person.generation + 1, user: person.user, previous: person.newest.hash,

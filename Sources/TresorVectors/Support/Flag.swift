@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a flag names: the goal of SPEC §3.2 it belongs to, and what is broken.
+/// The meaning of a flag: its goal of SPEC §3.2, and the fault.
 struct Flag {
     let goal: String
     let description: String
@@ -42,7 +42,7 @@ struct Flag {
         ("BadWord", "G9", "a word that is not in the list, or not 24 of them"),
         ("BadChecksum", "G9", "words whose checksum does not hold"),
         ("OldKit", "G9", "a kit that was replaced"),
-        ("WrongDeviceHalf", "G9", "halves that do not belong together"),
+        ("WrongDeviceHalf", "G9", "shares that do not belong together"),
         ("RevokedDevice", "G9", "a device that is not in the file any more"),
         ("ExpiredDevice", "G9", "a device after its time"),
         ("SwappedSlot", "G9", "slots or fields from another state of the file"),
@@ -62,7 +62,7 @@ struct Flag {
         ("WrongNumber", "G8", "digits of somebody else, or of another generation"),
         ("LowOrderPoint", "G2", "the X25519 half is of low order"),
         ("ModulusOverflow", "G2", "a coefficient of the ML-KEM half is not below the modulus"),
-        ("SwappedHalves", "G14", "the halves of two encapsulations or keys recombined"),
+        ("SwappedHalves", "G14", "the parts of two encapsulations or keys recombined"),
         ("WrongMember", "G2", "made for another member"),
         ("MissingWrap", "G2", "a wrap that the store does not have"),
         ("WrongEpoch", "G1", "of another epoch"),
@@ -76,7 +76,7 @@ struct Flag {
         ("CrossTresor", "G4", "of another tresor's log"),
         ("NotOwner", "G4", "an act of owners by somebody who is none"),
         ("WrongRole", "G4", "a role that does not permit it, or that cannot be given"),
-        ("RemovedAuthor", "G5", "the author is out"),
+        ("RemovedAuthor", "G5", "the author was removed"),
         ("StaleGeneration", "G8", "the author has a newer generation"),
         ("UnknownMember", "G4", "about or by somebody who is not in"),
         ("DuplicateMember", "G4", "somebody who is in already, twice, or out of order"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON with its keys in the order they were given, so that files do not change by chance.
+/// JSON with its keys in the given order, so that files change only with their content.
 enum JSONText {
     case string(String)
     case number(Int)

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Everything under `vectors/` that is generated, by path.
+/// The generated files under `vectors/`, by path.
 struct Library {
     private(set) var contents: [String: Bytes] = [:]
 
@@ -32,7 +32,7 @@ struct Library {
         return library
     }
 
-    /// A million cases of each construction, which takes some minutes.
+    /// A million cases of each construction; takes some minutes.
     static func nightly() -> Library {
         var library = Library()
         library.contents["nightly.json"] = ascii(VectorFile.nightly().json.text() + "\n")
@@ -67,7 +67,7 @@ struct Library {
         }
     }
 
-    /// The paths that are missing or not equal.
+    /// The paths that are missing or different.
     func differences(from directory: String) -> [String] {
         contents.filter { path, bytes in
             (try? Data(contentsOf: URL(fileURLWithPath: directory).appendingPathComponent(path))) != Data(bytes)

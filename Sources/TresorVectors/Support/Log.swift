@@ -11,7 +11,7 @@ struct EpochSecret {
     /// `Link` of SPEC §9.5.
     var link: Bytes { u64(number) + tk + hk }
 
-    /// - Parameter links: what the back-link seals, perhaps nothing; `nil` for no back-link.
+    /// - Parameter links: the content of the back-link, possibly nothing; `nil` for no back-link.
     init(tresor: Bytes, number: UInt64, tk: Bytes, hk: Bytes, links: [Bytes]?, salt: Bytes) {
         self.number = number
         self.tk = tk
@@ -126,7 +126,7 @@ struct Log {
             Self.namePlaintext(ascii(name), ascii(kind)), salt: draw("name salt \(sequence)", 24))
     }
 
-    /// What an entry's signature covers.
+    /// The bytes that the signature of an entry covers.
     func signed(
         _ author: Person, _ body: (Int, Bytes), tresor: Bytes? = nil, sequence: UInt64? = nil, previous: Bytes? = nil,
         generation: Int? = nil, time: UInt64? = nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody of the vectors, with all secrets.
+/// A person of the vectors, with all secrets.
 struct Person {
     let handle: Bytes
     private(set) var generations: [Generation]
@@ -58,7 +58,7 @@ struct Person {
         return Generation(seed: seed, signing: signing, kemSeed: kemSeed, kemKey: kemKey, body: body, card: card)
     }
 
-    /// With one more generation.
+    /// Adds a generation.
     func renewed(_ name: String, time: UInt64) -> Person {
         var person = self
         let draw = Draw(file: "people", id: 0)

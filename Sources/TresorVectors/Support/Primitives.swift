@@ -5,7 +5,7 @@ import Crypto
 import Foundation
 import TresorCrypto
 
-/// The generator runs on its own inputs: what fails here is a mistake in the generator.
+/// The generator runs only on its own inputs, so a failure here is a mistake in the generator.
 func must<Value: ~Copyable>(_ body: @autoclosure () throws -> Value) -> Value {
     do {
         return try body()
@@ -94,7 +94,8 @@ func chaChaPoly(_ plaintext: Bytes, key: Bytes, nonce: Bytes) -> Bytes {
     return output
 }
 
-/// X-Wing with the encapsulation's randomness given, which no public interface takes. This target alone declares the symbol.
+/// X-Wing with the encapsulation's randomness given, which no public interface takes. This target alone declares the
+/// symbol.
 @_silgen_name("CCryptoBoringSSL_XWING_encap_external_entropy")
 private func encapsulateWithEntropy(
     _ ciphertext: UnsafeMutablePointer<UInt8>, _ sharedSecret: UnsafeMutablePointer<UInt8>,
@@ -113,7 +114,7 @@ private func sha3(_ input: Bytes) -> Bytes {
     return output
 }
 
-/// What a decapsulation gives that takes zero for the X25519 secret instead of refusing a point of low order.
+/// The result of a decapsulation that accepts zero for the X25519 secret instead of refusing a point of low order.
 func decapsulatedWithoutCheck(_ enc: Bytes, seed: Bytes) -> Bytes {
     var expanded = zeros(96)
     keccak(&expanded, 96, seed, seed.count, 3)

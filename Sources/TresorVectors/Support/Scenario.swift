@@ -3,10 +3,10 @@
 import Tresor
 import TresorCrypto
 
-/// A history, step by step, with the view that each person must have after every step.
+/// A history, step by step, with the view of each person after every step.
 ///
-/// What a person must see is worked out here from the entries that the store shows and the highest head each has verified; the exceptions are given by
-/// whoever writes the history.
+/// The views follow from the entries that the store shows and the highest head that each person has verified. The
+/// author of the history gives the exceptions.
 final class Scenario {
     let name: String
     let purpose: String
@@ -15,16 +15,16 @@ final class Scenario {
     private(set) var negativeCount = 0
     private var people: [(name: String, person: Person)]
     private let pins: [String: [Person]]
-    /// Behind the pins, and marked replaced.
+    /// Older than the pins, and marked replaced.
     private let replaced: [String: [Person]]
     private var shown: [Bytes] = []
-    /// The longest log that was shown so far.
+    /// The longest log shown so far.
     private var longest: [Bytes] = []
     private var wraps: Set<[Bytes]> = []
     private var verified: [String: (UInt64, Bytes)] = [:]
     private let draw: Draw
 
-    /// What the view of somebody has that the entries do not say.
+    /// The parts of a view that do not follow from the entries.
     struct Exception {
         var keys: String?
         var founder: String?
@@ -59,7 +59,7 @@ final class Scenario {
         ]
     }
 
-    /// The store appends if its log ends where the entry says.
+    /// The store appends if its log ends as the entry expects.
     func append(
         _ comment: String, _ entry: Bytes, wraps: [(Person, EpochSecret, history: Bool)] = [], removing: [Person] = [],
         except: [String: Exception] = [:]
@@ -100,7 +100,7 @@ final class Scenario {
         add("show", comment, [("log", .array(entries.map { .hex($0) }))], except: except)
     }
 
-    /// A wrap is put under somebody's name.
+    /// Stores a wrap under the name of a person.
     func putWrap(_ comment: String, user: Person, epoch: UInt64, _ wrap: Bytes, except: [String: Exception] = [:]) {
         wraps.insert([user.user, u64(epoch)])
         add(
@@ -113,7 +113,7 @@ final class Scenario {
         add("wrap", comment, [("user", .hex(user.user)), ("epoch", .hex(u64(epoch)))], except: except)
     }
 
-    /// Somebody opens a file.
+    /// A person opens a file.
     func open(
         _ comment: String, by name: String, _ file: FileSealing, content: Bytes? = nil, error: String? = nil,
         current: Bool = false,
@@ -131,13 +131,13 @@ final class Scenario {
             isNegative: error != nil)
     }
 
-    /// Somebody has new keys in their home.
+    /// A person has new keys in their home.
     func renewIdentity(_ comment: String, _ name: String, _ person: Person, except: [String: Exception] = [:]) {
         people = people.map { $0.name == name ? (name, person) : $0 }
         add("identity", comment, identity(name, person), except: except)
     }
 
-    /// Somebody compares a number.
+    /// A person compares a safety number.
     func pin(_ comment: String, by name: String, _ person: Person, except: [String: Exception] = [:]) {
         add("pin", comment, [("by", .string(name)), ("chain", .hex(person.chain))], except: except)
     }
@@ -162,7 +162,7 @@ final class Scenario {
                 ] + members + [("views", .object(views))]))
     }
 
-    /// What is broken, as far as the views tell: an older history than somebody has verified, or another one.
+    /// The fault that the views show: an older history than a verified one, or another one.
     private func flags(_ views: [(String, JSONText)], isNegative: Bool) -> [String] {
         let forked = JSONText.object([("error", .string("forked"))]).text()
         guard views.contains(where: { $0.1.text() == forked }) else { return isNegative ? [] : ["Normal"] }

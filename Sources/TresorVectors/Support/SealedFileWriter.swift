@@ -15,7 +15,7 @@ struct FileSealing {
 
     var bytes: Bytes { header + sealing.bytes }
 
-    /// What may be made otherwise than SPEC says.
+    /// The possible deviations from SPEC.
     struct Faults {
         var padding: Bytes?
         var contentLength: UInt64?

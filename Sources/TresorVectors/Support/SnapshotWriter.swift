@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A kept state of SPEC §9.10, field by field.
+/// A snapshot of SPEC §9.10, field by field.
 struct SnapshotWriter {
     struct Change {
         var sequence: UInt64
@@ -19,7 +19,7 @@ struct SnapshotWriter {
         var changes: [Change]
         var lastTime: UInt64?
         var history: UInt64 = 0
-        /// What stands in the place of `wrote`.
+        /// The field in place of `wrote`.
         var wrote: UInt8?
 
         var bytes: Bytes {

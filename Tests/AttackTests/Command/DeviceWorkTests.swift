@@ -8,7 +8,7 @@
 
     @testable import TresorCrypto
 
-    /// What the program asks the library for when the store's half of a device is wrong, counted where it calls it.
+    /// The library calls of the program with a wrong server share of a device, counted at the call.
     @Suite(
         .enabled(if: Compiler.path != nil, "there is no C compiler"),
         .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
@@ -69,7 +69,7 @@
             }
             """
 
-        /// What was called by a run that needs the device, without any other way in.
+        /// The calls of a run that needs the device, without any other unlock method.
         private func calls(_ code: Int32) throws -> String {
             try? FileManager.default.removeItem(atPath: stage.scratch["calls"])
             let ending = try stage.program.run(["--home", stage.scratch["homes/anna"], "--batch", "list"])
@@ -77,28 +77,28 @@
             return String(decoding: stage["calls"], as: UTF8.self)
         }
 
-        @Test func A34_aWrongHalfCostsTheSameWorkAndDecryptsNothing() async throws {
+        @Test func A34_aWrongShareCostsTheSameWorkAndDecryptsNothing() async throws {
             let opened = try calls(0)
             #expect(opened.contains("d"))
             let user = try IdentityFile(stage["homes/anna/identity"]).chain.user
             let device = try #require(try IdentityFile(stage["homes/anna/identity"]).devices.first?.id)
             let store = try await SQLiteStore.open(at: stage.store, creating: false)
             let right = try #require(try await store.serverShare(user: user, device: device))
-            var halves = [[UInt8](repeating: 0, count: 32), [UInt8](repeating: 0xff, count: 32)]
-            halves += [0, 7, 100, 255].map { bit in
-                var half = right
-                half[bit / 8] ^= 1 << UInt8(bit % 8)
-                return half
+            var shares = [[UInt8](repeating: 0, count: 32), [UInt8](repeating: 0xff, count: 32)]
+            shares += [0, 7, 100, 255].map { bit in
+                var share = right
+                share[bit / 8] ^= 1 << UInt8(bit % 8)
+                return share
             }
             var works: Set<String> = []
-            for half in halves {
-                try await store.putServerShare(half, user: user, device: device)
+            for share in shares {
+                try await store.putServerShare(share, user: user, device: device)
                 works.insert(try calls(14))
             }
             #expect(works.count == 1, "\(works)")
             let work = try #require(works.first)
             #expect(!work.contains("d") && !work.contains("x"), "\(work)")
-            // As far as the right half's, which is then compared and decrypted; what is compared behind it ends
+            // As far as the right share's, which is then compared and decrypted; what is compared behind it ends
             // secrets.
             let common = work.lastIndex { $0 != "c" }.map { work[...$0] } ?? ""
             #expect(common.contains("g") && opened.hasPrefix(common + "cd"), "\(opened) \(work)")

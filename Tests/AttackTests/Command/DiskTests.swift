@@ -39,7 +39,8 @@
                 code=$?
                 rm filler
                 grep -q MARKED-4711 said .tresor-* 2> /dev/null && exit 98
-                "$1" --home homes/anna --password-file anna.password --batch check --deep plan.tresor > checked 2>&1 || { cat checked >&2; exit 97; }
+                "$1" --home homes/anna --password-file anna.password --batch check --deep plan.tresor > checked 2>&1 ||
+                    { cat checked >&2; exit 97; }
                 "$@" > again 2>&1 || grep -q 'already\\|exists\\|there is no device' again || { cat again >&2; exit 96; }
                 cat said >&2
                 exit $code

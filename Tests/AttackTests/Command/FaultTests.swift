@@ -3,7 +3,8 @@
 import Foundation
 import Testing
 
-/// The disk is full, fails or cannot be written, or the power goes, at one call after another: an act happens wholly or not at all.
+/// The disk is full, fails or cannot be written, or the power goes, at one call after another: an act happens wholly or
+/// not at all.
 @Suite(.enabled(if: has("strace"), "strace is not present")) final class FaultTests {
     private let stage: Stage
     private let device: String
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    /// Puts every file back as it was before the first act.
+    /// Restores every file to its state before the first act.
     private func putBack() throws {
         for name in try contents().keys where before[name] == nil {
             try FileManager.default.removeItem(atPath: stage.scratch[name])
@@ -38,16 +39,19 @@ import Testing
         }
     }
 
-    /// A call that changes a file of the stage, with its place among the calls of its name that one thread makes: strace counts so.
+    /// A call that changes a file of the stage, with its place among the calls of its name that one thread makes:
+    /// strace counts so.
     struct Call: CustomStringConvertible {
         let name: String
         let number: Int
         let line: String
 
         var description: String { "\(name) \(number): \(line.suffix(160))" }
-        /// Whether the call is one whose failure SQLite makes up for: a shared-memory index, a checkpoint, an early hint.
+        /// Whether the call is one whose failure SQLite makes up for: a shared-memory index, a checkpoint, an early
+        /// hint.
         var isSpare: Bool { line.contains("-shm") || line.contains("ftruncate") || line.contains("fallocate") }
-        /// Whether it is one of those that put an output, or what the home cannot do without, in its place: every one of which counts.
+        /// Whether it is one of those that put an output, or what the home cannot do without, in its place: every one
+        /// of which counts.
         var counts: Bool {
             let isOfAHome = line.contains("/homes/")
             let isPlacing = ["rename", "link"].contains { name.hasPrefix($0) }
@@ -95,15 +99,16 @@ import Testing
         return found
     }
 
-    /// Some calls of an act, spread over it with the last among them, and those that put an output in its place; all with `TRESOR_EVERY_CALL` in the
-    /// environment.
+    /// Some calls of an act, spread over it with the last among them, and those that put an output in its place; all
+    /// with `TRESOR_EVERY_CALL` in the environment.
     private func sample(_ calls: [Call], _ count: Int) -> [Call] {
         guard ProcessInfo.processInfo.environment["TRESOR_EVERY_CALL"] == nil, calls.count > count else { return calls }
         let spread = Set((1...count).map { $0 * calls.count / count - 1 })
         return calls.indices.filter { spread.contains($0) || calls[$0].counts }.map { calls[$0] }
     }
 
-    /// Whatever fails, the command says so or has done all of it; what was there before is there, and the next run goes through.
+    /// Whatever fails, the command says so or has done all of it; what was there before is there, and the next run goes
+    /// through.
     @Test(arguments: Stage.acts) func A106_aFailingCallIsNeverASuccess(act: [String]) throws {
         let act = stage.words(act, device: device)
         let calls = try changes(act)
@@ -134,7 +139,8 @@ import Testing
         }
     }
 
-    /// The power goes before a call: the act is done or not, what `members` says is what opens, and the same act again ends well.
+    /// The power goes before a call: the act is done or not, what `members` says is what opens, and the same act again
+    /// ends well.
     @Test(arguments: Stage.acts.prefix(5)) func A90_aKilledActIsDoneOrNot(act: [String]) throws {
         for call in sample(try changes(act), 6) {
             strace(["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])

@@ -8,8 +8,8 @@
     @testable import TresorCore
     @testable import TresorCrypto
 
-    /// How often the program asks the library for an Argon2id, counted where it calls it: what an attacker writes into an identity file must not cost
-    /// a guess less, nor its owner the machine.
+    /// How often the program asks the library for an Argon2id, counted where it calls it: what an attacker writes into
+    /// an identity file must not cost a guess less, nor its owner the machine.
     @Suite(
         .enabled(if: Compiler.path != nil, "there is no C compiler"),
         .disabled(if: isSanitized, "a sanitizer has to be loaded first"))

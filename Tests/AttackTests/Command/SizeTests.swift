@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    /// A pipe without an end that begins like an armoured file: nothing is put aside of it, and the end is not waited for.
+    /// A pipe without an end that begins like an armoured file: nothing is put aside of it, and the end is not waited
+    /// for.
     @Test func A22_endlessArmourIsRefusedAtItsBeginning() throws {
         let stage = try Stage("anna")
         try stage.share(of: "anna")

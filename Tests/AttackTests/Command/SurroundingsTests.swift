@@ -73,7 +73,8 @@ import Testing
         #expect(try program.run(["--batch", "list"]).code == 64)
     }
 
-    /// With the rights of somebody else than its caller, as a program that is installed set-uid or set-gid has them, it does nothing at all.
+    /// With the rights of somebody else than its caller, as a program that is installed set-uid or set-gid has them, it
+    /// does nothing at all.
     @Test(.enabled(if: geteuid() == 0 && has("setpriv"), "only root borrows rights for a test"))
     func A109_aProgramWithBorrowedRightsDoesNothing() throws {
         for rights in [["--ruid", "65534"], ["--rgid", "65534", "--clear-groups"], ["--euid", "65534"]] {
@@ -156,7 +157,8 @@ import Testing
         #expect(try stage.run(as: "house", ["check"]).code == 0, "the damaged stores left no trace")
     }
 
-    /// A store that offers one person very many tresors, and in one that exists very many keys: slow perhaps, but named or done, in little memory.
+    /// A store that offers one person very many tresors, and in one that exists very many keys: slow perhaps, but named
+    /// or done, in little memory.
     @Test(
         .enabled(if: has("sqlite3"), "sqlite3 is not present"),
         .disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))

@@ -75,7 +75,8 @@ import Testing
         #expect(begun.filter { $0 != Program.path && !$0.hasSuffix("/cat") } == ["/bin/sh"])
     }
 
-    /// Passwords, words of the kit and content are in no argument, variable, file, message or temporary but the one output.
+    /// Passwords, words of the kit and content are in no argument, variable, file, message or temporary but the one
+    /// output.
     @Test func A41_secretsAreInNoCallButTheOneOutput() async throws {
         var kit: [String] = []
         var said: [UInt8] = []
@@ -118,7 +119,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// Seeds, slot keys and keys of tresors are in no file and in nothing that was said, as they are or in hexadecimal.
+        /// Seeds, slot keys and keys of tresors are in no file and in nothing that was said, as they are or in
+        /// hexadecimal.
         private func expectNoKeys(_ said: [UInt8]) async throws {
             var secrets = Secrets(of: "anna")
             try await secrets.learn(on: stage, password: Array("PASSWORD-0815-anna".utf8))
@@ -145,7 +147,8 @@ import Testing
         #expect(given.contains { $0.contains("execve") && $0.contains("WORD-0815") })
     }
 
-    /// With a umask that forbids nothing: no file is made wider than its owner, but sealed files, cards and the store, which hold no secret.
+    /// With a umask that forbids nothing: no file is made wider than its owner, but sealed files, cards and the store,
+    /// which hold no secret.
     @Test func A42_secretFilesAreNeverWiderThanTheirOwner() throws {
         let umask = ["/bin/sh", "-c", "umask 000 && exec \"$@\"", "sh"]
         var seen: Set<String> = []

@@ -227,7 +227,7 @@ import TresorStore
         #expect(try stage.expect(as: "anna", ["members", "-t", "plans", "--json"]).contains("anna"))
     }
 
-    @Test func A33_bothHalvesAreNotLeftOnOneDisk() throws {
+    @Test func A33_bothSharesAreNotLeftOnOneDisk() throws {
         let remember = ["remember", "--name", "desk"]
         let home = stage.scratch["homes/anna"]
         try FileManager.default.createDirectory(atPath: "\(home)/state", withIntermediateDirectories: true)

@@ -17,7 +17,8 @@
             #expect(run.code == 0, "\(run.log.prefix(6000))")
         }
 
-        /// Runs the probe under valgrind. In the copy that `scripts/attacks` builds, the arguments name checks that it disables.
+        /// Runs the probe under valgrind. In the copy that `scripts/attacks` builds, the arguments name checks that it
+        /// disables.
         static func probe(_ arguments: [String] = []) throws -> (code: Int32, output: String, log: String) {
             let scratch = try Scratch()
             try Data(declassified.utf8).write(to: URL(fileURLWithPath: scratch["suppressions"]))
@@ -43,7 +44,8 @@
             )
         }
 
-        /// Where a secret becomes a public yes or no: the comparison of the commitment, that of the tag in the library, and its result.
+        /// Where a secret becomes a public yes or no: the comparison of the commitment, that of the tag in the library,
+        /// and its result.
         private static let declassified = """
             {
                commitment

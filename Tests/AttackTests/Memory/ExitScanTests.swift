@@ -4,7 +4,8 @@
     import Foundation
     import Testing
 
-    /// The memory of the built program when a command has done its work and nothing is left but to end: no secret is in it any more.
+    /// The memory of the built program when a command has done its work and nothing is left but to end: no secret is in
+    /// it any more.
     @Suite(
         .enabled(
             if: geteuid() == 0 && Compiler.path != nil,

@@ -36,7 +36,8 @@ import Testing
         }
     #endif
 
-    /// No source takes its bytes from another generator, and none can be given one. A temporary file's name needs no secret.
+    /// No source takes its bytes from another generator, and none can be given one. A temporary file's name needs no
+    /// secret.
     @Test func A17_thereIsOneGenerator() throws {
         let others = [
             "SystemRandomNumberGenerator", "RandomNumberGenerator", ".random(in", "arc4random", "/dev/urandom",

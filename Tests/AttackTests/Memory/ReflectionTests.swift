@@ -12,7 +12,8 @@ import TresorStore
 @Suite struct ReflectionTests {
     /// The bytes themselves, in hexadecimal, and as a list of numbers: eight random ones in a row are no chance.
     ///
-    /// - Parameter count: how many in a row. One word of a phrase may well stand in the name of a type; sixteen letters are of more than one word.
+    /// - Parameter count: how many in a row. One word of a phrase may well stand in the name of a type; sixteen letters
+    ///   are of more than one word.
     private static func needles(of secret: [UInt8], count: Int = 8) -> [[UInt8]] {
         stride(from: 0, through: secret.count - count, by: 8).flatMap { start in
             let window = Array(secret[start..<(start + count)])
@@ -38,15 +39,15 @@ import TresorStore
         let state = try await anna.client.logs.state(of: tresor)
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let half = try #require(anna.home[.deviceShare])
-        let device = try DeviceShare(SecretBytes(copying: half.span))
+        let share = try #require(anna.home[.deviceShare])
+        let device = try DeviceShare(SecretBytes(copying: share.span))
         let kit = try await anna.unlocking.makeKit()
         let words = try kit.words()
         let secret = try keys.secret()
         let content = secret.span.publicBytes
         let phrase = words.span.publicBytes
         let needles =
-            [content, Array(half.suffix(32))].flatMap { Self.needles(of: $0) }
+            [content, Array(share.suffix(32))].flatMap { Self.needles(of: $0) }
             + Self.needles(of: phrase, count: 16)
         let values: [Any] = [
             anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFile(),

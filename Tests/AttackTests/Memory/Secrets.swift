@@ -65,12 +65,12 @@
             let directory = DirectoryHome(data: home, state: "\(home)/state")
             if let encoded = try directory.read(.deviceShare) {
                 let kept = try SecretBytes(copying: encoded.span)
-                let half = try DeviceShare(kept)
-                keys["the device's half \(half.id)"] = Array(encoded.suffix(32))
-                if let other = try await store.serverShare(user: half.user, device: half.id) {
+                let share = try DeviceShare(kept)
+                keys["the device share \(share.id)"] = Array(encoded.suffix(32))
+                if let other = try await store.serverShare(user: share.user, device: share.id) {
                     let stored = try SecretBytes(copying: other.span)
-                    let key = try half.slotKey(serverShare: stored)
-                    keys["the device's key \(half.id)"] = key.span.publicBytes
+                    let key = try share.slotKey(serverShare: stored)
+                    keys["the device's key \(share.id)"] = key.span.publicBytes
                 }
             }
             let client = Client(home: directory, store: store) { 2_000_000_000 }

@@ -3,7 +3,8 @@
 import Foundation
 import Testing
 
-/// What the built program consists of: the one that the other tests run, and the one of the release configuration where it has been built.
+/// What the built program consists of: the one that the other tests run, and the one of the release configuration where
+/// it has been built.
 @Suite struct ProductTests {
     static let canReadSymbols = has("nm") && has("readelf")
 
@@ -27,7 +28,8 @@ import Testing
         return switches.map { name in symbols.count { $0.contains(name) } }
     }
 
-    /// The switches by which a test disables a check are in no product. `MutatedProductTests` shows that this would find them.
+    /// The switches by which a test disables a check are in no product. `MutatedProductTests` shows that this would
+    /// find them.
     @Test(.enabled(if: canReadSymbols, "nm is not present"), arguments: products)
     func switchesOfTestsAreInNoProduct(product: String) throws {
         #expect(try Self.switches(in: product).allSatisfy { $0 == 0 })

@@ -4,7 +4,8 @@ import Foundation
 
 /// What anna does while a disk fails: every command that changes a home, the store or a file.
 extension Stage {
-    /// `WORK` stands for the stage, `DEVICE` for the device that is remembered. The first five are about who reads what.
+    /// `WORK` stands for the stage, `DEVICE` for the device that is remembered. The first five are about who reads
+    /// what.
     static let acts: [[String]] = [
         ["create", "other"], ["share", "-t", "plans", "third"], ["revoke", "-t", "plans", "house", "--yes"],
         ["rotate", "-t", "plans", "--yes"], ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"],
@@ -18,8 +19,8 @@ extension Stage {
         ["keygen", "zoe", "--no-kit", "--argon2id", "64,3", "--home", "WORK/homes/zoe"],
     ]
 
-    /// A tresor of anna's whose file has an old key and whose store has an older copy, people to let in and to verify, a kit and a device. Made once: each
-    /// test has a copy.
+    /// A tresor of anna's whose file has an old key and whose store has an older copy, people to add and to verify, a
+    /// kit and a device. Made once: each test has a copy.
     static func withActs() throws -> (stage: Stage, device: String) {
         let made = try made.get()
         return (Stage(scratch: try Scratch(copyOf: made.scratch)), made.device)

@@ -47,8 +47,8 @@ extension Stage {
         return Array(try tool("/usr/bin/sqlite3", ["-readonly", store, ".dump"]).utf8)
     }
 
-    /// Runs what must be refused and looks at everything else: the homes, the store and all files are as before, nothing is on standard
-    /// output, and no message holds a byte of a password or of the content.
+    /// Runs what must be refused and looks at everything else: the homes, the store and all files are as before,
+    /// nothing is on standard output, and no message holds a byte of a password or of the content.
     @discardableResult func refuse(
         _ code: Int32, as person: String, _ arguments: [String], input: String = "/dev/null", terminal: Terminal? = nil,
         source: SourceLocation = #_sourceLocation

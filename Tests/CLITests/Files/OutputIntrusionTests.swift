@@ -48,7 +48,7 @@ struct OutputIntrusionTests {
     }
 
     @Test(arguments: Trap.allCases, [true, false])
-    func A103_whatAppearsAtTheOutputMeanwhileIsNotWrittenTo(trap: Trap, replaces: Bool) throws {
+    func A103_aFileThatAppearsAtTheOutputIsNotWrittenTo(trap: Trap, replaces: Bool) throws {
         let file = OutputFile(path: target, access: .everybody, replaces: replaces)
         try file.write(Array("secret".utf8).span)
         Self.set(trap, in: scratch.url.path)
@@ -61,8 +61,9 @@ struct OutputIntrusionTests {
         }
     }
 
-    /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets decides.
-    @Test(arguments: [true, false]) func A103_whoeverExchangesTheOutputHasNothingElseWritten(unnamed: Bool) throws {
+    /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets
+    /// decides.
+    @Test(arguments: [true, false]) func A103_anExchangedOutputHasNothingElseWritten(unnamed: Bool) throws {
         let isDone = Mutex(false)
         let rounds = Mutex(0)
         let directory = scratch.url.path
@@ -105,7 +106,8 @@ struct OutputIntrusionTests {
         #expect(!scratch.names.contains { $0.hasPrefix(".tresor-") }, "\(scratch.names)")
     }
 
-    /// What was put under names like those of temporary files before: no link is followed, neither by what writes nor by what sweeps.
+    /// What was put under names like those of temporary files before: no link is followed, neither by what writes nor
+    /// by what sweeps.
     @Test(arguments: [true, false]) func A103_temporariesThatWereMadeBeforeAreNotFollowed(unnamed: Bool) throws {
         #expect(symlink(victim, scratch.path(".tresor-0000000000000001.tmp")) == 0)
         #expect(symlink(scratch.path("nothing"), scratch.path(".tresor-0000000000000002.tmp")) == 0)

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// Two at once: whoever comes second waits, then says so.
+/// Two processes at once: the second waits, then reports that it waited.
 @Suite("Busy")
 struct BusyTests {
     @Test("A home that somebody else is writing to is busy, and free afterwards")

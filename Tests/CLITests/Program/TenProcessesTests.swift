@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many at once")
 struct TenProcessesTests {
-    /// Runs each command in a process of its own, all at once, and again whoever was told that somebody else was writing.
+    /// Runs each command in a process of its own, all at once, and repeats those that another writer delayed.
     private func runAtOnce(_ commands: [[String]], in runner: ScriptRunner) throws -> [ChildProcess.Result] {
         let (directory, environment) = (runner.work.path, runner.environment)
         let results = Mutex<[Int: ChildProcess.Result]>([:])

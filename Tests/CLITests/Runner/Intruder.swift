@@ -2,16 +2,17 @@
 
 import Foundation
 
-/// A library loaded into the program before all others. It counts the calls that change a file (SQLite's go the same way, so store operations are counted
-/// with the rest), ends or interrupts the program at one of them, and sets its clock.
+/// A library loaded into the program before all others. It counts the calls that change a file (SQLite's go the same
+/// way, so store operations are counted with the rest), ends or interrupts the program at one of them, and sets its
+/// clock.
 struct Intruder {
     /// How the program ends when it is killed: the signal by its negated number.
     static let killed: Int32 = -9
 
     /// At which operation, and with which signal, the program is stopped.
     var stop: (operation: Int, signal: Int32)?
-    /// A file to which one letter is added for each operation: `s` for what makes writes durable, `r` for what gives, changes or takes a name, `w` for a write, `f` for
-    /// the rest.
+    /// A file to which one letter is added for each operation: `s` for what makes writes durable, `r` for what gives,
+    /// changes or takes a name, `w` for a write, `f` for the rest.
     var trace: URL?
     /// By how many seconds the program's clock is wrong.
     var shift = 0

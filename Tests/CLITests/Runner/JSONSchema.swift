@@ -2,8 +2,9 @@
 
 import Foundation
 
-/// As much of JSON Schema as docs/json uses: type, const, enum, pattern, minimum, properties, required, items, oneOf. Members
-/// that a schema does not name are refused: a program reading them may ignore more, the one that writes them may not.
+/// As much of JSON Schema as docs/json uses: type, const, enum, pattern, minimum, properties, required, items, oneOf.
+/// Members that a schema does not name are refused: a program reading them may ignore more, the one that writes them
+/// may not.
 struct JSONSchema {
     private static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../docs/json").standardized

@@ -72,7 +72,7 @@ final class PseudoTerminal {
             answered = String(transcript[..<match.range.upperBound])
             dialogue.removeFirst()
             try line.meanwhile?()
-            // Whoever presses ^C presses nothing after it.
+            // No key follows ^C.
             type(line.answer == [3] ? line.answer : line.answer + [UInt8(ascii: "\n")])
         }
     }

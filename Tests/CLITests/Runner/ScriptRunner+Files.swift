@@ -75,7 +75,8 @@ extension ScriptRunner {
         return true
     }
 
-    /// Somebody else is writing, as far as the program can tell, until `unlock`: to the store, or to the home of this lock file.
+    /// Somebody else is writing, as far as the program can tell, until `unlock`: to the store, or to the home of this
+    /// lock file.
     private func lock(_ name: String) throws {
         guard file(name) != store else {
             let connection = try Database(store.path)

@@ -82,8 +82,8 @@ extension ScriptRunner {
         guard isMatch != isNegated else { throw ScriptFailure(isMatch ? "it matches" : "it does not match") }
     }
 
-    /// The value at a path such as `hints.0`, in the object on standard output, else in the one on standard error. Where there
-    /// are several lines, the path begins with the number of one, from 0.
+    /// The value at a path such as `hints.0`, in the object on standard output, else in the one on standard error.
+    /// Where there are several lines, the path begins with the number of one, from 0.
     private func jsonValue(_ path: String) throws -> String? {
         let result = try lastRun()
         let lines = (result.output.isEmpty ? result.errorText : result.outputText).split(separator: "\n")

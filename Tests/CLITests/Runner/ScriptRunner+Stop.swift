@@ -4,14 +4,16 @@ import Foundation
 
 /// `kill every` and `interrupt every`: the command after it is stopped at each of its operations on files in turn.
 ///
-/// After each stop `check` passes, or says what it said before the command; then the command, run again, completes and leaves no temporaries, `check` passes,
-/// and whatever the script says behind the command holds. Lines between the verb and the command belong to each of its runs; lines between the
-/// command and `again` hold of what a stop leaves, looked at before anything else and then put back. `kill every CODE` lets the repeated command end with that
-/// code: for what was done already and cannot be done twice. A second such verb begins where the first did.
+/// After each stop `check` passes, or reports the same as before the command. The repeated command then completes and
+/// leaves no temporaries, `check` passes, and the expectations of the script after the command hold. Lines between the
+/// verb and the command belong to each of its runs. Lines between the command and `again` describe the state after a
+/// stop; they are checked first, and the state is then restored. `kill every CODE` lets the repeated command end with
+/// that code, for a command that cannot run twice. A second such verb begins where the first did.
 ///
-/// That is: before and after every operation that gives, changes or takes a name, and behind all that is written before a sync. Of the other states, which are
-/// half written temporaries and transactions, every sixth. Of a long command's, 7 are taken, evenly, and 6 under a sanitizer, which
-/// looks at how the program runs and not at where it ends. `TRESOR_EVERY=1` in the environment takes all.
+/// That is: before and after every operation that gives, changes or takes a name, and behind all that is written before
+/// a sync. Of the other states, which are half written temporaries and transactions, every sixth. Of a long command's,
+/// 7 are taken, evenly, and 6 under a sanitizer, which looks at how the program runs and not at where it ends.
+/// `TRESOR_EVERY=1` in the environment takes all.
 extension ScriptRunner {
     private static let given = ProcessInfo.processInfo.environment["TRESOR_EVERY"].flatMap { Int($0) }
     private static let stride = given ?? 6
@@ -91,7 +93,7 @@ extension ScriptRunner {
         var before = UInt8(ascii: "f")
         let places = letters.enumerated().compactMap { index, letter -> Int? in
             defer { before = letter }
-            // Whoever is killed behind a sync leaves what they would have left before it.
+            // A kill after a sync leaves the same files as a kill before it.
             guard before != UInt8(ascii: "s") else { return nil }
             if letter == UInt8(ascii: "s") || [letter, before].contains(UInt8(ascii: "r")) { return index + 1 }
             others += 1

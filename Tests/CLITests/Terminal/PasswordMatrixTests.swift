@@ -3,7 +3,8 @@
 import Foundation
 import Testing
 
-/// The same password in other bytes, and what is none: at the prompt, from a file, from a descriptor, for opening and for setting.
+/// The same password in other bytes, and what is none: at the prompt, from a file, from a descriptor, for opening and
+/// for setting.
 @Suite("Passwords, wherever they come from")
 struct PasswordMatrixTests {
     enum Source: String, CaseIterable, Sendable { case prompt, file, descriptor }

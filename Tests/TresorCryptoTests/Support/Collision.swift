@@ -21,8 +21,8 @@ enum Collision {
         return (Array(okm[..<32]), Array(okm[32...]))
     }
 
-    /// Two ciphertext blocks and a tag that Poly1305 accepts under both keys. With x and y the blocks, each with its bit 2^128,
-    /// L the block of lengths, and T − s the wanted sums: x·r³ + y·r² + L·r = T − s under either key.
+    /// Two ciphertext blocks and a tag that Poly1305 accepts under both keys. With x and y the blocks, each with its
+    /// bit 2^128, L the block of lengths, and T − s the wanted sums: x·r³ + y·r² + L·r = T − s under either key.
     static func chunk(_ first: [UInt8], _ second: [UInt8]) -> [UInt8]? {
         let keys = [first, second].map { oneTimeKey($0) }
         let lengths = Field1305([0, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0]) + .blockBit

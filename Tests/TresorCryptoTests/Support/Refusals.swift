@@ -15,7 +15,8 @@ func thrown(_ body: () throws(TresorError) -> Void) -> TresorError? {
     }
 }
 
-/// The error with which both ways of opening refuse; `nil` when both open. Two ways that differ count as a failure of the machine.
+/// The error with which both ways of opening refuse; `nil` when both open. Two ways that differ count as a failure of
+/// the machine.
 func openingError(
     _ sealed: [UInt8], with key: borrowing SecretKey<TestUse>, label: DomainLabel = .fileSeal, context: [UInt8] = []
 ) -> TresorError? {

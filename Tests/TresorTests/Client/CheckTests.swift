@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What `check` says of a store's wraps, and what is put back.
+/// The findings of `check` about the wraps of a store, and their repair.
 @Suite struct CheckTests {
     let evil = EvilStore()
     let world: World
@@ -71,7 +71,7 @@ import TresorStore
         #expect(try await evil.truth.wraps(of: user, in: tresor, epoch: nil).isEmpty)
     }
 
-    @Test func A85_missingAndSpoiledWrapsAreReportedAndPutBack() async throws {
+    @Test func A85_missingAndSpoiledWrapsAreReportedAndRestored() async throws {
         let (member, reader) = (house.identity.user, late.identity.user)
         let file = try await anna.seal("now", in: tresor)
         evil.showWraps { wraps, user, _ in user == member ? Array(wraps.dropLast()) : wraps }
@@ -137,7 +137,7 @@ import TresorStore
         #expect(evil.writeCount == writes)
     }
 
-    @Test func aRestoredStoreLosesTheWrapsOfWhoWasRemovedMeanwhile() async throws {
+    @Test func aRestoredStoreLosesTheWrapsOfMembersRemovedSince() async throws {
         let backup = MemoryStore()
         var previous: [UInt8]?
         for (index, entry) in try await log(tresor, in: evil.truth).enumerated() {

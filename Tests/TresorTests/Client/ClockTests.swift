@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Dates are ended by a clock that the log gives reason to believe, and by no other (SPEC §9.7, `settle`).
+/// Only a clock that the log supports ends expired grants (SPEC §9.7, `settle`).
 @Suite struct ClockTests {
     private static let day: UInt64 = 86_400
 

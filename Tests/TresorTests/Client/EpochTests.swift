@@ -42,7 +42,7 @@ import TresorStore
         #expect(await failure { _ = try await writer.seal("y", in: tresor) } == .altered)
         #expect(await failure { _ = try await writer.tresors.name(in: state) } == .altered)
         #expect(writer.home == home)
-        // Whoever began the epoch has kept her own wrap, and goes on by that.
+        // The author of the epoch has kept her own wrap, and continues with it.
         let owner = fresh(anna)
         #expect(try await owner.files.open(file).content == Array("x".utf8))
         let sealed = try await owner.seal("y", in: tresor)
@@ -161,7 +161,7 @@ import TresorStore
         #expect(try await third.tresors.name(in: third.client.logs.state(of: tresor)) == name)
     }
 
-    @Test func A76_aNameIsNotSealedUnderTheKeyOfSomebodyWhoLeavesMeanwhile() async throws {
+    @Test func A76_aNameIsNotSealedUnderTheKeyOfADepartingMember() async throws {
         let (house, tresor) = (house, tresor)
         evil.beforeNextAppend { _ = await failure { try await house.tresors.perform(.leave, on: tresor) } }
         try await anna.tresors.perform(.rename(Name(typed: "again")), on: tresor)
@@ -255,7 +255,7 @@ import TresorStore
         #expect(try await fresh(house).files.open(second).content == Array("second".utf8))
     }
 
-    @Test func A85_aWithheldWrapDeniesOneAndIsPutBackWithoutAnEntry() async throws {
+    @Test func A85_aWithheldWrapDeniesOneAndIsRestoredWithoutAnEntry() async throws {
         let file = try await anna.seal("x", in: tresor)
         let user = house.identity.user
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }

@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// An owner who was removed, and a store that shows to somebody who has not seen it how the log would have gone on with them.
+/// An owner who was removed, and a store that shows to somebody who has not seen it how the log would have gone on with
+/// them.
 @Suite struct FalseBranchTests {
     let honest = MemoryStore()
     let evil: EvilStore
@@ -35,15 +36,15 @@ import TresorStore
 
     /// What the accomplice signs in the place of her removal.
     enum Branch: CaseIterable, Sendable {
-        /// It lets somebody in, and the key stays.
+        /// The branch adds a member, and the key stays.
         case ghost
         /// It begins a key of hers, that the store gives to everybody.
         case key
         /// It begins the very key that the owner's removal begins.
         case ownersKey
 
-        /// How the owner's next file, under the key that she began and at her head, is refused: its key is beyond the branch, is another there, or is the same,
-        /// and then its head tells.
+        /// How the owner's next file, under the key that she began and at her head, is refused: its key is beyond the
+        /// branch, is another there, or is the same, and then its head tells.
         var refusal: TresorError {
             switch self {
             case .ghost: .noAccess

@@ -77,7 +77,7 @@ import TresorStore
         #expect(try await house.client.audit.check().allSatisfy { if case .forked = $0.remark { false } else { true } })
     }
 
-    /// Somebody else has the home's lock and does not let go: the fork is said all the same.
+    /// Another process holds the lock of the home: the fork is reported nevertheless.
     @Test func A60_aForkIsSaidThoughNothingCanBeKeptOfIt() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -166,7 +166,7 @@ import TresorStore
     }
 
     /// Of a log that cannot be read the home still knows who founded it and what it was called.
-    @Test func aForkedTresorOfMineHasItsName() async throws {
+    @Test func aForkedTresorOfYoursHasItsName() async throws {
         for person in [anna, house] { _ = try await person.tresors.all() }
         evil.frozen(1)
         #expect(await failure { _ = try await anna.tresors.create(Name(typed: "care")) } == .usage)
@@ -174,7 +174,8 @@ import TresorStore
         _ = try await house.tresors.create(Name(typed: "care"))
     }
 
-    /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it goes on.
+    /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it
+    /// goes on.
     private func beginning(of tresor: TresorID, length: Int) async throws -> [[UInt8]] {
         let first = try Entry(try #require(try await log(tresor, in: evil.truth).first))
         guard case .genesis(let root, let founder, let approvers, let name, _) = try first.body else {
@@ -275,7 +276,8 @@ import TresorStore
         #expect(try await house.client.logs.state(of: tresor).head == head)
     }
 
-    /// The store has let go of what it was given: a member with the keys is told that it is behind, and reads on by the home.
+    /// The store has let go of what it was given: a member with the keys is told that it is behind, and reads on by the
+    /// home.
     @Test func A219_aStoreThatIsBehindIsNoLossOfAccess() async throws {
         let old = try await log(tresor, in: evil.truth).count
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -351,7 +353,8 @@ import TresorStore
         let known = try #require(try house.client.archive.verifiedState(of: tresor))
         let keys = try await house.keyRing.keys(of: 1, in: known)
         let home = anna.home
-        // A head in the place of a known one is of another history; one beyond the log may only be one that the store does not show.
+        // A head in the place of a known one is of another history; one beyond the log may only be one that the store
+        // does not show.
         for (shown, refusal) in [
             (try await log.prefix(2) + branch(from: 2, entries: 1), TresorError.forked),
             (try await log + branch(from: 3, entries: 1), .store(.behind)),

@@ -176,7 +176,7 @@ import TresorStore
         #expect(try await found("plans") == [plans])
     }
 
-    @Test func whoIsOutStillFindsATresorByItsName() async throws {
+    @Test func aRemovedMemberStillFindsATresorByItsName() async throws {
         let care = try await shared("care")
         try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
         #expect(try await found("care") == [care])

@@ -30,7 +30,7 @@ import TresorStore
         }
     }
 
-    @Test func A43_nobodyIsLetInWithoutAComparedNumber() async throws {
+    @Test func A43_nobodyIsAddedWithoutAComparedNumber() async throws {
         let (home, writes) = (anna.home, evil.writeCount)
         for person in try await anna.client.people.named( "house") {
             #expect(person.trust == .unverified)
@@ -133,7 +133,8 @@ import TresorStore
         #expect(people.allSatisfy { $0.trust == .unverified })
     }
 
-    /// Whom this home knows comes before whomever the store offers, whether the text is their handle or the beginning of their id.
+    /// Whom this home knows comes before whomever the store offers, whether the text is their handle or the beginning
+    /// of their id.
     @Test func A53_aHandleThatIsAnIdHidesNobody() async throws {
         let id = house.identity.user.description
         for text in [String(id.prefix(6)), String(id.prefix(10)), id] {

@@ -92,7 +92,7 @@ import TresorStore
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).count == 1)
     }
 
-    /// What others removed meanwhile is no removal of this run, whether a date had passed or not.
+    /// A removal by another owner is no removal of this run, whether or not a date had passed.
     @Test(arguments: [false, true]) func A216_onlyWhatThisRunEndedIsReported(otherIsFaster: Bool) async throws {
         let evil = EvilStore()
         let world = World(store: evil)
@@ -120,8 +120,9 @@ import TresorStore
         #expect(later.epoch == 3)
     }
 
-    /// A date for somebody who was removed meanwhile is no grant; a role that was left as it is does not undo another owner's change of it.
-    @Test(arguments: [true, false]) func A220_aDateForSomebodyWhoChangedMeanwhileIsNotSet(isRemoved: Bool) async throws
+    /// A date for a member removed at the same time is no grant. An unchanged role does not undo another owner's change
+    /// of it.
+    @Test(arguments: [true, false]) func A220_aDateForAMemberChangedAtTheSameTimeIsNotSet(isRemoved: Bool) async throws
     {
         let (anna, device, tresor, doctor, _, world) = try await revocation()
         let house = try #require(try await anna.client.logs.state(of: tresor).chain(of: doctor))

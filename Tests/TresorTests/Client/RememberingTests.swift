@@ -66,7 +66,7 @@ import TresorStore
         #expect(reader.tresors.knownName(of: tresor) == (try Name(typed: "plans")))
     }
 
-    @Test func A68_whatIsKnownAlreadyGoesOnBeingKept() async throws {
+    @Test func A68_knownObjectsStayInTheHome() async throws {
         try house.client.people.pin(anna.identity.chain)
         let file = try await anna.seal("x", in: tresor)
         _ = try await house.files.open(file)
@@ -86,7 +86,8 @@ import TresorStore
         return (try Fold.state(of: entries, tresor: tresor), fresh)
     }
 
-    /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has read less.
+    /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has
+    /// read less.
     @Test func A68_A107_whoHasReadLessNeverLowersAHead() async throws {
         try house.client.people.pin(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
@@ -135,7 +136,7 @@ import TresorStore
     }
 
     /// Another process pins a higher head while this one reads, and nothing is kept that would say what it contains.
-    @Test func A60_A107_whatIsReadIsJudgedByAHeadThatIsPinnedMeanwhile() async throws {
+    @Test func A60_A107_aReadIsCheckedByAHeadThatIsPinnedDuringIt() async throws {
         try house.client.people.pin(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)

@@ -166,7 +166,8 @@ import TresorStore
         }
     }
 
-    /// The keys of before are lost with the session: neither the log nor a store that kept the old wrap gives them back.
+    /// The keys of before are lost with the session: neither the log nor a store that kept the old wrap gives them
+    /// back.
     @Test func A87_comingBackFromNowBringsNothingOfBeforeBack() async throws {
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
@@ -263,7 +264,8 @@ import TresorStore
         #expect(try await anna.seal("after", in: tresor).header.epoch == 3)
     }
 
-    /// Dates end by the clock alone: what anybody once signed under a later one ends nothing, and a clock that is set back ends nothing either.
+    /// Dates end by the clock alone: what anybody once signed under a later one ends nothing, and a clock that is set
+    /// back ends nothing either.
     @Test func A71_A206_whatWasSignedUnderALaterClockEndsNothing() async throws {
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [third], as: .owner)

@@ -45,7 +45,7 @@ import TresorStore
         #expect(await anna.takeNotices().map(\.deed) == [.renewed(user)])
         #expect(try await records().suffix(2) == [.renewed(user, generation: 1), .rotated])
         let file = try await anna.seal("new", in: tresor)
-        // Whoever stole the old seed.
+        // The thief of the old seed.
         #expect(await failure { _ = try await fresh(house).files.open(file) } == .noAccess)
         let home = house.client.home.self
         let session = Session(client: world.client(home), identity: next)

@@ -85,13 +85,13 @@ import TresorStore
         #expect(try await reader.files.open(file).content == Array("x".utf8))
         try reader.client.people.pin(identity("house").chain, replacing: true)
         #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
-        // What does not extend a replaced pin is forked all the same.
+        // A chain that does not extend a replaced pin is still forked.
         let (other, _) = try house.identity.renewed(time: 5)
         try reader.client.people.pin(other.chain, replacing: true)
         #expect(error { try reader.client.people.pin(house.identity.chain, replacing: true) } == .forked)
     }
 
-    @Test func A204_whoIsOutAndHasNewKeysIsNoFork() async throws {
+    @Test func A204_aRemovedMemberWithNewKeysIsNoFork() async throws {
         let file = try await house.seal("x", in: tresor)
         try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let me = try await renewed(house)

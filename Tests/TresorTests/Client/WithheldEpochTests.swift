@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Epochs that do not reach everybody (SPEC §9.6): by a writer, by a second owner, by many, and on a store that helps them.
+/// Epochs that do not reach everybody (SPEC §9.6): by a writer, by a second owner, by many, and on a store that helps
+/// them.
 @Suite struct WithheldEpochTests {
     let evil = EvilStore()
     let world: World
@@ -70,7 +71,7 @@ import TresorStore
         #expect(await failure { _ = try await fresh(house).keyRing.keys(of: 2, in: state()) } == .noAccess)
     }
 
-    @Test func A200_theFounderRemovesTheWriterAndGoesOn() async throws {
+    @Test func A200_theFounderRemovesTheWriterAndContinues() async throws {
         let writer = try await lockOut()
         let founder = fresh(anna)
         try await founder.tresors.perform(.revoke([bob.identity.user]), on: tresor)

@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Three people, of whom one has new keys since the first epoch, with three epochs of three tresors: twenty-seven wraps, each in the place of each other.
+/// Three people, of whom one has new keys since the first epoch, with three epochs of three tresors: twenty-seven
+/// wraps, each in the place of each other.
 @Suite struct WrapPlaceTests {
     private struct Place: Hashable {
         let user: UserID

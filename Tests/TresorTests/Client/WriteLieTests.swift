@@ -74,7 +74,7 @@ import TresorStore
         #expect(try await me.client.logs.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
     }
 
-    @Test func A66_A85_wrapsThatWereNotPutBackAreTheStoresFault() async throws {
+    @Test func A66_A85_wrapsThatWereNotRestoredAreTheStoresFault() async throws {
         let users = [anna.identity.user, house.identity.user]
         let good = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
         let spoiled = users.map { StoredWrap(user: $0, epoch: 1, bytes: [1]) }
@@ -87,7 +87,8 @@ import TresorStore
         #expect(zip(put, good).allSatisfy { $0 != [1] && $0?.count == $1?.count })
     }
 
-    /// A store that fails before or behind a call, at each call of each act in turn: the act is done or not, and can be done again.
+    /// A store that fails before or behind a call, at each call of each act in turn: the act is done or not, and can be
+    /// done again.
     @Test(arguments: Deed.allCases, [false, true])
     func A66_aStoreThatFailsHalfWayLosesNothing(deed: Deed, behind: Bool) async throws {
         for call in 0..<40 {
@@ -110,7 +111,7 @@ import TresorStore
         Issue.record("the act is never done")
     }
 
-    /// A slow store is waited for: nothing is judged before its answer, and what another does meanwhile is not undone.
+    /// The client waits for a slow store: it decides nothing before the answer, and undoes no change by others.
     @Test func A67_aSlowStoreIsWaitedFor() async throws {
         evil.slow(.milliseconds(20))
         let other = world.session(of: anna, seeing: evil.truth)
@@ -199,17 +200,17 @@ import TresorStore
         evil.lie(.storesNothing)
         let home = anna.home
         #expect(await failure { _ = try await anna.unlocking.makeKit() } == .store(.notStored))
-        #expect(anna.homeBesidesLeftovers == home)
+        #expect(anna.homeBesidesCleanupJournal == home)
     }
 
-    @Test func A66_aDeviceWhoseHalfWasNotStoredIsNotRemembered() async throws {
+    @Test func A66_aDeviceWhoseShareWasNotStoredIsNotTrusted() async throws {
         evil.lie(.storesNothing)
         let home = anna.home
         let until = world.clock.now + 1000
         #expect(
             await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) }
                 == .store(.notStored))
-        #expect(anna.homeBesidesLeftovers == home)
+        #expect(anna.homeBesidesCleanupJournal == home)
     }
 
     @Test func A71_aDateOutsideTheFormatNeverReachesTheStore() async throws {

@@ -11,7 +11,7 @@ import TresorStore
 /// The command run in this process: people with homes on disk, before a store that a test holds.
 @Suite enum CommandSuite {}
 
-/// Everybody's homes, and the store they see. A remembered device opens each home, so that no run costs an Argon2id.
+/// The homes of all people and their store. A trusted device opens each home, so that no run costs an Argon2id.
 final class CommandStage: Sendable {
     let directory: URL
     let evil = EvilStore()

@@ -185,7 +185,7 @@ extension CommandSuite {
 
         /// A210: sealed again, a file would open to a member who was added from now on.
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps])
-        func A210_resealWaitsForWhoWasLetInFromNow(lie: CommandStage.Lie) async throws {
+        func A210_resealWaitsForMembersFromNow(lie: CommandStage.Lie) async throws {
             try await anna.share(tresor, with: [bob], fromNow: true)
             stage.tell(lie)
             let before = try stage.bytes("old.tresor")

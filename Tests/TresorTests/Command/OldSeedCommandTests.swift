@@ -42,7 +42,7 @@ extension CommandSuite {
             stage.tell(lie)
             let list = try await stage.expect(0, as: "anna", "list")
             #expect(list.text.contains(/\nplans +anna +owner +1 +2 +ok\nnot verified:\n/), "\(list.text)")
-            // Without a wrap not even the name can be read, and it lies apart all the same.
+            // Without a wrap not even the name is readable, and the entry still lies apart.
             let words = lie == .withholdsAllWraps ? "no access" : "made with your old keys"
             #expect(list.text.hasSuffix(" anna  owner  2       1    \(words)\n"), "\(list.text)")
             let (home, writes) = (try stage.home("anna"), stage.evil.writeCount)
@@ -111,7 +111,8 @@ extension CommandSuite {
 
             let (home, stale) = (try stage.home("anna"), try stage.home("stale"))
             let writes = stage.evil.writeCount
-            // A stale copy of the home, another person's card in the place of mine, and a store that does not answer.
+            // A stale copy of the home, another person's card in place of the own one, and a store that does not
+            // answer.
             #expect(try await rotate(15, as: "stale") == nil)
             let other = bob.identity.chain.bytes
             stage.evil.showCards { _ in other }

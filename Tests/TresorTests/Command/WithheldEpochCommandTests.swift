@@ -54,7 +54,7 @@ extension CommandSuite {
         }
 
         @Test(arguments: Villain.allCases, [CommandStage.Lie.none, .withholdsAllWraps])
-        func A200_theFounderReadsRevokesAndGoesOn(villain: Villain, lie: CommandStage.Lie) async throws {
+        func A200_theFounderReadsRevokesAndContinues(villain: Villain, lie: CommandStage.Lie) async throws {
             try await admit(villain)
             let epoch = try await lockOut(villain)
             stage.tell(lie)

@@ -114,7 +114,8 @@ import TresorStore
         let bytes = try #require(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1).first)
         let statement = try #require(state.statement(of: 1))
         let card = house.identity.chain.newest
-        // One bit of each byte of the ML-KEM ciphertext, which are all alike and cost a decapsulation each; all of the rest.
+        // One bit of each byte of the ML-KEM ciphertext, which are all alike and cost a decapsulation each; all of the
+        // rest.
         let lattice = 85..<(85 + 1088)
         for bit in bits(bytes) where !lattice.contains(bit / 8) || bit % 8 == bit / 8 % 8 {
             let error = error {

@@ -8,7 +8,8 @@
     @testable import Tresor
     @testable import TresorCore
 
-    /// No decoder takes more memory than three times its input and 1 MiB. Each test is a process that is not given more.
+    /// No decoder takes more memory than three times its input and 1 MiB. Each test is a process that is not given
+    /// more.
     @Suite(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit")) struct DecoderMemoryTests {
         /// That the limit holds: without it the other tests would say nothing.
         @Test func A19_whatTakesMoreFails() async {

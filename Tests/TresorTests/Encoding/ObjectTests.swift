@@ -112,7 +112,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
 
     private static func entry(_ name: String, _ bytes: [UInt8], lengths: [(offset: Int, width: Int)]) -> Specimen {
         Specimen(name: name, bytes: bytes, magicCount: 1, lengths: lengths) {
-            // The body is opaque to the entry; of an entry that is judged it is read all the same.
+            // The entry does not read its body; the fold does.
             let entry = try Entry($0)
             _ = try entry.body
             return entry.bytes
@@ -197,7 +197,8 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whatever stands anywhere is set to what a length could be, so that no length is forgotten: an object, or a refusal.
+    /// Whatever stands anywhere is set to what a length could be, so that no length is forgotten: an object, or a
+    /// refusal.
     @Test(arguments: [2, 4]) func A19_everythingThatCouldBeALengthAtItsBounds(width: Int) async throws {
         for specimen in try await Specimen.all() {
             let greatest = (1 << (8 * width)) - 1

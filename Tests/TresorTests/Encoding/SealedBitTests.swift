@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Every single bit of what is sealed for one place alone, opened by whoever it was sealed for. What opens nothing says so in one way only.
+/// Every single bit of objects that are sealed for one place, opened by their receiver. Every failure has the same
+/// error.
 @Suite struct SealedBitTests {
     let world = World(store: MemoryStore())
     let anna: Session

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A line that has become shorter meanwhile would be read again and again for the bytes it no longer has.
+    /// A line shortened during the reading would be read again and again for the missing bytes.
     @Test func aTextThatChangesWhileItIsReadIsRefused() throws {
         let text = Armour.file.armour([UInt8](repeating: 0, count: 48))
         let changing = ChangingSource(text)

@@ -39,7 +39,8 @@ import TresorStore
         }
     }
 
-    /// The bytes are not what a parser makes of them: two members of one name become one, spaces and the form of numbers go.
+    /// The bytes are not what a parser makes of them: two members of one name become one, spaces and the form of
+    /// numbers go.
     @Test func A101_decodingAndEncodingChangesContents() async throws {
         let world = World(store: MemoryStore())
         let anna = try await world.quick("anna")

@@ -145,7 +145,8 @@ import TresorStore
         source.change { $0[90 + 56 + 5 * 65552 + 100] ^= 1 }
         #expect(await failure { _ = try verified.read(330_000..<330_010) } == .altered)
         #expect(try verified.read(0..<10).count == 10)
-        // A part that is genuine, sealed by a holder of the key under the same message key, but not the part that was verified.
+        // A part that is genuine, sealed by a holder of the key under the same message key, but not the part that was
+        // verified.
         let other = try sealed(content(1_000_001), by: anna.identity, salt: Array(bytes[90..<114]))
         source.change { $0 = other }
         #expect(await failure { _ = try verified.read(0..<10) } == .altered)

@@ -75,7 +75,8 @@ import TresorStore
         #expect(try file.open(kit: kit).generation == 2)
     }
 
-    /// A card of the same person and generation, signed by the same earlier keys, with keys of its own: only the seed tells that it is not this home's.
+    /// A card of the same person and generation, signed by the same earlier keys, with keys of its own: only the seed
+    /// tells that it is not this home's.
     @Test func A12_anotherCardOfTheSameGenerationNeverSigns() async throws {
         let evil = EvilStore()
         let world = World(store: evil)

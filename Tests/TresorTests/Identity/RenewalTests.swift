@@ -130,14 +130,14 @@ import TresorStore
         #expect(try before.open(kit: kit).chain == anna.identity.chain)
         #expect(try await anna.client.device.unlock().identity.chain == anna.identity.chain)
         let kept = try #require(anna.home[.deviceShare])
-        let half = try DeviceShare(SecretBytes(copying: kept.span))
+        let share = try DeviceShare(SecretBytes(copying: kept.span))
         let me = try await renewed(anna)
         let after = try me.client.identityFile()
         #expect(error { _ = try after.open(kit: kit) } == .wrongPassword)
         let nothing = try SecretBytes(count: 32)
-        #expect(error { _ = try after.open(device: half, serverShare: nothing, now: 1) } == .noAccess)
+        #expect(error { _ = try after.open(device: share, serverShare: nothing, now: 1) } == .noAccess)
         #expect(await failure { _ = try await me.client.device.unlock() } != nil)
-        // Whoever kept the file of before has what it opens.
+        // An older copy of the file still opens older objects.
         #expect(try before.open(kit: kit).generation == 0)
     }
 

@@ -6,8 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Parts of slots in each other's place, between the slots of one identity file and of two. The tag is made anew each time, so that the slot
-/// alone has to tell.
+/// Parts of slots in each other's place, between the slots of one identity file and of two. The tag is made anew each
+/// time, so that the slot alone has to tell.
 @Suite struct SlotExchangeTests {
     /// Secrets cannot be captured by value.
     private final class SlotKey: Sendable {
@@ -137,7 +137,8 @@ import TresorStore
         }
     }
 
-    /// How the owner of the slot at `place` is refused; `nil` where there is no such file, or where another Argon2id would tell nothing more.
+    /// How the owner of the slot at `place` is refused; `nil` where there is no such file, or where another Argon2id
+    /// would tell nothing more.
     private func expected(_ part: Part, _ place: Place, _ partner: Place) -> TresorError? {
         let isSameFile = place.person == partner.person
         let areDevices = place.index >= 2 && partner.index >= 2

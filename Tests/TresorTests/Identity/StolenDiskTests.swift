@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// A device that is remembered, without the half that the store has for it.
+/// A trusted device, without its server share.
 @Suite struct StolenDiskTests {
     let evil = EvilStore()
     let world: World
@@ -31,8 +31,9 @@ import TresorStore
         return found
     }
 
-    /// Which slots open, with which ways to use a guess: as the slot's key, as the store's half, and as the device's.
-    private func openings(_ guesses: Set<[UInt8]>, file: IdentityFile, half: DeviceShare) throws -> Set<String> {
+    /// The slots that open, with the use of each guess: as the key of the slot, as the server share, and as the device
+    /// share.
+    private func openings(_ guesses: Set<[UInt8]>, file: IdentityFile, share: DeviceShare) throws -> Set<String> {
         var opened: Set<String> = []
         func attempt(_ slot: Slot, with key: borrowing SecretKey<SlotUse>, as name: String) {
             let refused = error { _ = try slot.open(with: key, user: file.chain.user, generation: 0) }
@@ -40,10 +41,10 @@ import TresorStore
         }
         for guess in guesses {
             let key = try SecretKey<SlotUse>(SecretBytes(copying: guess.span))
-            let derived = try half.slotKey(serverShare: key.bytes)
+            let derived = try share.slotKey(serverShare: key.bytes)
             for slot in file.slots {
                 attempt(slot, with: key, as: "key")
-                attempt(slot, with: derived, as: "store's half")
+                attempt(slot, with: derived, as: "server share")
             }
         }
         return opened
@@ -56,26 +57,26 @@ import TresorStore
         let slot = try Slot.password(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
         let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
         try anna.client.home.replace(.identity, with: file.bytes)
-        let half = try #require(try anna.client.device.share())
+        let share = try #require(try anna.client.device.share())
         var objects = try #require(anna.client.home as? MemoryHome).contents
         #expect(objects.count >= 6)
         #expect(file.slots.count == 3)
-        #expect(try openings(try guesses(objects), file: file, half: half) == [])
-        // The search finds the half of the store, wherever it lay.
+        #expect(try openings(try guesses(objects), file: file, share: share) == [])
+        // The search finds the server share, wherever it lay.
         let serverShare = try #require(try await evil.serverShare(user: anna.identity.user, device: device.id))
         objects = [.heads: [1, 2, 3] + serverShare + [4]]
-        #expect(try openings(try guesses(objects), file: file, half: half) == ["store's half of \(device.id)"])
-        let key = try half.slotKey(serverShare: SecretBytes(copying: serverShare.span))
+        #expect(try openings(try guesses(objects), file: file, share: share) == ["server share of \(device.id)"])
+        let key = try share.slotKey(serverShare: SecretBytes(copying: serverShare.span))
         objects = [.heads: [1, 2, 3] + key.span.publicBytes + [4]]
-        #expect(try openings(try guesses(objects), file: file, half: half) == ["key of \(device.id)"])
+        #expect(try openings(try guesses(objects), file: file, share: share) == ["key of \(device.id)"])
     }
 
-    @Test func A34_theHalfOfAnotherDeviceOrOfBeforeIsAltered() async throws {
+    @Test func A34_theShareOfAnotherDeviceOrOfBeforeIsAltered() async throws {
         let user = anna.identity.user
         let first = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let earlier = try #require(try await evil.serverShare(user: user, device: first.id))
         let away = try #require(anna.client.home as? MemoryHome).copy()
-        // Another device of the same person: the same file, another half.
+        // Another device of the same person: the same file, another share.
         let ward = Session(client: world.client(away), identity: anna.identity)
         away.delete(.deviceShare)
         let second = try await ward.unlocking.rememberDevice(name: Name(typed: "ward"), until: until)
@@ -84,8 +85,8 @@ import TresorStore
         let right = try #require(try await evil.serverShare(user: user, device: again.id))
         #expect(Set([earlier, others, right]).count == 3)
         let home = anna.home
-        for half in [earlier, others] {
-            evil.showServerShare { _ in half }
+        for share in [earlier, others] {
+            evil.showServerShare { _ in share }
             #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         #expect(anna.home == home)

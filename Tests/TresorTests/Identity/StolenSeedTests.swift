@@ -77,7 +77,7 @@ import TresorStore
         for act in [Act.rotate, .renew, .revoke([house.identity.user]), .rename(try Name(typed: "mine"))] {
             #expect(await failure { try await me.tresors.perform(act, on: trap) } != nil, "\(act)")
         }
-        // Whoever makes new keys once more signs nothing over.
+        // Another renewal signs nothing over.
         let again = try await me.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await again.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
         #expect(again.identity.generation == 2)
@@ -184,7 +184,7 @@ import TresorStore
     @Test func A202_whatAStoreShowsMakesNoRenewalUnfinished() async throws {
         let old = try #require(try await world.store.card(of: anna.identity.user))
         var me = try await renewed(anna)
-        // The card of before is a beginning of mine: it stops nothing, and it is no interrupted renewal.
+        // The earlier card is a prefix of the own chain: it stops nothing, and it is no interrupted renewal.
         for generation in 2...3 as ClosedRange<UInt32> {
             evil.late(old)
             #expect(try !me.renewal.isUnfinished())
@@ -202,14 +202,14 @@ import TresorStore
         let copy = try #require(anna.client.home as? MemoryHome).copy()
         let stale = world.session(of: anna, home: copy)
         let me = try await renewed(anna)
-        let half = try await me.unlocking.rememberDevice(name: .empty, until: world.clock.now + 99)
+        let share = try await me.unlocking.rememberDevice(name: .empty, until: world.clock.now + 99)
         let before = copy.contents
         #expect(
             await failure { _ = try await stale.renewal.renew(password: password("x"), cost: .floor, kit: nil) }
                 == .forked)
         #expect(copy.contents == before)
-        #expect(try await world.store.serverShare(user: me.identity.user, device: half.id) != nil)
-        #expect(device.id != half.id)
+        #expect(try await world.store.serverShare(user: me.identity.user, device: share.id) != nil)
+        #expect(device.id != share.id)
         #expect(try await me.client.device.unlock().identity.generation == 1)
     }
 

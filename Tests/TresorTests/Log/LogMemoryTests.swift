@@ -25,7 +25,7 @@ import TresorStore
             let home = DirectoryHome(data: place.path + "/home", state: place.path + "/home")
             try home.replace(.identity, with: try #require(anna.home[.identity]))
             let before = try LogMemoryTests.peak()
-            // From the store, from the kept log, from the kept state.
+            // From the store, from the local log copy, from the snapshot.
             for identity in [anna.identity, nil, anna.identity] {
                 var client = Client(home: home, store: store, clock: { 1_777_730_400 })
                 if let identity { client = Session(client: client, identity: identity).client }

@@ -56,8 +56,8 @@ import TresorStore
         ]
     }
 
-    /// Work is counted in copies of the state: as many as doubling needs, whatever the length. Memory is that of the state, some hundred bytes
-    /// for an entry; the entries themselves are not kept.
+    /// Work is counted in copies of the state: as many as doubling needs, whatever the length. Memory is that of the
+    /// state, some hundred bytes for an entry; the entries themselves are not kept.
     @Test(.disabled(if: isSanitized, "a sanitizer has a heap of its own"))
     func A73_aLongLogIsFoldedWithoutCopyingTheState() async {
         await #expect(processExitsWith: .success) {
@@ -87,7 +87,8 @@ import TresorStore
         }
     }
 
-    /// Of more than one part of the kept log, entries are fetched a second time to be kept, so that no more than a part of them is held (SPEC §9.8).
+    /// Entries beyond one part of the local log copy are fetched again for the copy, so that the client holds no more
+    /// than one part (SPEC §9.8).
     @Test(arguments: [(500, 500), (1000, 1999)])
     func A73_everyEntryIsFetchedOnceOrToBeKeptTwiceAndThenTheLastAlone(count: Int, fetchedCount: Int) async throws {
         let store = MemoryStore()

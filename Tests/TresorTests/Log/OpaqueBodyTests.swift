@@ -6,7 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Bodies that this release does not know (SPEC §9.3): judged behind their author, and from 128 on accepted from whoever may write.
+/// Bodies unknown to this release (SPEC §9.3): checked after their author, and from 128 on accepted from any permitted
+/// writer.
 @Suite struct OpaqueBodyTests {
     private var log: Chronicle
     private let anna: Identity
@@ -42,7 +43,7 @@ import TresorStore
     }
 
     @Test(arguments: [128, 129, 4711, 65_535] as [UInt16])
-    func A205_anAdditiveBodyIsAcceptedFromWhoeverMayWrite(type: UInt16) throws {
+    func A205_anAdditiveBodyIsAcceptedFromEveryPermittedWriter(type: UInt16) throws {
         var fold = Fold(state: log.state)
         let bytes = try entry(type, by: anna)
         try fold.apply(bytes)

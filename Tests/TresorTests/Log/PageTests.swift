@@ -87,7 +87,7 @@ import Testing
                 damaged.append(swapped)
             }
         }
-        // Signed by somebody who is foreseen to be in, with the key that was foreseen, but has gone by then or was never let in.
+        // Signed with the foreseen key by a person who has left by then or was never added.
         for person in people {
             let late = try chronicle.entry(
                 .rename(try Chronicle.anyName()), by: person, generation: person.generation)

@@ -3,7 +3,8 @@
 @testable import Tresor
 @testable import TresorCore
 
-/// 32 bytes that came out of a wrap or a back-link. They are tried as every key of every epoch, whatever they were said to be.
+/// 32 bytes that came out of a wrap or a back-link. They are tried as every key of every epoch, whatever they were said
+/// to be.
 struct FoundSecret {
     let bytes: [UInt8]
     /// The commitments they fulfil.

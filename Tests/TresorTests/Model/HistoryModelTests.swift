@@ -5,7 +5,8 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories with races, lost swaps and forks, judged by `fold` and by the naive model. Seeds 0 to 2399, or as many as `TRESOR_LOGS` says.
+/// Random histories with races, lost swaps and forks, judged by `fold` and by the naive model. Seeds 0 to 2399, or as
+/// many as `TRESOR_LOGS` says.
 @Suite struct HistoryModelTests {
     private static let batchCount = 8
     private static let stepCount = 16
@@ -64,7 +65,7 @@ private struct Tally {
     var isFull: Bool {
         let names = ["grant", "remove", "leave", "renew", "epoch", "role", "rename"]
         let verdicts = names.flatMap { name in ["done", "no_access", "altered"].map { "\(name) \($0)" } }
-        // Whoever is in may rename as an owner, and no name is unsound.
+        // Any member may rename as an owner, and no name is unsound.
         return verdicts.allSatisfy { deeds[$0, default: 0] > 0 || $0 == "rename altered" }
             && min(forkCount, lostCount, regainedCount, strayCount) > 0
     }
@@ -118,7 +119,7 @@ private struct RandomHistory {
         }
     }
 
-    /// Two write after the same entry; whoever comes too late writes the same again.
+    /// Two write after the same entry; the later one writes the same again.
     private mutating func race(on index: Int, using dice: inout Dice, _ tally: inout Tally) throws {
         let before = branches[index]
         let lines = (0..<2).map { _ in cast.line(in: before.model, using: &dice) }

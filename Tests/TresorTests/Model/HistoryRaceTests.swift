@@ -6,8 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories of several devices on a store that lies, goes back and forks now and then: whatever happens, the invariants of keys and log
-/// hold. Seeds 0 to 15, or as many as `TRESOR_HISTORIES` says.
+/// Random histories of several devices on a store that lies, goes back and forks now and then: whatever happens, the
+/// invariants of keys and log hold. Seeds 0 to 15, or as many as `TRESOR_HISTORIES` says.
 @Suite struct HistoryRaceTests {
     private static let batchCount = 4
 
@@ -100,8 +100,8 @@ private final class RaceHistory {
         owner.view.beforeNextAppend { [tresor] in _ = try? await other.tresors.perform(act, on: tresor) }
     }
 
-    /// Another continuation from an entry before the last, signed by an owner who has gone over to the store, and by whoever follows. Nobody else
-    /// goes along with it: all have seen the last.
+    /// Another continuation from an earlier entry, signed by an owner in league with the store and by later authors. No
+    /// other member accepts it: all have seen the last entry.
     private func fork(_ victim: Party) async throws {
         let count = try await log(tresor, in: honest).count
         guard count > 2 else { return }
@@ -153,7 +153,7 @@ private final class RaceHistory {
         for other in parties where other !== party { try other.session.client.people.pin(next.chain) }
     }
 
-    /// Whoever is no owner tries what only owners may: nothing is asked of the store, and nothing changes.
+    /// Other members try the acts of owners: the client asks nothing of the store, and nothing changes.
     private func trespass() async throws {
         let before = try await log(tresor, in: honest)
         let state = try Fold.state(of: before, tresor: tresor)
@@ -174,8 +174,8 @@ private final class RaceHistory {
         #expect(try await log(tresor, in: honest) == before, seed)
     }
 
-    /// The log is valid and replays alike; heads never fall; all who are in agree on the keys they may have; whoever was put out gets none
-    /// that came later, whatever the store kept for them.
+    /// The log is valid and replays the same. Heads never fall. All members agree on the keys they may have. A removed
+    /// member gets no later key, whatever the store kept for them.
     private func compare() async throws {
         let entries = try await log(tresor, in: honest)
         let changes = parties.flatMap(\.view.everyChange)

@@ -204,7 +204,8 @@ extension HostileHistory {
         }
     }
 
-    /// A tresor founded with the old seed and shared with everybody; with the newest card in its log, because cards are public.
+    /// A tresor founded with the old seed and shared with everybody; with the newest card in its log, because cards are
+    /// public.
     private func setTrap(_ victim: HonestPerson, _ thief: Session) async throws {
         note("a trap")
         // Nobody compares anything with a thief.
@@ -236,7 +237,7 @@ extension HostileHistory {
         }
     }
 
-    /// An entry with a seed that the log does not go by any more: whoever is shown it believes nothing of it.
+    /// An entry with a seed that the log has superseded: no one who sees it trusts it.
     private func signLate(_ victim: HonestPerson, _ thief: Session) async throws {
         guard let chain = truth.chain(of: victim.user), chain.newest.generation > thief.identity.generation else {
             return try await setTrap(victim, thief)

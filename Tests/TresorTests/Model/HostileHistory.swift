@@ -8,8 +8,9 @@ import TresorStore
 
 /// A tresor of anna's, in which honest people go on whatever the others sign.
 ///
-/// After each step: no owner was stopped; what an honest member could read they can read, with the store and without it; a key that an honest owner
-/// drew reaches every member, and no card that this owner knows to be superseded; and nobody who compared newer keys believes the old ones.
+/// After each step: no owner was stopped; what an honest member could read they can read, with the store and without
+/// it; a key that an honest owner drew reaches every member, and no card that this owner knows to be superseded; and
+/// nobody who compared newer keys believes the old ones.
 final class HostileHistory {
     /// What must happen in a hundred histories.
     static let events = [
@@ -206,7 +207,7 @@ final class HostileHistory {
         honestEpochs.formUnion((epoch + 1)..<(truth.epoch + 1))
     }
 
-    /// New keys; the old ones are stolen, and whoever compares the new ones does so at once or later.
+    /// New keys; the old ones are stolen, and other people compare the new ones at once or later.
     private func renew(_ person: HonestPerson) async throws {
         note("renew")
         let home = try #require(person.session.client.home as? MemoryHome)

@@ -5,8 +5,8 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories with real keys in which writers, owners and the thieves of old seeds sign what no honest program would. Seeds 0 to 3, or as many as
-/// `TRESOR_HISTORIES` says.
+/// Random histories with real keys in which writers, owners and the thieves of old seeds sign what no honest program
+/// would. Seeds 0 to 3, or as many as `TRESOR_HISTORIES` says.
 @Suite struct HostileHistoryTests {
     private static let batchCount = 4
     private static let stepCount = 12
@@ -32,7 +32,7 @@ final class HonestPerson {
     var session: Session
     /// What a thief took each time before new keys were made: a whole home, and the identity.
     var stolen: [Session] = []
-    /// The entry that let them in; `nil` while they are not.
+    /// The entry that added them; `nil` for a person who is no member.
     var since: UInt64?
     /// The epochs they could open since then.
     var readable: Set<UInt64> = []

@@ -6,12 +6,12 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories with real keys on a store that forgets nothing and is in league with everybody who is out. Seeds 0 to 15, or as many as
-/// `TRESOR_HISTORIES` says.
+/// Random histories with real keys on a store that forgets nothing and colludes with all removed members. Seeds 0 to
+/// 15, or as many as `TRESOR_HISTORIES` says.
 @Suite struct KeyHistoryTests {
     private static let batchCount = 4
 
-    @Test(arguments: 0..<batchCount) func A76_whoIsOutOpensNothingLater(batch: Int) async throws {
+    @Test(arguments: 0..<batchCount) func A76_aRemovedMemberOpensNothingLater(batch: Int) async throws {
         for seed in seeds("TRESOR_HISTORIES", else: 16, batch: batch, of: Self.batchCount) {
             let history = try await KeyHistory(seed)
             for _ in 0..<14 {
@@ -31,7 +31,7 @@ private final class KeyHistory {
     private var dice: Dice
     private var anna: Session
     private var others: [Session]
-    /// The keys of every epoch, as whoever saw them first did.
+    /// The keys of every epoch as first seen.
     private var agreed: [UInt64: EpochKeys] = [:]
     private var onlooker: Onlooker
 

@@ -3,7 +3,8 @@
 @testable import Tresor
 @testable import TresorCore
 
-/// How the naive model reads what is real. A person's number is their place among `people`, who stand by rising user id.
+/// How the naive model reads what is real. A person's number is their place among `people`, who stand by rising user
+/// id.
 extension NaiveLog {
     /// A model whose log has one entry.
     init(genesis: Entry, people: [UserID]) throws {

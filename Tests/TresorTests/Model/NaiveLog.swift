@@ -34,7 +34,7 @@ struct NaiveLog {
         /// The first epoch they may read, if it is not all.
         var from: Int?
         var end: Int?
-        /// The number of the entry in the log that let them in, and who wrote it.
+        /// The sequence number of the entry that added them, and its author.
         var since: Int
         var by: Int
     }
@@ -70,7 +70,8 @@ struct NaiveLog {
         founderGeneration = generation
     }
 
-    /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the name of the error.
+    /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the
+    /// name of the error.
     mutating func apply(_ line: Line, name: Int, after previous: Int) -> String? {
         guard written.last?.name == previous else { return "altered" }
         guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line, me) else {

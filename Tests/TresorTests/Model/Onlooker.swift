@@ -6,11 +6,11 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Sees a tresor's log, all that a store was ever asked to write, and every key that anybody ever had. It reckons by the naive model who may hold
-/// which key, and by trying what they do hold: each must be the other.
+/// Sees a tresor's log, all that a store was ever asked to write, and every key that anybody ever had. It reckons by
+/// the naive model who may hold which key, and by trying what they do hold: each must be the other.
 ///
-/// Whoever signed a change meant it, though the store may have dropped it: who is in after an entry that was only ever offered may hold what went with
-/// it.
+/// The author of a change meant it, though the store may have dropped it. A member after an entry that was only offered
+/// may hold its keys.
 struct Onlooker {
     /// The log and the naive model.
     private(set) var told: Retelling
@@ -152,7 +152,8 @@ struct Onlooker {
         }
     }
 
-    /// Epochs to which no later one links: a lie kept their keys from an owner, who went on without them. Newcomers do not get them.
+    /// Epochs to which no later one links: a lie kept their keys from an owner, who went on without them. Newcomers do
+    /// not get them.
     private func skippedEpochs() -> Set<UInt64> {
         let linked = secrets.values.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.linked) }
         let reached = linked.reduce(into: Set<Hash256>()) { $0.formUnion(secrets[$1]?.fulfilled ?? []) }

@@ -5,8 +5,8 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// One log told twice: to `fold` and to the naive model. Where they disagree about an entry or a state, or a refused entry changes anything, there is
-/// a dispute.
+/// One log told twice: to `fold` and to the naive model. Where they disagree about an entry or a state, or a refused
+/// entry changes anything, there is a dispute.
 struct Retelling {
     /// Everybody of whom the log may tell, by rising user id.
     let people: [UserID]
@@ -72,7 +72,8 @@ struct Retelling {
         }
     }
 
-    /// Compares what the last state remembers of each that came before it, and what the whole log gives when it is folded anew.
+    /// Compares what the last state remembers of each that came before it, and what the whole log gives when it is
+    /// folded anew.
     mutating func review() throws {
         for model in models {
             if let difference = model.difference(fromPastOf: state, people: people) {

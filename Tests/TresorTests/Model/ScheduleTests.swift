@@ -6,8 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Three clients act on one tresor at once, and the order of their calls to the store is drawn. Seeds 0 to 119, or as many as
-/// `TRESOR_SCHEDULES` says.
+/// Three clients act on one tresor at once, and the order of their calls to the store is drawn. Seeds 0 to 119, or as
+/// many as `TRESOR_SCHEDULES` says.
 @Suite struct ScheduleTests {
     private static let batchCount = 4
 
@@ -129,8 +129,9 @@ import TresorStore
         }
     }
 
-    /// The log is valid, and nobody's keys go further than they should. Whoever succeeded wrote the act once, if there was anything to do, and whoever failed did not; and what was written meant what
-    /// it meant when its author first looked: nobody who was put out meanwhile is back.
+    /// The log is valid, and no person has more keys than they should. Each successful writer wrote the act once, if it
+    /// changed anything; each failed one did not. The entry means what its author meant at the start: no removed member
+    /// is back.
     private func judge(_ deeds: [Deed], in store: MemoryStore, _ start: Start, _ seed: Comment) async throws {
         let entries = try await log(start.tresor, in: store)
         let people = [start.anna, start.other, start.house, start.guest]
@@ -148,14 +149,16 @@ import TresorStore
             let others = deed.notes.written.count - own.count
             #expect(others == 0 || isRename(deed.act), "\(seed) \(deed.act)")
             guard let sequence = own.first else {
-                // Two devices of one person who do the same at one time sign the same entry: done once, and so for both.
+                // Two devices of one person who do the same at one time sign the same entry: done once, and so for
+                // both.
                 guard !deeds.contains(where: { $0.isTwin(of: deed) }) else { continue }
                 let meant = try? deed.session.tresors.effect(of: deed.act, in: first)
                 #expect(deed.error != nil || meant?.isNothing == true, "\(seed) \(deed.act)")
                 continue
             }
             #expect(own.count == 1 && deed.error == nil, "\(seed) \(deed.act) \(String(describing: deed.error))")
-            // Who renames reads once before, to see whether the key has to be changed first; any name means the same at any time.
+            // Who renames reads once before, to see whether the key has to be changed first; any name means the same at
+            // any time.
             guard !isRename(deed.act) else { continue }
             let meant = try deed.session.tresors.effect(of: deed.act, in: first)
             let done = try deed.session.tresors.effect(of: deed.act, in: states[Int(sequence) - 1])

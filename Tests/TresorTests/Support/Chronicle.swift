@@ -3,7 +3,7 @@
 @testable import Tresor
 @testable import TresorCore
 
-/// A log under construction that signs whatever it is told to, with whoever's keys. Its epochs commit to nothing.
+/// A log under construction that signs any body with any keys. Its epochs commit to nothing.
 struct Chronicle {
     let founder: Identity
     let tresor: TresorID

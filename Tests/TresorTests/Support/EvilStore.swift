@@ -4,8 +4,8 @@ import Synchronization
 import Tresor
 import TresorStore
 
-/// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one honest store
-/// show each person something else.
+/// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one
+/// honest store show each person something else.
 final class EvilStore: Store {
     /// What it says of a write, against what it does.
     enum Lie: Sendable, CaseIterable {
@@ -132,12 +132,12 @@ final class EvilStore: Store {
         script.withLock { $0.kitCopy = transform }
     }
 
-    /// Lets somebody else do something just before the next entry arrives.
+    /// Runs another client's change just before the next deletion of a server share or kit copy.
     func beforeNextAppend(_ interlude: @escaping @Sendable () async -> Void) {
         script.withLock { $0.interlude = interlude }
     }
 
-    /// Lets somebody else do something just before the next half or kit copy is deleted.
+    /// Runs another client's change just before the next deletion of a server share or kit copy.
     func beforeNextDeletion(_ interlude: @escaping @Sendable () async -> Void) {
         script.withLock { $0.deletionInterlude = interlude }
     }
@@ -184,7 +184,7 @@ final class EvilStore: Store {
         return answer
     }
 
-    /// Keeps wraps and halves that it is told to delete.
+    /// Keeps wraps and server shares that it should delete.
     func keep() { script.withLock { $0.keeps = true } }
 }
 

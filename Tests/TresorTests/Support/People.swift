@@ -17,7 +17,7 @@ func anyDigest() throws -> Hash256 {
 }
 
 extension World {
-    /// A person whose identity file has a kit for its only way in: made in milliseconds, without Argon2id.
+    /// A person whose identity file has a kit as its only key slot: made in milliseconds, without Argon2id.
     func quick(
         _ handle: String, home: MemoryHome = MemoryHome(), seeing view: (any Store)? = nil
     ) async throws -> Session {
@@ -68,9 +68,9 @@ extension World {
 }
 
 extension Session {
-    /// All of the home but the evidence, to show that nothing changed.
-    /// The home without the note of what an interrupted change must still take away, which is written before the change.
-    var homeBesidesLeftovers: [HomeObject: [UInt8]] {
+    /// All of the home but the evidence, to show that nothing changed. The home without the note of what an interrupted
+    /// change must still take away, which is written before the change.
+    var homeBesidesCleanupJournal: [HomeObject: [UInt8]] {
         home.filter { $0.key != .cleanupJournal }
     }
 

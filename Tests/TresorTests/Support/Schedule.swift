@@ -18,8 +18,8 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-/// Lets several people act at once, one call to the store at a time, in an order that the dice decide: nobody goes on before everybody else
-/// waits for a turn or has finished.
+/// Lets several people act at once, one call to the store at a time, in an order that the dice decide: nobody goes on
+/// before everybody else waits for a turn or has finished.
 actor Schedule {
     private var dice: Dice
     private var actingCount: Int

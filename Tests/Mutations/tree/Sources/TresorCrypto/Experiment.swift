@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A task that a test watches: which checks it disables, to show that the attacks they defeat are real, and what it did.
-/// The type exists only in the copy of the sources that `scripts/attacks` builds.
+/// A task that a test watches: which checks it disables, to show that the attacks they defeat are real, and what it
+/// did. The type exists only in the copy of the sources that `scripts/attacks` builds.
 package final class Experiment: Sendable {
     /// What must not happen in a task whose attack is refused.
     package struct Counts: Hashable, Sendable {

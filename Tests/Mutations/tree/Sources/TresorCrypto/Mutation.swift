@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The checks that defeat the attacks of SPEC §14.2, by name. A patch of the same name puts each one where it is made:
-/// `guard Mutation.epochCommitment.passes(…) else { throw .altered }`. The rules of a log have names of their own (SPEC §9.3).
-/// The type exists only in the copy of the sources that `scripts/attacks` builds.
+/// `guard Mutation.epochCommitment.passes(…) else { throw .altered }`. The rules of a log have names of their own (SPEC
+/// §9.3). The type exists only in the copy of the sources that `scripts/attacks` builds.
 package enum Mutation: String, CaseIterable, Sendable {
     // Sealing and encoding.
 
@@ -61,7 +61,7 @@ package enum Mutation: String, CaseIterable, Sendable {
     case identityTag
     /// That a password's slot takes the place of the one before, and that there is no second.
     case replacedSlot
-    /// The store's half in a device's key.
+    /// The server share in the key of a device.
     case serverShare
     /// The form of the copy that a kit opens.
     case kitCopyForm
@@ -105,7 +105,7 @@ package enum Mutation: String, CaseIterable, Sendable {
 
     /// The pinned head.
     case pinnedHead
-    /// The pinned head of a cached log.
+    /// The pinned head of a local log copy.
     case cachedHead
     /// How many entries a store may answer.
     case pageCount
@@ -220,7 +220,7 @@ package enum Mutation: String, CaseIterable, Sendable {
     case outputName
     /// That the output is none of the inputs.
     case otherOutput
-    /// That the halves of a device's key lie apart.
+    /// That the shares of a device's key lie on different disks.
     case otherDisk
     /// What may be written to a terminal.
     case terminalText

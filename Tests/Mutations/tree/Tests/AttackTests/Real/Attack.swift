@@ -7,8 +7,9 @@ import Testing
 @testable import TresorCommand
 @testable import TresorCrypto
 
-/// Each attack that a check defeats is tried twice: as things are, when it is refused and nothing else happens, and with that one check disabled,
-/// when it succeeds. Built and run by `scripts/attacks` alone; `checks.txt` says which check defeats which attack.
+/// Each attack that a check defeats is tried twice: as things are, when it is refused and nothing else happens, and
+/// with that one check disabled, when it succeeds. Built and run by `scripts/attacks` alone; `checks.txt` says which
+/// check defeats which attack.
 @Suite struct RealAttackTests {}
 
 extension RealAttackTests {
@@ -18,7 +19,8 @@ extension RealAttackTests {
     ///   - error: how it is refused; `nil` where there is nothing to throw, and it only does not reach its end.
     ///   - mutations: the check; several where each of them defeats the attack alone.
     ///   - victims: whose homes stay as they are, and whose stores receive nothing.
-    ///   - isLate: whether what is signed and sent cannot be taken back when the attack is noticed, or the attacker signs and sends too.
+    ///   - isLate: whether what is signed and sent cannot be taken back when the attack is noticed, or the attacker
+    ///     signs and sends too.
     ///   - attack: whether it reached its end.
     static func expectReal(
         _ error: TresorError?, without mutations: Mutation..., against victims: [Session] = [], isLate: Bool = false,
@@ -45,7 +47,8 @@ extension RealAttackTests {
         #expect(outcome == .reached, "without \(rule)", sourceLocation: source)
     }
 
-    /// Tries an attack as things are: its error, no signature, no wrap, no byte of content, homes as before, and nothing sent to a store.
+    /// Tries an attack as things are: its error, no signature, no wrap, no byte of content, homes as before, and
+    /// nothing sent to a store.
     private static func expectRefusal(
         _ error: TresorError?, against victims: [Session], isLate: Bool = false, at source: SourceLocation,
         _ attack: () async throws -> Bool

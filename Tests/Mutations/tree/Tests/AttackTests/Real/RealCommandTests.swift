@@ -55,7 +55,7 @@ extension RealAttackTests {
             }
         }
 
-        @Test func A33_bothHalvesLieOnOneDisk() throws {
+        @Test func A33_bothSharesLieOnOneDisk() throws {
             let stage = try Stage("anna")
             let home = stage.scratch["homes/anna"]
             try FileManager.default.copyItem(atPath: stage.store, toPath: "\(home)/store.db")

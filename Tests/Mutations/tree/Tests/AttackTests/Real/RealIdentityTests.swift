@@ -109,7 +109,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(.wrongPassword, without: .kitChecksum) { try isTaken() }
         }
 
-        @Test func A31_aCopyBringsAnotherWayIn() async throws {
+        @Test func A31_aCopyBringsAnotherKeySlot() async throws {
             let scene = try await Scene()
             let kit = try RecoveryKit()
             let anna = scene.anna.identity
@@ -141,7 +141,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(.altered, without: .serverShare) { try opens() }
         }
 
-        @Test func A34_anyHalfOpens() async throws {
+        @Test func A34_anyShareOpens() async throws {
             let anna = try identity("anna")
             let device = try DeviceShare(user: anna.user)
             let right = try SecretBytes(randomCount: 32)
@@ -157,16 +157,16 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(.altered, without: .keyCommitment, .chunkTag) { try opens() }
         }
 
-        @Test func A35_aDeletedHalfStaysInTheFile() async throws {
+        @Test func A35_aDeletedShareStaysInTheFile() async throws {
             let user = try identity("anna").user
             await RealAttackTests.expectReal(nil, without: .erasure) {
                 let scratch = try Scratch()
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
-                let half = try randomBytes(32)
+                let share = try randomBytes(32)
                 let device = try DeviceID.random()
-                try await store.putServerShare(half, user: user, device: device)
+                try await store.putServerShare(share, user: user, device: device)
                 try await store.deleteServerShares(user: user, devices: [device])
-                return ["store.db", "store.db-wal"].contains { bytes(at: scratch[$0]).holds(half) }
+                return ["store.db", "store.db-wal"].contains { bytes(at: scratch[$0]).holds(share) }
             }
         }
 

@@ -16,7 +16,7 @@ extension RealAttackTests {
             return try await !scene.store.truth.wraps(of: chain.user, in: scene.tresor, epoch: 1).isEmpty
         }
 
-        @Test func A43_aStrangerIsLetIn() async throws {
+        @Test func A43_aStrangerIsAdded() async throws {
             let scene = try await Scene()
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
                 try await share(scene, with: scene.mallory.identity.chain)

@@ -24,7 +24,7 @@ extension RealAttackTests {
             self.log = log
         }
 
-        /// Tries to have an entry taken behind a log. Success is that the log goes on with it.
+        /// Tries to append an entry to a log. Success is that the log accepts it.
         private func expectReal(withoutRule rule: Rule, _ entry: Entry, after log: Chronicle) async {
             await RealAttackTests.expectReal(withoutRule: rule) {
                 var fold = Fold(state: log.state)
@@ -83,7 +83,7 @@ extension RealAttackTests {
             try log.add(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
             try await expectReal(
                 withoutRule: .r13, .renew(eve.renewed(time: 2).identity.chain.newest), by: eve, after: log)
-            // Somebody of whom the log has no card lets somebody in.
+            // A person without a card in the log adds a member.
             let own = try log.entry(Chronicle.grant([ghost.chain], .owner), by: identity("nobody"))
             await RealAttackTests.expectReal(withoutRule: .r11) {
                 var fold = Fold(state: log.state)
@@ -144,7 +144,7 @@ extension RealAttackTests {
             await expectReal(withoutRule: .r16, try log.entry(renewal, by: eve, time: 2_000_000_001), after: log)
         }
 
-        @Test func A72_anOldGenerationGoesOnAndAForeignCardReplacesIt() async throws {
+        @Test func A72_anOldGenerationStaysInUseAndAForeignCardReplacesIt() async throws {
             let skipped = try bob.renewed(time: 5).identity.renewed(time: 6).identity.chain.newest
             let leap = try log.entry(.renew(skipped), by: bob)
             await RealAttackTests.expectReal(withoutRule: .r27) {

@@ -53,7 +53,7 @@ extension RealAttackTests {
                 try scene.anna.client.people.pin(next.chain)
                 try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
-                // Whoever has the old seed.
+                // A thief of the old seed.
                 return (try? await scene.fresh(scene.house).files.open(file))?.content == Array("later".utf8)
             }
         }

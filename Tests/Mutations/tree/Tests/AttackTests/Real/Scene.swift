@@ -7,8 +7,8 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Anna's tresor, in which bob writes and which house reads, on a store that can be told to misbehave. They know one another; nobody has compared
-/// mallory's number, who knows them all.
+/// Anna's tresor, in which bob writes and which house reads, on a store that can be told to misbehave. They know one
+/// another; nobody has compared mallory's number, who knows them all.
 struct Scene {
     let store: EvilStore
     let world: World
@@ -45,7 +45,7 @@ struct Scene {
     /// The same person with no keys in memory.
     func fresh(_ person: Session) -> Session { world.session(of: person) }
 
-    /// An entry that would be the next, whoever signs it.
+    /// The next entry, by any signer.
     func entry(_ body: EntryBody, by author: Session, after state: LogState) throws -> Entry {
         try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author.identity,
@@ -61,7 +61,7 @@ struct Scene {
         #expect(try await store.append(change) == .done)
     }
 
-    /// A file by whoever has the keys, with anything in it.
+    /// A file by any holder of the keys, with any content.
     func forge(
         by author: Session, at state: LogState, head: Head? = nil, keys: EpochKeys, time: UInt64 = 5,
         content: [UInt8] = [1, 2, 3], edit: (inout [UInt8]) -> Void = { _ in }

@@ -7,8 +7,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Somebody changes the ways in while somebody else settles what an interrupted change left.
-@Suite struct SettlingTests {
+/// One process changes the unlock methods while another finishes an interrupted change.
+@Suite struct CleanupRaceTests {
     let evil = EvilStore()
     let world: World
     let anna: Session
@@ -18,7 +18,7 @@ import TresorStore
         anna = try await world.quick("anna")
     }
 
-    @Test func A27_anOldKitDiesThoughSomebodySettlesMeanwhile() async throws {
+    @Test func A27_anOldKitDiesDuringAConcurrentCleanup() async throws {
         let old = try await anna.unlocking.makeKit()
         let oldLocator = try old.locator()
         let user = anna.identity.user
@@ -42,7 +42,7 @@ import TresorStore
         #expect(try await evil.truth.kitCopy(locator: oldLocator) == nil)
     }
 
-    @Test func A32_whatIsNotedMeanwhileStaysNoted() async throws {
+    @Test func A32_entriesAddedToTheJournalAtTheSameTimeStay() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
         let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
@@ -59,19 +59,19 @@ import TresorStore
         let before = try #require(home.read(.identity))
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let after = try #require(home.read(.identity))
-        let half = try #require(home.read(.deviceShare))
+        let share = try #require(home.read(.deviceShare))
         for end in [{ (client: Client) in try await client.cleanup.finish() }, { try await Self.unlock($0) }] {
             try home.replace(.identity, with: before)
             home.delete(.deviceShare)
             let meddled = MeddledHome(home, afterReading: .identity) {
                 try? $0.replace(.identity, with: after)
-                try? $0.replace(.deviceShare, with: half)
+                try? $0.replace(.deviceShare, with: share)
             }
             let client = world.client(meddled)
             try client.cleanup.note(
                 devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)], slots: [device.id])
             try await end(client)
-            #expect(home.read(.deviceShare) == (meddled.hasMeddled ? half : nil))
+            #expect(home.read(.deviceShare) == (meddled.hasMeddled ? share : nil))
         }
     }
 
@@ -79,7 +79,7 @@ import TresorStore
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
 
-    @Test func A32_theHalfThatCameInTheMeantimeIsNotDestroyed() async throws {
+    @Test func A32_aShareAddedDuringTheCleanupIsNotDestroyed() async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let first = try #require(home.read(.deviceShare))
@@ -107,7 +107,7 @@ import TresorStore
         #expect(try anna.client.cleanup.journal().isEmpty)
     }
 
-    @Test func anOrphanedHalfIsDestroyedThoughNothingIsNoted() async throws {
+    @Test func anOrphanedShareIsDestroyedWithoutAJournal() async throws {
         let before = try #require(anna.home[.identity])
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.home.replace(.identity, with: before)
@@ -116,7 +116,7 @@ import TresorStore
         #expect(anna.home[.deviceShare] == nil)
     }
 
-    /// Somebody else replaces the identity file meanwhile: no new keys are made, and the devices open as before.
+    /// Another process replaces the identity file: no new keys are made, and the devices open as before.
     @Test func A37_aRenewalThatSomebodyOvertakesEndsNoDevice() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
@@ -140,14 +140,14 @@ import TresorStore
         let noted = try anna.client.cleanup.journal()
         #expect(noted.devices.isEmpty && noted.generations.isEmpty)
         #expect(noted.kits == [CleanupJournal.Kit(user: user, locator: begun)])
-        // As where the half lies on another machine, in a copy of this home.
-        let half = try #require(anna.home[.deviceShare])
+        // As where the share lies on another machine, in a copy of this home.
+        let share = try #require(anna.home[.deviceShare])
         try anna.client.home.delete(.deviceShare)
         try await anna.client.cleanup.finish()
         #expect(try await evil.truth.serverShare(user: user, device: device.id) != nil)
         #expect(try await evil.truth.kitCopy(locator: begun) == nil)
         #expect(try anna.client.cleanup.journal().isEmpty)
-        try anna.client.home.replace(.deviceShare, with: half)
+        try anna.client.home.replace(.deviceShare, with: share)
         #expect(try await anna.client.device.unlock().identity.generation == 0)
     }
 

@@ -7,7 +7,7 @@ import TresorStore
 @testable import TresorCore
 
 /// A log of several parts.
-@Suite struct KeptLogTests {
+@Suite struct LogCopyTests {
     let store = MemoryStore()
     let world: World
     let anna: Session
@@ -60,7 +60,7 @@ import TresorStore
         #expect(try await later().client.logs.state(of: tresor).head.sequence == 1100)
         #expect(home.read(.log(tresor, part: 0)) == [7] && home.read(.log(tresor, part: 1)) == [7])
         #expect(try LogCopy(#require(home.read(.log(tresor, part: 2)))).entries.count == 77)
-        // Whoever folds the kept log finds it broken, and makes it whole.
+        // Folding the local log copy finds the damage and repairs it.
         #expect(try await world.client(home).logs.state(of: tresor).head.sequence == 1100)
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
         try await grow(to: 1537)
@@ -89,7 +89,7 @@ import TresorStore
         }
     }
 
-    /// Whoever dies between two parts, or before the head is written, has lost nothing, and what they wrote counts for nothing.
+    /// A process that dies between two parts, or before the head is written, loses nothing, and its parts do not count.
     @Test(arguments: 0..<6) func anInterruptedWritingIsGoneOnWith(writes: Int) async throws {
         home.fill(after: writes)
         let seen = await failure { _ = try await later().client.logs.state(of: tresor) }

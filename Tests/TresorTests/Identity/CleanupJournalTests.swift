@@ -6,8 +6,8 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What an interrupted change of the ways in leaves is taken away by the next.
-@Suite struct LeftoversTests {
+/// The next change removes the leavings of an interrupted change of unlock methods.
+@Suite struct CleanupJournalTests {
     let world = World(store: MemoryStore())
     let anna: Session
 
@@ -104,16 +104,16 @@ import TresorStore
 
     @Test func A32_aDeviceWhoseEndWasInterruptedIsEndedByRepeating() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let half = try #require(anna.home[.deviceShare])
+        let share = try #require(anna.home[.deviceShare])
         try await anna.unlocking.revokeDevices([device.id])
         #expect(await failure { try await anna.unlocking.revokeDevices([device.id]) } == .notFound)
-        try anna.client.home.replace(.deviceShare, with: half)
+        try anna.client.home.replace(.deviceShare, with: share)
         #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
         try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
         #expect(try anna.client.cleanup.endingDevices() == [device.id])
         #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
         #expect(anna.home[.deviceShare] == nil)
-        try anna.client.home.replace(.deviceShare, with: half)
+        try anna.client.home.replace(.deviceShare, with: share)
         try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)
         #expect(try anna.client.cleanup.endingDevices().isEmpty)
@@ -136,7 +136,7 @@ import TresorStore
         #expect(try await world.store.kitCopy(locator: kit.locator()) != nil)
     }
 
-    @Test func A32_theStoresHalfFollowsWhenItCanBeReached() async throws {
+    @Test func A32_theServerShareFollowsWhenTheStoreCanBeReached() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try anna.client.device.destroyShare()
         #expect(anna.home[.deviceShare] == nil)
@@ -158,7 +158,7 @@ import TresorStore
         #expect(home.read(.identity) == bytes)
     }
 
-    @Test func revokingThisDeviceDestroysItsHalf() async throws {
+    @Test func revokingThisDeviceDestroysItsShare() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)

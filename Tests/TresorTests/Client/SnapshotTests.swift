@@ -7,7 +7,7 @@ import TresorStore
 @testable import TresorCore
 
 /// What a home keeps of a log's state is the state, or nothing.
-@Suite struct KeptStateTests {
+@Suite struct SnapshotTests {
     let world = World(store: MemoryStore())
     let anna: Session
     let house: Session
@@ -28,7 +28,7 @@ import TresorStore
         keeper = try SnapshotStore(anna.identity)
     }
 
-    /// The state with another name in it: no log gives it, so whoever has it took it from the home.
+    /// The snapshot with another name in it. No log gives that name, so a state that has it came from the home.
     private func marked(_ state: LogState) throws -> LogState {
         var state = state
         state.name = LogState.NameRecord(sealed: try Chronicle.anyName(), epoch: state.name.epoch, sequence: 2)
@@ -44,7 +44,7 @@ import TresorStore
         Session(client: world.client(home), identity: identity ?? anna.identity)
     }
 
-    @Test func A74_aSessionStartsFromTheKeptState() async throws {
+    @Test func A74_aSessionStartsFromTheSnapshot() async throws {
         let marked = try marked(state)
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked))
         #expect(try known(later()) == keeper.bytes(of: marked))
@@ -63,7 +63,7 @@ import TresorStore
         #expect(home.read(.log(tresor)) == LogCopy(entries: entries).bytes)
     }
 
-    @Test func A74_everyChangedByteOfAKeptStateIsNoticed() throws {
+    @Test func A74_everyChangedByteOfASnapshotIsNoticed() throws {
         let good = try keeper.bytes(of: state)
         for index in good.indices {
             #expect(error { _ = try keeper.open(flipped(good, index * 8 + index % 8)) } == .altered, "\(index)")
@@ -73,7 +73,7 @@ import TresorStore
         }
     }
 
-    @Test func A74_aKeptStateThatIsNotInOrderIsAsIfThereWereNone() async throws {
+    @Test func A74_anInvalidSnapshotCountsAsNone() async throws {
         let good = try keeper.bytes(of: marked(state))
         let second = try await anna.tresors.create(Name(typed: "other")).tresor
         let other = try await anna.client.logs.state(of: second)
@@ -100,7 +100,7 @@ import TresorStore
         #expect(try known(later()) == keeper.bytes(of: state))
     }
 
-    @Test func A74_anOlderKeptStateGoesOnWithTheKeptLog() async throws {
+    @Test func A74_anOlderSnapshotContinuesWithTheLocalLogCopy() async throws {
         let entries = try await log(tresor, in: world.store)
         for count in 1...3 {
             let older = try Fold.state(of: Array(entries.prefix(count)), tresor: tresor)

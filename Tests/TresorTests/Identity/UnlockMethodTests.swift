@@ -7,7 +7,7 @@ import TresorStore
 @testable import TresorCore
 
 /// Slots, devices and kits.
-@Suite struct WaysInTests {
+@Suite struct UnlockMethodTests {
     let evil = EvilStore()
     let world: World
     let anna: Session
@@ -21,16 +21,16 @@ import TresorStore
 
     private func file(_ session: Session) throws -> IdentityFile { try session.client.identityFile() }
 
-    @Test func A34_onlyTheRightHalfOpens() async throws {
+    @Test func A34_onlyTheRightShareOpens() async throws {
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         let user = anna.identity.user
         #expect(try await anna.client.device.unlock().identity.user == user)
         let home = anna.home
-        let halves: [[UInt8]] = [
+        let shares: [[UInt8]] = [
             [UInt8](repeating: 0, count: 32), try randomBytes(32), [], try randomBytes(31), try randomBytes(33),
         ]
-        for half in halves {
-            evil.showServerShare { _ in half }
+        for share in shares {
+            evil.showServerShare { _ in share }
             #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         }
         for bit in 0..<256 {
@@ -83,7 +83,7 @@ import TresorStore
         _ = try await anna.client.device.unlock()
     }
 
-    @Test func A32_forgettingDestroysBothHalves() async throws {
+    @Test func A32_forgettingDestroysBothShares() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
         try await anna.client.device.forget()
         #expect(anna.home[.deviceShare] == nil)
@@ -165,7 +165,7 @@ import TresorStore
         #expect(home.contents.isEmpty)
     }
 
-    @Test func A31_aCopyWithAnotherWayInIsNoCopy() async throws {
+    @Test func A31_aCopyWithAnotherKeySlotIsNoCopy() async throws {
         let kit = try await anna.unlocking.makeKit()
         let locator = try kit.locator()
         let honest = try #require(await evil.truth.kitCopy(locator: locator))
