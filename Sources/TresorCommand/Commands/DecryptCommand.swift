@@ -53,9 +53,6 @@ struct DecryptCommand: InputsCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    /// What standard output takes at most.
-    static let standardOutputLimit = 64 << 20
-
     func perform() async throws {
         guard record == nil || !anyRecord else {
             throw CommandFailure.usage("--record and --any-record cannot both be given")

@@ -148,7 +148,7 @@ struct DecryptRun {
     private func writeToStandardOutput(
         _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileOpener.Report
     ) throws {
-        guard content.count <= DecryptCommand.standardOutputLimit else { throw Self.tooLarge }
+        guard content.count <= FileOpener.standardOutputLimit else { throw Self.tooLarge }
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])

@@ -49,7 +49,7 @@ struct IdentityRotation {
     private func unlock(prompt: String) async throws -> Unlocked {
         do {
             return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
-                let password = try CommandContext.prepared(typed)
+                let password = try PasswordSource.prepared(typed)
                 return Unlocked(session: try workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {

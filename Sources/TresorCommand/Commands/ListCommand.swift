@@ -140,13 +140,3 @@ struct ListCommand: SurfaceCommand {
         }
     }
 }
-
-/// Which of several errors a command ends with.
-enum Severity {
-    private static let order: [TresorError] = [.forked, .altered, .unverified, .noAccess]
-
-    static func worst(_ errors: [TresorError]) -> TresorError? {
-        if let first = order.first(where: errors.contains) { return first }
-        return errors.first { if case .store = $0 { true } else { false } } ?? errors.first
-    }
-}

@@ -166,7 +166,7 @@ struct CommandContext: Sendable {
                 prompt: prompt,
                 device: { acceptingDevice ? try await unlockWithDevice() : nil },
                 open: { typed in
-                    let password = try Self.prepared(typed)
+                    let password = try PasswordSource.prepared(typed)
                     return try client.unlock(password: password)
                 })
         } catch let error as TresorError where error == .wrongPassword {
@@ -190,15 +190,6 @@ struct CommandContext: Sendable {
             throw CommandFailure(
                 error, "this device no longer opens the identity",
                 hints: ["tresor remember", "tresor … --password-file FILE"])
-        }
-    }
-
-    static func prepared(_ typed: borrowing SecretBytes) throws(CommandFailure) -> Password {
-        do {
-            return try Password(typed: typed)
-        } catch {
-            throw error == .usage
-                ? .usage("the password has characters that cannot be used in one") : CommandFailure(error)
         }
     }
 

@@ -4,8 +4,10 @@ import Tresor
 
 /// Opens sealed files for the commands that do, and says of each what it was.
 struct FileOpener {
+    /// What standard output takes at most.
+    static let standardOutputLimit = 64 << 20
     /// What is opened in memory if it lies in no file and goes to none.
-    static let limit = 2 * DecryptCommand.standardOutputLimit
+    static let limit = 2 * standardOutputLimit
     /// Up to here a file is opened in memory whatever it is.
     static let smallByteCount = 1 << 20
     /// What is looked at before the rest is read.

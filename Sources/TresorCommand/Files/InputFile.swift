@@ -155,38 +155,3 @@ final class InputFile: Sendable {
         return descriptor
     }
 }
-
-/// Opening, and what is said when that fails.
-enum FileSystem {
-    static func open(_ path: String, _ flags: CInt) -> Int32 {
-        #if canImport(Darwin)
-            return Darwin.open(path, flags)
-        #else
-            return Glibc.open(path, flags)
-        #endif
-    }
-
-    /// Gives a file another name, which nothing may have yet.
-    ///
-    /// - Returns: 0, or the `errno` of what failed; the file has its old name then.
-    static func move(_ name: String, toFree other: String, in directory: Int32 = AT_FDCWD) -> CInt {
-        guard linkat(directory, name, directory, other, 0) == 0 else {
-            guard SystemError.current.isLackOfLinks else { return errno }
-            guard faccessat(directory, other, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return EEXIST }
-            return renameat(directory, name, directory, other) == 0 ? 0 : errno
-        }
-        guard unlinkat(directory, name, 0) != 0 else { return 0 }
-        let code = errno
-        unlinkat(directory, other, 0)
-        return code
-    }
-
-    static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
-        let name = DisplayText.quoted(path)
-        switch code {
-        case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
-        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)
-        default: return CommandFailure(.failed(.inputOutput), "cannot open \(name)", file: path)
-        }
-    }
-}

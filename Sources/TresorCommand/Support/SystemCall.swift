@@ -1,41 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
 #else
     import Glibc
 #endif
-
-/// Standard output or standard error, written without a buffer in between: what was written is written.
-struct Channel: Sendable {
-    static var output: Channel { Surroundings.current.output }
-    static var error: Channel { Surroundings.current.error }
-
-    let descriptor: Int32
-    let name: String
-
-    var isTerminal: Bool { isatty(descriptor) == 1 }
-
-    /// Writes all of it. A reader that went away ends the process with SIGPIPE, quietly.
-    func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
-        let code = bytes.withUnsafeBytes { SystemCall.writeAll($0, to: descriptor) }
-        guard code == 0 else {
-            let fault = SystemCall.fault(code)
-            throw CommandFailure(.failed(fault), "cannot write to \(name): \(fault.rawValue)")
-        }
-    }
-
-    func write(_ text: String) throws(CommandFailure) {
-        try write(Array(text.utf8).span)
-    }
-
-    /// For talk, which is worth an attempt and no failure.
-    func tryWrite(_ text: String) {
-        try? write(text)
-    }
-}
 
 /// What every caller of system calls repeats.
 enum SystemCall {
@@ -85,6 +57,41 @@ enum SystemCall {
         case EROFS, EACCES, EPERM: .readOnly
         case ENOMEM: .memory
         default: .inputOutput
+        }
+    }
+}
+
+/// Opening, and what is said when that fails.
+enum FileSystem {
+    static func open(_ path: String, _ flags: CInt) -> Int32 {
+        #if canImport(Darwin)
+            return Darwin.open(path, flags)
+        #else
+            return Glibc.open(path, flags)
+        #endif
+    }
+
+    /// Gives a file another name, which nothing may have yet.
+    ///
+    /// - Returns: 0, or the `errno` of what failed; the file has its old name then.
+    static func move(_ name: String, toFree other: String, in directory: Int32 = AT_FDCWD) -> CInt {
+        guard linkat(directory, name, directory, other, 0) == 0 else {
+            guard SystemError.current.isLackOfLinks else { return errno }
+            guard faccessat(directory, other, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return EEXIST }
+            return renameat(directory, name, directory, other) == 0 ? 0 : errno
+        }
+        guard unlinkat(directory, name, 0) != 0 else { return 0 }
+        let code = errno
+        unlinkat(directory, other, 0)
+        return code
+    }
+
+    static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
+        let name = DisplayText.quoted(path)
+        switch code {
+        case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
+        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)
+        default: return CommandFailure(.failed(.inputOutput), "cannot open \(name)", file: path)
         }
     }
 }
