@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// What a command works with, made once from its options and the environment.
 struct Invocation: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -20,10 +21,10 @@ struct Channel: Sendable {
 
     /// Writes all of it. A reader that went away ends the process with SIGPIPE, quietly.
     func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
-        let code = bytes.withUnsafeBytes { SystemCall.writeAll($0, to: descriptor) }
-        guard code == 0 else {
-            let fault = SystemCall.fault(code)
-            throw CommandFailure(.failed(fault), "cannot write to \(name): \(fault.rawValue)")
+        do throws(SystemError) {
+            try SystemCall.write(bytes.bytes, to: descriptor)
+        } catch {
+            throw CommandFailure(.failed(error.fault), "cannot write to \(name): \(error.fault.rawValue)")
         }
     }
 
