@@ -35,7 +35,7 @@ struct CardCommand: SurfaceCommand {
         let needsStore = person != nil || publish
         let workplace =
             needsStore ? try await CommandContext.open(options, creating: publish) : try CommandContext.local(options)
-        if let file { try workplace.refuseOwnFile(file.path) }
+        if let file { try workplace.invocation.refuseOwnFile(file.path) }
         let chain = try await chain(workplace)
         if publish {
             do throws(TresorError) {
@@ -65,7 +65,7 @@ struct CardCommand: SurfaceCommand {
 
     private func chain(_ workplace: CommandContext) async throws -> CardChain {
         guard let person else { return try workplace.identityFile().chain }
-        return try await workplace.person(person).chain
+        return try await workplace.people.find(person).chain
     }
 
     private func print(_ chain: CardChain, _ workplace: CommandContext) throws {

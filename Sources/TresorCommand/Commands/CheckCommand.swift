@@ -90,9 +90,9 @@ struct CheckCommand: InputsCommand {
     }
 
     private func id(_ text: String, _ session: Session?, _ workplace: CommandContext) async throws -> TresorID {
-        if let id = try workplace.tresor(id: text) { return id }
+        if let id = try workplace.tresors.find(id: text) { return id }
         let opened = if let session { session } else { try await workplace.unlock(to: "find a tresor") }
-        return try await workplace.tresor(text, for: opened, isReadable: false).tresor
+        return try await workplace.tresors.find(text, for: opened, isReadable: false).tresor
     }
 
     private func repair(_ ids: [TresorID], _ session: Session?, _ workplace: CommandContext) async throws {
@@ -107,7 +107,7 @@ struct CheckCommand: InputsCommand {
             count = try await workplace.client.audit.restoreEntries(of: id)
             state = try await workplace.client.logs.state(of: id)
         } catch {
-            throw workplace.logFailure(error, id)
+            throw workplace.tresors.logFailure(error, id)
         }
         workplace.output.say("restored \(FindingReport.entries(UInt64(count)))")
         if state.members[session.identity.user] != nil {
@@ -134,7 +134,7 @@ struct CheckCommand: InputsCommand {
         guard let known = state.chain(of: session.identity.user), known != session.identity.chain,
             session.identity.chain.extends(known)
         else { return }
-        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
         let id = state.tresor.description.prefix(10)
         workplace.output.say("\(id) knows your newest keys now")
@@ -145,12 +145,12 @@ struct CheckCommand: InputsCommand {
         do throws(TresorError) {
             try await session.audit.restoreWraps(of: state.tresor)
         } catch {
-            guard error == .noAccess else { throw workplace.logFailure(error, state.tresor) }
+            guard error == .noAccess else { throw workplace.tresors.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
                 error, "the keys of \(id) are not all here; a member who has them can restore them",
                 hints: [
-                    "ask \(workplace.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
+                    "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
                 ])
         }
     }
@@ -194,7 +194,7 @@ struct CheckCommand: InputsCommand {
     ) async throws {
         let subject = DisplayText.quoted(path)
         do {
-            try workplace.refuseStore(path)
+            try workplace.invocation.refuseStore(path)
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let opener = FileOpener(workplace: workplace, acceptUnverified: false)
             let start = try input.start(FileOpener.smallByteCount)
@@ -219,7 +219,7 @@ struct CheckCommand: InputsCommand {
         _ report: inout FindingReport, _ open: (Session) async throws(TresorError) -> FileProof
     ) async throws {
         guard let session else {
-            let state = try await workplace.state(of: header.tresor)
+            let state = try await workplace.tresors.state(of: header.tresor)
             let isOn = state.contains(header.head)
             return try report.add(
                 isOn ? "ok" : "bad", subject,
@@ -228,8 +228,8 @@ struct CheckCommand: InputsCommand {
         }
         let proof = try await open(session)
         var text = "opens; from \(DisplayText.name(proof.author.handle.bytes))"
-        if let standing = FileOpener.words(proof.author.status) { text += " (\(standing))" }
-        text += FileOpener.resealing(of: proof)
+        if let standing = FileReporter.words(proof.author.status) { text += " (\(standing))" }
+        text += FileReporter.resealing(of: proof)
         try report.add(proof.author.status == .current ? "ok" : "warn", subject, text, nil)
     }
 }

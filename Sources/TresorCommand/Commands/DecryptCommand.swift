@@ -53,9 +53,6 @@ struct DecryptCommand: InputsCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    /// What standard output takes at most.
-    static let standardOutputLimit = 64 << 20
-
     func perform() async throws {
         guard record == nil || !anyRecord else {
             throw CommandFailure.usage("--record and --any-record cannot both be given")
@@ -63,7 +60,7 @@ struct DecryptCommand: InputsCommand {
         let plan = try OutputPlan(
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
         let workplace = try await CommandContext.open(options)
-        try workplace.refuseOwnFiles(plan)
+        try workplace.invocation.refuseOwnFiles(plan)
         try plan.refuseInputs()
         let opener = FileOpener(
             workplace: workplace, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
@@ -89,7 +86,7 @@ struct DecryptCommand: InputsCommand {
     /// The person `--from` means by my own comparison; `nil` for somebody whom the tresor's log has to name.
     private func verifiedAuthor(_ text: String, _ workplace: CommandContext) async throws -> UserID? {
         do {
-            let person = try await workplace.person(text)
+            let person = try await workplace.people.find(text)
             return person.trust.isVerified ? person.chain.user : nil
         } catch let failure as CommandFailure where failure.error == .notFound {
             return nil
@@ -100,14 +97,14 @@ struct DecryptCommand: InputsCommand {
     func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: FileOpener) async throws {
         guard let from else { return }
         let state = try await opener.state(of: opened.tresor)
-        guard try opener.workplace.member(from, of: state) == opened.author.user else {
+        guard try opener.workplace.tresors.member(from, of: state) == opened.author.user else {
             throw CommandFailure(.altered, "\(input.shownName) is not from \(DisplayText.name(from))", file: input.path)
         }
     }
 
     /// A tresor whose log is in order, unless it is judged by what this home has verified.
     private func tresor(_ text: String, _ workplace: CommandContext, _ session: Session) async throws -> TresorID {
-        try await workplace.tresor(text, for: session, isReadable: !acceptForked).tresor
+        try await workplace.tresors.find(text, for: session, isReadable: !acceptForked).tresor
     }
 
     /// Of several files each must be the record its name says, so that a swap is noticed.

@@ -60,8 +60,8 @@ struct DecryptRun {
         let start = try input.start(FileOpener.smallByteCount)
         if let output, let file = try opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)
-            var settings: [TresorID: FileOpener.Setting] = [:]
-            try await finish(proof, step, input, output, content: nil, isOne: isOne, &settings)
+            var reporters: [TresorID: FileReporter] = [:]
+            try await finish(proof, step, input, output, content: nil, isOne: isOne, &reporters)
             return nil
         }
         if output == nil, let count = input.byteCount, count > FileOpener.limit {
@@ -73,7 +73,7 @@ struct DecryptRun {
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
         let files = isOne ? [] : await session.files.open(items.map(\.file), expecting: expectations)
-        var settings: [TresorID: FileOpener.Setting] = [:]
+        var reporters: [TresorID: FileReporter] = [:]
         for (index, item) in items.enumerated() {
             do {
                 let opened: OpenedFile
@@ -81,12 +81,12 @@ struct DecryptRun {
                     opened = file
                 } else {
                     // Somebody may be asked, after whose answer others stand otherwise, and a failure finds its words.
-                    settings = [:]
+                    reporters = [:]
                     opened = try await opener.open(item.file, as: session, expectations, from: item.input)
                 }
                 try await finish(
                     opened.proof, item.step, item.input, item.output, content: opened.content, isOne: isOne,
-                    &settings)
+                    &reporters)
                 outcomes.succeeded()
             } catch {
                 guard !isOne else { throw error }
@@ -118,22 +118,21 @@ struct DecryptRun {
     ///
     /// - Parameters:
     ///   - content: `nil` when it lies in the output already.
-    ///   - settings: of the tresors that files of the same batch were in.
+    ///   - reporters: of the tresors that files of the same batch were in.
     private func finish(
         _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,
-        isOne: Bool, _ settings: inout [TresorID: FileOpener.Setting]
+        isOne: Bool, _ reporters: inout [TresorID: FileReporter]
     ) async throws {
         if expectations.author == nil { try await command.checkAuthor(proof, input, opener) }
         if !isOne, command.record == nil, !command.anyRecord { try command.checkName(proof, input) }
-        var setting: FileOpener.Setting
-        if let known = settings[proof.tresor] {
-            setting = known
+        var reporter: FileReporter
+        if let known = reporters[proof.tresor] {
+            reporter = known
         } else {
-            setting = await opener.setting(of: proof.tresor, as: session)
+            reporter = await opener.reporter(of: proof.tresor, as: session)
         }
-        let report = try opener.report(
-            proof, input: input, output: output, in: &setting, json: command.options.json)
-        if setting.state != nil { settings[proof.tresor] = setting }
+        let report = try reporter.report(proof, input: input, output: output, json: command.options.json)
+        if reporter.state != nil { reporters[proof.tresor] = reporter }
         if let output {
             if let content { try output.write(content.span) }
             try output.commit()
@@ -146,9 +145,9 @@ struct DecryptRun {
     /// On a terminal the author's line comes first: content that came before it could look like one, or leave it at the
     /// end of its own last line.
     private func writeToStandardOutput(
-        _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileOpener.Report
+        _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileReport
     ) throws {
-        guard content.count <= DecryptCommand.standardOutputLimit else { throw Self.tooLarge }
+        guard content.count <= FileOpener.standardOutputLimit else { throw Self.tooLarge }
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])

@@ -46,15 +46,15 @@ struct EncryptCommand: InputsCommand {
         ) { "\($0).tresor" }
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
         let workplace = try await CommandContext.open(options)
-        try workplace.refuseOwnFiles(plan)
+        try workplace.invocation.refuseOwnFiles(plan)
         try plan.refuseInputs()
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
-        let summary = try await workplace.tresor(tresor.tresor, for: session)
+        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
         try await prepare(summary, session, workplace)
         try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace)
             .seal(plan.steps)
-        await workplace.tell(session)
+        await workplace.tresors.tell(session)
     }
 
     /// Before a password is asked for.
@@ -68,18 +68,18 @@ struct EncryptCommand: InputsCommand {
 
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
         guard let state = summary.state else { return }
-        let title = workplace.title(of: summary)
-        let owner = workplace.handle(of: workplace.owner(of: state), in: state)
-        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+        let title = workplace.tresors.title(of: summary)
+        let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
                 .noAccess, "you are no longer in \(title) of \(owner)",
-                hints: [workplace.askToShare(summary, with: session)])
+                hints: [workplace.tresors.askToShare(summary, with: session)])
         }
         guard me.role != .reader else {
             throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
         }
-        let settled = try await workplace.settled(summary, session)
+        let settled = try await workplace.tresors.settle(summary, session)
         guard settled.isRekeyPending else { return }
         guard me.history == .all else {
             throw CommandFailure(

@@ -49,7 +49,7 @@ struct IdentityRotation {
     private func unlock(prompt: String) async throws -> Unlocked {
         do {
             return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
-                let password = try CommandContext.prepared(typed)
+                let password = try PasswordSource.prepared(typed)
                 return Unlocked(session: try workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
@@ -119,7 +119,8 @@ struct IdentityRotation {
             workplace.output.say("\(title): your new keys are in use, and its key is changed")
         } else {
             let state = try? await workplace.client.logs.state(of: renewal.tresor)
-            let owner = state.map { workplace.handle(of: workplace.owner(of: $0), in: $0) } ?? "its owner"
+            let owner =
+                state.map { workplace.tresors.handle(of: workplace.tresors.owner(of: $0), in: $0) } ?? "its owner"
             let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id
             workplace.output.say("\(title): your new keys are in use; ask \(owner) to run: tresor rotate -t \(word)")
         }

@@ -53,7 +53,7 @@ struct KeygenCommand: SurfaceCommand {
         try await checkFree(handle, in: workplace)
         let typed = try workplace.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
-        let password = try CommandContext.prepared(typed)
+        let password = try PasswordSource.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
         let moved = try moveAside(places, workplace.output)
@@ -117,7 +117,7 @@ struct KeygenCommand: SurfaceCommand {
             return try await workplace.invocation.passwords.again(
                 prompt: "password for \(DisplayText.name(name)) (to go on making the identity): ", from: new
             ) { typed in
-                let password = try CommandContext.prepared(typed)
+                let password = try PasswordSource.prepared(typed)
                 return try workplace.client.unlock(password: password)
             }
         } catch let error as TresorError {

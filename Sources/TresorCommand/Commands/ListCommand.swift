@@ -72,8 +72,8 @@ struct ListCommand: SurfaceCommand {
         guard hide == nil || unhide == nil, !all else {
             throw CommandFailure.usage("list takes one of --hide, --unhide and --all")
         }
-        let summary = try await workplace.tresor(text, for: session, isReadable: false)
-        let title = workplace.title(of: summary)
+        let summary = try await workplace.tresors.find(text, for: session, isReadable: false)
+        let title = workplace.tresors.title(of: summary)
         guard hide == nil || summary.isApart else {
             throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
         }
@@ -106,7 +106,7 @@ struct ListCommand: SurfaceCommand {
         var object: JSONObject
 
         init(_ summary: TresorSummary, me: UserID, _ workplace: CommandContext) {
-            name = workplace.title(of: summary)
+            name = workplace.tresors.title(of: summary)
             isApart = summary.isApart
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
             if let known = summary.name { object["name"] = .text(known.bytes) }
@@ -123,7 +123,7 @@ struct ListCommand: SurfaceCommand {
         }
 
         private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
-            owner = workplace.handle(of: known.founder, in: known)
+            owner = workplace.tresors.handle(of: known.founder, in: known)
             people = String(known.members.count)
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])
@@ -138,15 +138,5 @@ struct ListCommand: SurfaceCommand {
                 state = "left"
             }
         }
-    }
-}
-
-/// Which of several errors a command ends with.
-enum Severity {
-    private static let order: [TresorError] = [.forked, .altered, .unverified, .noAccess]
-
-    static func worst(_ errors: [TresorError]) -> TresorError? {
-        if let first = order.first(where: errors.contains) { return first }
-        return errors.first { if case .store = $0 { true } else { false } } ?? errors.first
     }
 }

@@ -57,7 +57,7 @@ struct LogCommand: SurfaceCommand {
                     error, "the store has lost \(FindingReport.entries(lost)) of the log of \(short)",
                     hints: ["tresor check --repair -t \(short)"])
             }
-            throw workplace.logFailure(error, id)
+            throw workplace.tresors.logFailure(error, id)
         }
     }
 
@@ -71,7 +71,7 @@ struct LogCommand: SurfaceCommand {
     }
 
     private func handle(_ user: UserID, _ state: LogState, _ workplace: CommandContext) -> String {
-        workplace.handle(of: user, in: state)
+        workplace.tresors.handle(of: user, in: state)
     }
 
     private func words(_ record: LogRecord, _ state: LogState, _ workplace: CommandContext) -> String {

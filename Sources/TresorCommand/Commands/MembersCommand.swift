@@ -26,7 +26,7 @@ struct MembersCommand: SurfaceCommand {
     func perform() async throws {
         let workplace = try await CommandContext.open(options)
         let (id, session) = try await tresor.opened(in: workplace, to: "read a list of people")
-        let state = try await workplace.state(of: id)
+        let state = try await workplace.tresors.state(of: id)
         let kind = await kind(in: state, session)
         let sequence = try await sequence(of: id, in: state, workplace)
         var table = Table("NAME", "ROLE", "SINCE", "LET IN BY", "VERIFIED")
@@ -34,10 +34,11 @@ struct MembersCommand: SurfaceCommand {
         for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
             guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
             else { continue }
-            let by = admission.by == user ? "-" : workplace.handle(of: admission.by, in: state)
+            let by = admission.by == user ? "-" : workplace.tresors.handle(of: admission.by, in: state)
             let verified = try verified(user, admission, in: state, workplace)
             table.add(
-                workplace.handle(of: user, in: state), role.description, Timestamp(seconds: admission.time).date, by,
+                workplace.tresors.handle(of: user, in: state), role.description,
+                Timestamp(seconds: admission.time).date, by,
                 verified)
             people.append(object(user, role, admission, verified, in: state))
         }
@@ -71,7 +72,7 @@ struct MembersCommand: SurfaceCommand {
             }
             throw CommandFailure(
                 .unverified,
-                "the \(DisplayText.name(chain.handle.bytes)) in this tresor, \(CommandContext.short(user)), is not the one you verified, \(CommandContext.short(pinned.user))"
+                "the \(DisplayText.name(chain.handle.bytes)) in this tresor, \(ShortID.text(of: user)), is not the one you verified, \(ShortID.text(of: pinned.user))"
             )
         }
     }
@@ -111,7 +112,7 @@ struct MembersCommand: SurfaceCommand {
         case .unverified:
             let founder = try workplace.client.trust.founderTrust(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
-            return isVouched ? "by \(workplace.handle(of: admission.by, in: state))" : "no"
+            return isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no"
         }
     }
 
@@ -149,9 +150,9 @@ struct TresorOption: ParsableArguments, Sendable {
 
     /// The id, and the session if the identity was opened for it.
     func opened(in workplace: CommandContext, to reason: String) async throws -> (id: TresorID, session: Session?) {
-        if let id = try workplace.tresor(id: tresor) { return (id, nil) }
+        if let id = try workplace.tresors.find(id: tresor) { return (id, nil) }
         let session = try await workplace.unlock(to: reason)
-        return (try await workplace.tresor(tresor, for: session).tresor, session)
+        return (try await workplace.tresors.find(tresor, for: session).tresor, session)
     }
 }
 
@@ -173,7 +174,7 @@ struct TresorsOption: ParsableArguments, Sendable {
     func summaries(in workplace: CommandContext, for session: Session) async throws -> [TresorSummary] {
         var found: [TresorSummary] = []
         for text in tresors {
-            let summary = try await workplace.tresor(text, for: session)
+            let summary = try await workplace.tresors.find(text, for: session)
             guard !found.contains(where: { $0.tresor == summary.tresor }) else {
                 throw CommandFailure.usage("\(DisplayText.name(text)) is named twice")
             }

@@ -33,7 +33,7 @@ struct PasswdCommand: SurfaceCommand {
         let handle = file.chain.handle
         let typed = try workplace.invocation.passwords.new(
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
-        let password = try CommandContext.prepared(typed)
+        let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
         if revokeDevices {
             try await Interrupts.atomically {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {
@@ -58,7 +59,7 @@ struct RecoverCommand: SurfaceCommand {
         let cost = try argon2id?.cost() ?? .standard
         let recoveryKit = try recoveryKit(workplace)
         let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
-        let password = try CommandContext.prepared(
+        let password = try PasswordSource.prepared(
             try workplace.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
         let people = (try? workplace.client.people.pinned()) ?? []

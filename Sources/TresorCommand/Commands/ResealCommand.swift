@@ -46,7 +46,7 @@ struct ResealCommand: InputsCommand {
             progress.update(UInt64(index + 1), of: UInt64(inputs.count))
         }
         progress.finish()
-        await workplace.tell(session)
+        await workplace.tresors.tell(session)
         if count > 0, !dryRun { workplace.output.say("copies made before keep the old key") }
         try outcomes.finish()
     }
@@ -54,7 +54,7 @@ struct ResealCommand: InputsCommand {
     /// - Returns: whether the file was, or would be, sealed again.
     private func reseal(_ path: String, _ session: Session, _ opener: FileOpener) async throws -> Bool {
         let workplace = opener.workplace
-        try workplace.refuseStore(path)
+        try workplace.invocation.refuseStore(path)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let start = try input.start(FileOpener.smallByteCount)
         if let stored = try opener.storedFile(input, startingWith: start) {
@@ -126,7 +126,7 @@ struct ResealCommand: InputsCommand {
             let state = try await opener.state(of: header.tresor)
             let newcomers = state.newcomers(after: header.epoch)
             guard !acceptNewcomers, !newcomers.isEmpty else { throw failure }
-            let names = newcomers.prefix(3).map { opener.workplace.handle(of: $0, in: state) }
+            let names = newcomers.prefix(3).map { opener.workplace.tresors.handle(of: $0, in: state) }
             let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
             throw CommandFailure(
                 .usage,
@@ -145,7 +145,7 @@ struct ResealCommand: InputsCommand {
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
             let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
-            try await opener.workplace.acceptClock(in: header.tresor, title, session)
+            try await opener.workplace.tresors.acceptClock(in: header.tresor, title, session)
             return try await naming(header, input, opener, body)
         }
     }

@@ -24,7 +24,8 @@ struct RevokeRun {
         var tresors = SeveralTresors(count: summaries.count)
         var steps: [Step] = []
         for (text, summary) in zip(command.tresor.tresors, summaries) {
-            steps.append(try await tresors.judge(workplace.title(of: summary)) { try await step(summary, text) })
+            steps.append(
+                try await tresors.judge(workplace.tresors.title(of: summary)) { try await step(summary, text) })
         }
         let open = steps.filter { !$0.effect.isNothing }
         for step in steps {
@@ -42,15 +43,15 @@ struct RevokeRun {
     }
 
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
-        let title = workplace.title(of: summary)
-        let state = try await workplace.settled(summary, session, dryRun: command.dryRun || command.me)
-        if !command.me { try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "") }
+        let title = workplace.tresors.title(of: summary)
+        let state = try await workplace.tresors.settle(summary, session, dryRun: command.dryRun || command.me)
+        if !command.me { try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "") }
         if command.me, state.departure(of: session.identity.user) != nil {
             return Step(
                 summary: summary, title: title, state: state, act: .leave, effect: Effect(), hasLeft: true)
         }
         var users: [UserID] = []
-        for name in command.people where !command.me { users.append(try workplace.member(name, of: state)) }
+        for name in command.people where !command.me { users.append(try workplace.tresors.member(name, of: state)) }
         let act = command.me ? Act.leave : .revoke(Array(Set(users)).sorted())
         let effect = try await effect(of: act, in: state, title, text)
         return Step(summary: summary, title: title, state: state, act: act, effect: effect)
@@ -62,7 +63,7 @@ struct RevokeRun {
         } catch {
             switch error {
             case .noAccess:
-                let owner = workplace.handle(of: workplace.owner(of: state), in: state)
+                let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
                 throw CommandFailure(error, "only an owner can remove people from \(title) (owned by \(owner))")
             case .usage where command.me: throw CommandFailure(error, "the last owner cannot leave \(title)")
             case .usage where act == .revoke([session.identity.user]):
@@ -88,7 +89,7 @@ struct RevokeRun {
         if step.hasLeft { workplace.output.say("you have left \(step.title) already") }
         for user in step.effect.already {
             let date = step.state.departure(of: user).map { " since \(Timestamp(seconds: $0.time).date)" } ?? ""
-            workplace.output.say("\(workplace.handle(of: user, in: step.state)) is out already\(date)")
+            workplace.output.say("\(workplace.tresors.handle(of: user, in: step.state)) is out already\(date)")
         }
     }
 
@@ -103,7 +104,7 @@ struct RevokeRun {
         }
         let prefix = isOne ? "" : "\(title): "
         for user in step.effect.dismissed {
-            let name = workplace.handle(of: user, in: step.state)
+            let name = workplace.tresors.handle(of: user, in: step.state)
             output.explain("\(prefix)\(name) \(would) read nothing written from now on")
             output.explain("\(prefix)\(name) keeps what was already opened or copied; that cannot be undone")
         }
@@ -125,7 +126,7 @@ struct RevokeRun {
         if command.me {
             workplace.output.say("you have left \(step.title); its next writer changes the key")
         } else {
-            let names = effect.dismissed.map { workplace.handle(of: $0, in: state) }.joined(separator: ", ")
+            let names = effect.dismissed.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
             let verb = effect.dismissed.count == 1 ? "is" : "are"
             let key = effect.epoch ?? state.epoch
             workplace.output.say("\(names) \(verb) out; \(step.title) now uses key \(key)")

@@ -54,16 +54,16 @@ struct RotateCommand: SurfaceCommand {
             throw CommandFailure.usage("--kit, --no-kit and --argon2id go with --identity")
         }
         let session = try await workplace.unlock(to: "sign a change to \(DisplayText.name(name))")
-        let summary = try await workplace.tresor(name, for: session)
-        let title = workplace.title(of: summary)
-        let state = try await workplace.settled(summary, session, dryRun: dryRun)
-        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+        let summary = try await workplace.tresors.find(name, for: session)
+        let title = workplace.tresors.title(of: summary)
+        let state = try await workplace.tresors.settle(summary, session, dryRun: dryRun)
+        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
             effect = try session.tresors.effect(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
-            let owner = workplace.handle(of: workplace.owner(of: state), in: state)
+            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 error, "only an owner changes the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])

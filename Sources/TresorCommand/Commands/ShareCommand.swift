@@ -74,7 +74,7 @@ struct ShareCommand: SurfaceCommand {
     private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {
-            let person = try await workplace.person(name, card: card)
+            let person = try await workplace.people.find(name, card: card)
             guard person.trust != .me else {
                 throw CommandFailure.usage("\(DisplayText.name(name)) is you, and you are a member already")
             }

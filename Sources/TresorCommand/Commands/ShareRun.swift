@@ -27,12 +27,13 @@ struct ShareRun {
         let summaries = try await command.tresor.summaries(in: workplace, for: session)
         var tresors = SeveralTresors(count: summaries.count)
         for (text, summary) in zip(command.tresor.tresors, summaries) {
-            try await tresors.judge(workplace.title(of: summary)) { try await checkOwner(summary, text) }
+            try await tresors.judge(workplace.tresors.title(of: summary)) { try await checkOwner(summary, text) }
         }
         try checkAnswers()
         var steps: [Step] = []
         for (text, summary) in zip(command.tresor.tresors, summaries) {
-            steps.append(try await tresors.judge(workplace.title(of: summary)) { try await step(summary, text) })
+            steps.append(
+                try await tresors.judge(workplace.tresors.title(of: summary)) { try await step(summary, text) })
         }
         let unproved = try provePeople()
         for step in steps where !command.dryRun {
@@ -40,21 +41,21 @@ struct ShareRun {
         }
         for step in steps {
             let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
-            await workplace.tell(session)
+            await workplace.tresors.tell(session)
             try report(effect, step, state, unproved)
         }
     }
 
     private func checkOwner(_ summary: TresorSummary, _ text: String) async throws {
         guard let state = summary.state else { return }
-        let title = workplace.title(of: summary)
+        let title = workplace.tresors.title(of: summary)
         guard state.members[session.identity.user]?.role == .owner else {
-            let owner = workplace.handle(of: workplace.owner(of: state), in: state)
+            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 .noAccess, "only an owner can add people to \(title) (owned by \(owner))",
                 hints: ["ask \(owner) to run: \(shareLine(text))"])
         }
-        try await workplace.verifyFounder(of: state, for: session, accept: false, hint: "")
+        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
     }
 
     private func shareLine(_ text: String) -> String {
@@ -65,7 +66,7 @@ struct ShareRun {
     /// What can be refused without a question is refused before anything is written.
     private func checkAnswers() throws {
         for person in people where command.acceptUnverified {
-            if case .renewed = person.trust { throw workplace.renewed(person.chain) }
+            if case .renewed = person.trust { throw PersonResolver.renewed(person.chain) }
         }
         let needsPerson = people.contains { person in
             !person.trust.isVerified && !command.acceptUnverified && !command.dryRun
@@ -86,7 +87,7 @@ struct ShareRun {
     /// Judges one tresor; dates that have passed are removals by then.
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
         let chains = people.map(\.chain)
-        let state = try await workplace.settled(summary, session, dryRun: command.dryRun)
+        let state = try await workplace.tresors.settle(summary, session, dryRun: command.dryRun)
         try checkHistory(in: state, text)
         let affected = chains.filter { chain in
             state.members[chain.user].map { Terms($0) != wanted(for: chain, in: state) } ?? true
@@ -101,7 +102,7 @@ struct ShareRun {
             act = share
         }
         return Step(
-            summary: summary, title: workplace.title(of: summary), state: state, terms: terms, act: act,
+            summary: summary, title: workplace.tresors.title(of: summary), state: state, terms: terms, act: act,
             effect: effect, already: already)
     }
 
@@ -150,10 +151,12 @@ struct ShareRun {
     /// - Returns: whose number was not compared, because nothing is changed or because it was accepted so.
     private func provePeople() throws -> [Candidate] {
         for (name, person) in zip(command.people, people) {
-            let proof = CommandContext.Proof(
+            let proof = PersonVerifier.Proof(
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
                 refusal: refusal(name))
-            if try workplace.proves(person, by: proof), !command.dryRun { try workplace.pin(person.chain) }
+            if try workplace.verifier.proves(person, by: proof), !command.dryRun {
+                try workplace.verifier.pin(person.chain)
+            }
         }
         guard command.number == nil, command.card == nil else { return [] }
         return people.filter { !$0.trust.isVerified }
@@ -162,7 +165,7 @@ struct ShareRun {
     /// While somebody was asked, those who were to keep what they have may have lost it.
     private func checkUnchanged(_ step: Step) async throws {
         guard !step.already.isEmpty else { return }
-        let state = try await workplace.state(of: step.summary.tresor)
+        let state = try await workplace.tresors.state(of: step.summary.tresor)
         for user in step.already
         where state.members[user].map({ Terms($0) }) != step.state.members[user].map({ Terms($0) }) {
             throw CommandFailure(TresorError.busy)

@@ -55,10 +55,10 @@ struct VerifyCommand: SurfaceCommand {
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
-        let proof = CommandContext.Proof(
+        let proof = PersonVerifier.Proof(
             number: number, card: card, asks: true,
             refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor … --number \"DIGITS\""]))
-        let chain = try workplace.verified(person, by: proof, replacing: replace)
+        let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
             workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
         }
@@ -83,13 +83,13 @@ struct VerifyCommand: SurfaceCommand {
             let people = try await workplace.client.people.named( name)
             let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
             if changed.count == 1 {
-                let brought = try card.map(workplace.readCard)
+                let brought = try card.map(workplace.people.readCard)
                 return Candidate(chain: changed[0].chain, trust: changed[0].trust, brought: brought)
             }
         } else if let meant = try meant(among: impostors, workplace), case .changed(let pinned) = meant.trust {
-            throw try workplace.changed(meant.chain, from: pinned)
+            throw try PersonResolver.changed(meant.chain, from: pinned)
         }
-        return try await workplace.person(name, card: card)
+        return try await workplace.people.find(name, card: card)
     }
 
     private func impostors(_ name: String, _ workplace: CommandContext) async throws -> [Person] {
@@ -102,10 +102,10 @@ struct VerifyCommand: SurfaceCommand {
         guard !impostors.isEmpty else { return nil }
         if let card {
             guard card != "-" else { return nil }
-            let chain = try workplace.readCard(card)
+            let chain = try workplace.people.readCard(card)
             return impostors.first { $0.chain == chain }
         }
-        guard let typed = try number.map(workplace.number) else { return nil }
+        guard let typed = try number.map(workplace.verifier.number) else { return nil }
         return try impostors.first { try $0.chain.number() == typed }
     }
 
@@ -116,11 +116,11 @@ struct VerifyCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "confirm a tresor of yours")
-        let summary = try await workplace.tresor(text, for: session)
+        let summary = try await workplace.tresors.find(text, for: session)
         guard let state = summary.state else { throw CommandFailure(summary.error ?? .notFound) }
-        let title = workplace.title(of: summary)
+        let title = workplace.tresors.title(of: summary)
         guard state.founder == session.identity.user else {
-            throw CommandFailure.usage("\(title) was made by \(workplace.handle(of: state.founder, in: state))")
+            throw CommandFailure.usage("\(title) was made by \(workplace.tresors.handle(of: state.founder, in: state))")
         }
         if summary.founderTrust != .me {
             try workplace.proveMarks(session)
@@ -138,7 +138,7 @@ struct VerifyCommand: SurfaceCommand {
             let admission = state.admission(of: user, at: state.head.sequence)
             let date = admission.map { Timestamp(seconds: $0.time).date } ?? "-"
             let role = state.members[user]?.role.description ?? "-"
-            return "  \(workplace.handle(of: user, in: state))  \(role)  since \(date)\n"
+            return "  \(workplace.tresors.handle(of: user, in: state))  \(role)  since \(date)\n"
         }
         let newest = Timestamp(seconds: state.headTime).date
         try terminal.show("\(title)  \(state.tresor.description)\n\(rows.joined())  newest entry \(newest)\n")

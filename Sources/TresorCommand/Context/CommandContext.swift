@@ -72,41 +72,12 @@ struct CommandContext: Sendable {
 
     var now: UInt64 { client.clock() }
 
-    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
-    func refuseStore(_ path: String) throws(CommandFailure) {
-        guard invocation.places.isStore(path) else { return }
-        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is the store in use, and no INPUT", file: path)
-    }
-
-    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
-    func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
-        for step in plan.steps {
-            if let path = step.input { try refuseStore(path) }
-            guard case .file(let path) = step.target else { continue }
-            try refuseOwnFile(path)
-            guard let kind = ProtectedFile(at: path) else { continue }
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
-        }
-    }
-
-    func refuseOwnFile(_ path: String) throws(CommandFailure) {
-        guard !invocation.places.isOwn(path) else {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) belongs to the home or is the store, and is not replaced",
-                file: path)
-        }
-        guard !SecretFile.isKit(path) else {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) is a recovery kit, and is not replaced", file: path)
-        }
-        let options = invocation.options
-        let passwords = [options.passwordFile, invocation.environment.passwordFile].compactMap(\.self)
-        if let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) holds the password, and is not replaced", file: path)
-        }
-    }
+    /// Finds people by what was typed.
+    var people: PersonResolver { PersonResolver(invocation: invocation, client: client) }
+    /// Compares and pins their numbers.
+    var verifier: PersonVerifier { PersonVerifier(invocation: invocation, client: client) }
+    /// Finds tresors by what was typed.
+    var tresors: TresorResolver { TresorResolver(invocation: invocation, client: client) }
 
     /// This home's identity file.
     ///
@@ -166,7 +137,7 @@ struct CommandContext: Sendable {
                 prompt: prompt,
                 device: { acceptingDevice ? try await unlockWithDevice() : nil },
                 open: { typed in
-                    let password = try Self.prepared(typed)
+                    let password = try PasswordSource.prepared(typed)
                     return try client.unlock(password: password)
                 })
         } catch let error as TresorError where error == .wrongPassword {
@@ -190,15 +161,6 @@ struct CommandContext: Sendable {
             throw CommandFailure(
                 error, "this device no longer opens the identity",
                 hints: ["tresor remember", "tresor … --password-file FILE"])
-        }
-    }
-
-    static func prepared(_ typed: borrowing SecretBytes) throws(CommandFailure) -> Password {
-        do {
-            return try Password(typed: typed)
-        } catch {
-            throw error == .usage
-                ? .usage("the password has characters that cannot be used in one") : CommandFailure(error)
         }
     }
 

@@ -4,8 +4,10 @@ import Tresor
 
 /// Opens sealed files for the commands that do, and says of each what it was.
 struct FileOpener {
+    /// What standard output takes at most.
+    static let standardOutputLimit = 64 << 20
     /// What is opened in memory if it lies in no file and goes to none.
-    static let limit = 2 * DecryptCommand.standardOutputLimit
+    static let limit = 2 * standardOutputLimit
     /// Up to here a file is opened in memory whatever it is.
     static let smallByteCount = 1 << 20
     /// What is looked at before the rest is read.
@@ -34,7 +36,7 @@ struct FileOpener {
         do {
             return try SealedFile(PastedArmour.text(of: bytes) ?? bytes)
         } catch {
-            throw failure(error, input)
+            throw FileRefusal.failure(error, input)
         }
     }
 
@@ -43,7 +45,7 @@ struct FileOpener {
         do {
             try SealedFile.checkBeginning(start)
         } catch {
-            guard error == .altered, !Self.isNamedSealed(start) else { throw failure(error, input) }
+            guard error == .altered, !Self.isNamedSealed(start) else { throw FileRefusal.failure(error, input) }
             throw CommandFailure(error, "\(input.shownName) is not a sealed file", file: input.path)
         }
     }
@@ -59,7 +61,7 @@ struct FileOpener {
         do {
             try judge.append(part)
         } catch {
-            throw failure(error, input)
+            throw FileRefusal.failure(error, input)
         }
     }
 
@@ -86,7 +88,7 @@ struct FileOpener {
         do {
             return try StoredFile(SealedInput(source, startingWith: start))
         } catch {
-            throw failure(error, input)
+            throw FileRefusal.failure(error, input)
         }
     }
 
@@ -100,7 +102,7 @@ struct FileOpener {
             }
         } catch let failure as CommandFailure where failure.error == .forked {
             guard let author = await session.files.formerAuthor(of: file) else { throw failure }
-            let liar = "\(DisplayText.name(author.handle.bytes)), \(Self.words(author.former)), made it up"
+            let liar = "\(DisplayText.name(author.handle.bytes)), \(FileReporter.words(author.former)), made it up"
             let reading = "either the store shows another history, or \(liar)"
             throw CommandFailure(
                 .forked, "\(input.shownName) names a state of the tresor that the store does not show: \(reading)",
@@ -114,6 +116,17 @@ struct FileOpener {
         return try await workplace.client.logs.state(of: tresor, remembering: .no)
     }
 
+    /// Says who wrote the files of a tresor.
+    func reporter(of tresor: TresorID, as session: Session) async -> FileReporter {
+        await FileReporter(of: tresor, in: try? state(of: tresor), as: session, workplace.tresors)
+    }
+
+    private func refusal(_ input: InputFile, _ session: Session) -> FileRefusal {
+        FileRefusal(
+            workplace: workplace, session: session, input: input, isResealing: isResealing,
+            requiresCurrent: requiresCurrent)
+    }
+
     /// Runs what opens a file, asking for the tresor's owner to be verified where that is missing.
     func attempt<Result>(
         _ header: FileHeader, as session: Session, from input: InputFile,
@@ -122,9 +135,9 @@ struct FileOpener {
         do throws(TresorError) {
             return try await body()
         } catch {
-            guard error == .unverified else { throw await failure(error, header, input, session) }
+            guard error == .unverified else { throw await refusal(input, session).failure(error, header) }
             let state = try await self.state(of: header.tresor)
-            try await workplace.verifyFounder(
+            try await workplace.verifier.verifyFounder(
                 of: state, for: session, accept: acceptUnverified, hint: "tresor … --accept-unverified")
         }
         return try await explaining(header, as: session, from: input, body)
@@ -138,14 +151,7 @@ struct FileOpener {
         do throws(TresorError) {
             return try await body()
         } catch {
-            throw await failure(error, header, input, session)
+            throw await refusal(input, session).failure(error, header)
         }
-    }
-}
-
-extension CommandContext {
-    /// Whether this home has verified a log of the tresor.
-    func isKnown(_ tresor: TresorID) -> Bool {
-        (try? client.logs.known().contains(tresor)) ?? false
     }
 }

@@ -68,7 +68,7 @@ struct FindingReport {
         let mine = try? workplace.client.identityFile().chain
         if let mine, mine.user == user { return DisplayText.name(mine.handle.bytes) }
         let pinned = (try? workplace.client.people.pinned())?.first { $0.chain.user == user }
-        return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? CommandContext.short(user)
+        return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? ShortID.text(of: user)
     }
 
     private func words(_ remark: Finding.Remark) -> String {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -179,10 +180,7 @@ struct DescriptorSource: SealedSource {
         _ judge: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) {
         let spool: Draft
-        switch Draft.open(for: path) {
-        case .success(let draft): spool = draft
-        case .failure(let failure): throw OutputFile.cannotWrite(path, failure.code)
-        }
+        do throws(SystemError) { spool = try Draft.open(for: path) } catch { throw .cannotWrite(path, error) }
         // It never has a name, also where reading fails.
         spool.discard()
         owner = spool
@@ -191,8 +189,11 @@ struct DescriptorSource: SealedSource {
         var count = 0
         while !part.isEmpty {
             try judge(part)
-            let code = part.withUnsafeBytes { SystemCall.writeAll($0, to: spool.descriptor) }
-            guard code == 0 else { throw OutputFile.cannotWrite(path, code) }
+            do throws(SystemError) {
+                try SystemCall.write(part.span.bytes, to: spool.descriptor)
+            } catch {
+                throw .cannotWrite(path, error)
+            }
             count += part.count
             part = try input.read(upTo: 1 << 18)
         }
@@ -201,16 +202,15 @@ struct DescriptorSource: SealedSource {
 
     func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
         while output.freeCapacity > 0 {
-            var code: CInt = 0
             let place = off_t(offset + output.byteCount)
-            let count = output.withUnsafeMutableBytes { buffer, filled in
-                let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                let count = SystemCall.read(descriptor, at: place, into: room)
-                if count == nil { code = errno }
-                filled += count ?? 0
-                return count ?? -1
+            let count = try SystemError.asFailed { () throws(SystemError) in
+                try output.withUnsafeMutableBytes { (buffer, filled) throws(SystemError) in
+                    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                    let count = try SystemCall.read(descriptor, at: place, into: room)
+                    filled += count
+                    return count
+                }
             }
-            guard count >= 0 else { throw .failed(SystemCall.fault(code)) }
             guard count > 0 else { throw .altered }
         }
     }

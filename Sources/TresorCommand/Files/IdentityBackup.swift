@@ -78,11 +78,11 @@ final class IdentityBackup: Sendable {
             guard mkdir(directory, 0o700) != 0 else { continue }
             // Without a half key there is no directory to keep one in.
             guard directory == stateDirectory, errno == ENOENT || errno == EEXIST else {
-                return OutputFile.cannotWrite(directory, errno)
+                return .cannotWrite(directory, .current)
             }
         }
         for move in moves where rename(move.from, move.to) != 0 && errno != ENOENT {
-            return OutputFile.cannotWrite(move.to, errno)
+            return .cannotWrite(move.to, .current)
         }
         rmdir(stateDirectory)
         return nil

@@ -34,6 +34,8 @@ final class InputFile: Sendable {
     /// As named on the command line; `nil` for standard input.
     let path: String?
     let descriptor: Int32
+    /// What closes the descriptor; nothing for standard input.
+    private let file: FileDescriptor?
     /// Whether reading begins at the beginning: who hands us standard input may have read of it.
     private let beginsAtStart: Bool
 
@@ -42,17 +44,16 @@ final class InputFile: Sendable {
         guard let argument, argument != "-" else {
             try standardInput.claim(for: "the data")
             path = nil
+            file = nil
             descriptor = STDIN_FILENO
             beginsAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
             return
         }
         path = argument
-        descriptor = try Self.open(argument)
+        let opened = try Self.open(argument)
+        descriptor = opened.number
+        file = consume opened
         beginsAtStart = true
-    }
-
-    deinit {
-        if path != nil { close(descriptor) }
     }
 
     /// The size of a regular file that is read as a whole; `nil` for anything else.
@@ -118,7 +119,7 @@ final class InputFile: Sendable {
     func read(into output: inout OutputRawSpan) throws(CommandFailure) -> Int {
         let count = output.withUnsafeMutableBytes { buffer, filled in
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let count = SystemCall.read(descriptor, into: room)
+            let count = try? SystemCall.read(descriptor, into: room)
             filled += count ?? 0
             return count
         }
@@ -128,15 +129,15 @@ final class InputFile: Sendable {
 
     /// The next bytes, at most `count`; empty at the end.
     func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
-        var code: CInt = 0
+        var isRead = true
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            if let read = SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer)) {
+            if let read = try? SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer)) {
                 filled = read
             } else {
-                code = errno
+                isRead = false
             }
         }
-        guard code == 0 else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
+        guard isRead else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
         return bytes
     }
 
@@ -144,49 +145,13 @@ final class InputFile: Sendable {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
     }
 
-    private static func open(_ path: String) throws(CommandFailure) -> Int32 {
-        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileSystem.cannotOpen(path, errno) }
+    private static func open(_ path: String) throws(CommandFailure) -> FileDescriptor {
+        let file: FileDescriptor
+        do throws(SystemError) { file = try FileDescriptor(path, O_RDONLY) } catch { throw .cannotOpen(path, error) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, !status.isKind(S_IFDIR) else {
-            close(descriptor)
+        guard fstat(file.number, &status) == 0, !status.isKind(S_IFDIR) else {
             throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is a directory", file: path)
         }
-        return descriptor
-    }
-}
-
-/// Opening, and what is said when that fails.
-enum FileSystem {
-    static func open(_ path: String, _ flags: CInt) -> Int32 {
-        #if canImport(Darwin)
-            return Darwin.open(path, flags)
-        #else
-            return Glibc.open(path, flags)
-        #endif
-    }
-
-    /// Gives a file another name, which nothing may have yet.
-    ///
-    /// - Returns: 0, or the `errno` of what failed; the file has its old name then.
-    static func move(_ name: String, toFree other: String, in directory: Int32 = AT_FDCWD) -> CInt {
-        guard linkat(directory, name, directory, other, 0) == 0 else {
-            guard SystemError.current.isLackOfLinks else { return errno }
-            guard faccessat(directory, other, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return EEXIST }
-            return renameat(directory, name, directory, other) == 0 ? 0 : errno
-        }
-        guard unlinkat(directory, name, 0) != 0 else { return 0 }
-        let code = errno
-        unlinkat(directory, other, 0)
-        return code
-    }
-
-    static func cannotOpen(_ path: String, _ code: CInt) -> CommandFailure {
-        let name = DisplayText.quoted(path)
-        switch code {
-        case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
-        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)
-        default: return CommandFailure(.failed(.inputOutput), "cannot open \(name)", file: path)
-        }
+        return file
     }
 }

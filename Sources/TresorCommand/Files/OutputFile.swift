@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -70,8 +71,11 @@ final class OutputFile {
 
     func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
         let draft = try opened()
-        let code = bytes.withUnsafeBytes { SystemCall.writeAll($0, to: draft.descriptor) }
-        guard code == 0 else { throw cannotWrite(code) }
+        do throws(SystemError) {
+            try SystemCall.write(bytes.bytes, to: draft.descriptor)
+        } catch {
+            throw .cannotWrite(path, error)
+        }
     }
 
     /// Forgets what was written.
@@ -84,11 +88,14 @@ final class OutputFile {
     func commit() throws(CommandFailure) {
         let draft = try opened()
         try check()
-        guard mode.map({ fchmod(draft.descriptor, $0) == 0 }) ?? true else { throw cannotWrite(errno) }
-        let code = draft.commit(replacing: replaces)
+        guard mode.map({ fchmod(draft.descriptor, $0) == 0 }) ?? true else { throw .cannotWrite(path, .current) }
         self.draft = nil
-        guard code != EEXIST else { try check(); throw cannotWrite(code) }
-        guard code == 0 else { throw cannotWrite(code) }
+        do throws(SystemError) {
+            try draft.commit(replacing: replaces)
+        } catch {
+            if error.number == EEXIST { try check() }
+            throw .cannotWrite(path, error)
+        }
     }
 
     /// The mode it gets at the end, if not the one it was opened with.
@@ -103,27 +110,12 @@ final class OutputFile {
     private func opened() throws(CommandFailure) -> Draft {
         if let draft { return draft }
         try check()
-        switch Draft.open(for: path) {
-        case .success(let draft):
+        do throws(SystemError) {
+            let draft = try Draft.open(for: path)
             self.draft = draft
             return draft
-        case .failure(let failure): throw cannotWrite(failure.code)
+        } catch {
+            throw .cannotWrite(path, error)
         }
-    }
-
-    private func cannotWrite(_ code: CInt) -> CommandFailure { Self.cannotWrite(path, code) }
-
-    static func cannotWrite(_ path: String, _ code: CInt) -> CommandFailure {
-        let name = DisplayText.quoted(path)
-        if code == ENOENT || code == ENOTDIR {
-            return CommandFailure(.notFound, "there is no directory for \(name)", file: path)
-        }
-        if code == ENAMETOOLONG {
-            return CommandFailure(
-                .failed(.inputOutput), "cannot write \(name): the file name is too long",
-                hints: ["tresor … {-C} -o FILE"], file: path)
-        }
-        let fault = SystemCall.fault(code)
-        return CommandFailure(.failed(fault), "cannot write \(name): \(fault.rawValue)", file: path)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -15,12 +15,13 @@ enum ProtectedFile: String {
 
     /// By its first bytes; `nil` for any other file.
     init?(at path: String) {
-        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        guard FileIdentity.isFile(descriptor: descriptor) else { return nil }
+        guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW),
+            FileIdentity.isFile(descriptor: file.number)
+        else { return nil }
         var start = [UInt8](repeating: 0, count: 32)
-        guard let count = start.withUnsafeMutableBytes({ SystemCall.read(descriptor, into: $0) }) else { return nil }
+        guard let count = start.withUnsafeMutableBytes({ try? SystemCall.read(file.number, into: $0) }) else {
+            return nil
+        }
         switch start[..<count] {
         case let bytes where bytes.starts(with: "tresorI1".utf8): self = .identity
         case let bytes where bytes.starts(with: "tresorC1".utf8): self = .card

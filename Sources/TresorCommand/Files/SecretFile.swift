@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -11,29 +12,22 @@ import Tresor
 /// A file that nobody else may read: a password, a kit. Pipes and terminals named by a path are exempt.
 final class SecretFile {
     let path: String
-    private let descriptor: Int32
+    private let file: FileDescriptor
 
     /// - Throws: 10 when it is missing; 1 when others can read it or it belongs to somebody else, with the `chmod`.
     init(path: String) throws(CommandFailure) {
-        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw FileSystem.cannotOpen(path, errno) }
-        do throws(CommandFailure) {
-            try Self.check(descriptor, path)
-        } catch {
-            close(descriptor)
-            throw error
-        }
         self.path = path
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        close(descriptor)
+        do throws(SystemError) {
+            file = try FileDescriptor(path, O_RDONLY | O_NOCTTY)
+        } catch {
+            throw .cannotOpen(path, error)
+        }
+        try check()
     }
 
     /// The content, straight into secret memory.
     func read(limit: Int) throws(CommandFailure) -> SecretBytes {
-        try SecretInput.readAll(descriptor, limit: limit, what: DisplayText.quoted(path))
+        try SecretInput.readAll(file.number, limit: limit, what: DisplayText.quoted(path))
     }
 
     /// The content of a file that is protected but not secret.
@@ -45,20 +39,17 @@ final class SecretFile {
 
     /// Whether a file holds the words of a recovery kit.
     static func isKit(_ path: String) -> Bool {
-        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.isKind(S_IFREG),
-            let content = try? SecretInput.readAll(descriptor, limit: RecoveryKit.maximumByteCount, what: "")
+        guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW),
+            FileIdentity.isFile(descriptor: file.number),
+            let content = try? SecretInput.readAll(file.number, limit: RecoveryKit.maximumByteCount, what: "")
         else { return false }
         return (try? RecoveryKit(typed: content)) != nil
     }
 
-    private static func check(_ descriptor: Int32, _ path: String) throws(CommandFailure) {
+    private func check() throws(CommandFailure) {
         let name = DisplayText.quoted(path)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileSystem.cannotOpen(path, errno) }
+        let status: stat
+        do throws(SystemError) { status = try file.status() } catch { throw .cannotOpen(path, error) }
         guard !status.isKind(S_IFDIR) else {
             throw CommandFailure(.usage, "\(name) is a directory", file: path)
         }

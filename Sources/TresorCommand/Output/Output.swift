@@ -96,7 +96,3 @@ struct Style: Sendable {
         isBold ? "\u{1b}[1m\(text)\u{1b}[0m" : text
     }
 }
-
-enum ColorChoice: String, Sendable, CaseIterable {
-    case auto, always, never
-}

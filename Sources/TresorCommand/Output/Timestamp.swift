@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
+
 /// Seconds since 1970-01-01T00:00:00Z without leap seconds, and their ISO 8601 forms, always UTC.
 struct Timestamp: Hashable, Comparable, Sendable {
     let seconds: UInt64
@@ -97,6 +99,10 @@ enum DateArgument: Hashable, Sendable {
             self = .instant(Timestamp(seconds: instant))
         }
     }
+}
+
+extension DateArgument: ExpressibleByArgument {
+    init?(argument: String) { self.init(argument) }
 }
 
 private struct DateScanner {

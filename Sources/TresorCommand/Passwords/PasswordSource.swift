@@ -91,9 +91,19 @@ struct PasswordSource: Sendable {
 
     /// It is the prepared password that is counted: a letter and its mark are typed as two code points and may become one.
     static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
-        let prepared = try CommandContext.prepared(password)
+        let prepared = try Self.prepared(password)
         guard prepared.count >= Password.shortestNew else {
             throw .usage("a password has at least \(Password.shortestNew) characters")
+        }
+    }
+
+    /// A password as it was typed, in the form that opens and makes slots.
+    static func prepared(_ typed: borrowing SecretBytes) throws(CommandFailure) -> Password {
+        do {
+            return try Password(typed: typed)
+        } catch {
+            throw error == .usage
+                ? .usage("the password has characters that cannot be used in one") : CommandFailure(error)
         }
     }
 

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -33,9 +34,11 @@ enum Resources {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }
         for _ in 0..<descriptorCount {
-            let descriptor = FileSystem.open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { return errno != EMFILE && errno != ENFILE }
-            opened.append(descriptor)
+            do throws(SystemError) {
+                opened.append(try SystemCall.open("/dev/null", O_RDONLY))
+            } catch {
+                return error.number != EMFILE && error.number != ENFILE
+            }
         }
         return true
     }

@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -14,21 +15,13 @@ import Tresor
 /// Questions go to `/dev/tty` and nowhere else, so that neither a pipe nor a redirection can answer one. What was typed
 /// before a question was shown does not count. A secret is not echoed, and its prompt is erased when it is answered.
 final class Terminal: Sendable {
-    private let descriptor: Int32
+    private let file: FileDescriptor
+    private var descriptor: Int32 { file.number }
 
     /// - Returns: `nil` when there is no terminal.
     init?(device: String = "/dev/tty") {
-        let descriptor = FileSystem.open(device, O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        guard isatty(descriptor) == 1 else {
-            close(descriptor)
-            return nil
-        }
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        close(descriptor)
+        guard let file = try? FileDescriptor(device, O_RDWR | O_NOCTTY), isatty(file.number) == 1 else { return nil }
+        self.file = file
     }
 
     /// Shows text to the person and to nobody else; never through a redirection.
@@ -80,7 +73,7 @@ final class Terminal: Sendable {
         var line: [UInt8] = []
         while line.count < 4096 {
             var part = [UInt8](repeating: 0, count: 256)
-            guard let count = part.withUnsafeMutableBytes({ SystemCall.read(descriptor, into: $0) }) else {
+            guard let count = part.withUnsafeMutableBytes({ try? SystemCall.read(descriptor, into: $0) }) else {
                 throw CommandFailure(.failed(.inputOutput), "cannot read the terminal")
             }
             line += part.prefix(count)

@@ -18,7 +18,7 @@ package struct AtomicFile: ~Copyable {
     private static let suffix = ".tmp"
 
     private let directory: FileDescriptor
-    private let temporary: Temporary
+    private let temporary: TemporaryFile
     private let name: String
 
     /// Begins a file for `path`.
@@ -80,13 +80,13 @@ package struct AtomicFile: ~Copyable {
     }
 
     private func link() throws(SystemError) -> Bool {
-        if linkat(directory.number, temporary.name, directory.number, name, 0) == 0 { return true }
-        let error = SystemError.current
-        guard error.number != EEXIST else { return false }
-        // Some file systems have no links.
-        guard error.isLackOfLinks else { throw error }
-        guard faccessat(directory.number, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return false }
-        return try rename()
+        do throws(SystemError) {
+            try SystemCall.link(temporary.name, toFree: name, in: directory.number)
+            return true
+        } catch {
+            guard error.number == EEXIST else { throw error }
+            return false
+        }
     }
 }
 
@@ -100,34 +100,17 @@ extension AtomicFile {
 
     /// Removes the temporaries of dead processes.
     package static func sweep(_ directory: borrowing FileDescriptor) throws(SystemError) {
-        for name in try directory.names() where TemporaryMark.stands(in: name, between: prefix, and: suffix) {
-            guard let file = try? FileDescriptor(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-                flock(file.number, LOCK_EX | LOCK_NB) == 0
-            else { continue }
-            unlinkat(directory.number, name, 0)
-        }
+        let names = try directory.names().filter { TemporaryMark.stands(in: $0, between: prefix, and: suffix) }
+        TemporaryFile.sweep(names, in: directory.number) { unlinkat(directory.number, $0, 0) }
     }
 
     /// A name that ``sweep(_:)`` recognizes as a temporary.
     package static func temporaryName() -> String { prefix + TemporaryMark.random() + suffix }
 
-    private struct Temporary: ~Copyable {
-        let file: FileDescriptor
-        let name: String
-    }
-
     private static func makeTemporary(
         for target: String, in directory: borrowing FileDescriptor, mode: FileMode
-    ) throws(SystemError) -> Temporary {
-        for _ in 0..<16 {
-            let name = temporaryName()
-            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-            let file = try FileDescriptor(name, in: directory.number, flags, mode: mode)
-            _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
-            // Another process may have swept between the two calls.
-            if try file.status().st_nlink > 0 { return Temporary(file: file, name: name) }
-        }
-        throw SystemError(EIO)
+    ) throws(SystemError) -> TemporaryFile {
+        try TemporaryFile.make(in: directory.number, O_WRONLY, mode: mode, names: temporaryName)
     }
 
     private static func requireReplaceable(

@@ -7,20 +7,19 @@
 #else
     package import Glibc
 #endif
-import TresorCore
 
 /// Permission bits as system calls take them.
 package typealias FileMode = mode_t
 
-/// An open file or directory, closed with the value. Never 0, 1 or 2, where other parts of a program write messages.
-package struct FileDescriptor: ~Copyable {
+/// An open file or directory, closed with the value. Never 0, 1 or 2, where another part of a program might write its messages.
+package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 
     /// Opens `path`, relative to the directory `parent`. Every descriptor is closed on exec.
     ///
     /// - Throws: the ``SystemError`` of open(2).
     package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: FileMode = 0) throws(SystemError) {
-        let opened = try SystemError.retrying { openat(parent, path, flags | O_CLOEXEC, mode) }
+        let opened = try SystemCall.open(path, in: parent, flags, mode: mode)
         guard opened <= 2 else {
             number = opened
             return
@@ -50,21 +49,12 @@ package struct FileDescriptor: ~Copyable {
 
     /// The result of fstat(2).
     package func status() throws(SystemError) -> stat {
-        var status = stat()
-        _ = try SystemError.retrying { fstat(number, &status) }
-        return status
+        try SystemCall.status(of: number)
     }
 
     /// Writes all of `bytes`.
     package func write(_ bytes: RawSpan) throws(SystemError) {
-        var rest = bytes
-        while rest.byteCount > 0 {
-            let count = try SystemError.retrying {
-                let written = rest.withUnsafeBytes { systemWrite(number, $0.baseAddress, $0.count) }
-                return written
-            }
-            rest = rest.extracting(droppingFirst: count)
-        }
+        try SystemCall.write(bytes, to: number)
     }
 
     /// Reads to the end; `nil` for more than `limit` bytes.
@@ -72,8 +62,9 @@ package struct FileDescriptor: ~Copyable {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = try SystemError.retrying {
-                chunk.withUnsafeMutableBytes { systemRead(number, $0.baseAddress, $0.count) }
+            var memory = chunk.mutableSpan
+            let count = try memory.withUnsafeMutableBytes { (memory) throws(SystemError) in
+                try SystemCall.read(number, into: memory)
             }
             if count == 0 { return bytes }
             guard bytes.count + count <= limit else { return nil }
@@ -85,13 +76,11 @@ package struct FileDescriptor: ~Copyable {
     package func read(into output: inout MutableSpan<UInt8>) throws(SystemError) {
         var filled = 0
         while filled < output.count {
-            let count = output.withUnsafeMutableBytes { memory in
-                let room = UnsafeMutableRawBufferPointer(rebasing: memory[filled...])
-                return systemRead(number, room.baseAddress, room.count)
+            let count = try output.withUnsafeMutableBytes { (memory) throws(SystemError) in
+                try SystemCall.read(number, into: UnsafeMutableRawBufferPointer(rebasing: memory[filled...]))
             }
-            guard count >= 0 || errno == EINTR else { throw .current }
             guard count != 0 else { throw SystemError(EIO) }
-            filled += max(0, count)
+            filled += count
         }
     }
 
@@ -102,12 +91,4 @@ package struct FileDescriptor: ~Copyable {
         #endif
         _ = try SystemError.retrying { fsync(number) }
     }
-}
-
-private func systemWrite(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(number, start, count)
-}
-
-private func systemRead(_ number: Int32, _ start: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    read(number, start, count)
 }

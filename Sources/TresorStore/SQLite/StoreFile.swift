@@ -93,10 +93,10 @@ enum StoreFile {
     static func create(at path: String, fill: (_ temporary: String) throws -> Void) throws {
         sweep(path)
         let temporary = try makeTemporary(path)
-        defer { remove(temporary.path) }
-        try fill(temporary.path)
+        defer { remove(temporary.name) }
+        try fill(temporary.name)
         do {
-            try place(temporary.path, at: path)
+            try place(temporary.name, at: path)
         } catch {
             throw TresorError.store(error.fault)
         }
@@ -109,44 +109,24 @@ enum StoreFile {
         guard stat(path, &store) == 0, store.st_nlink > 1 else { return }
         for temporary in temporaries(of: path) {
             var other = stat()
-            guard lstat(temporary, &other) == 0, (other.st_dev, other.st_ino) == (store.st_dev, store.st_ino) else {
-                continue
-            }
+            guard lstat(temporary, &other) == 0, FileIdentity(other) == FileIdentity(store) else { continue }
             remove(temporary)
         }
-    }
-
-    /// A file during its filling, locked so that others see that its process lives.
-    private struct Temporary: ~Copyable {
-        let file: FileDescriptor
-        let path: String
     }
 
     private static let suffix = ".new"
 
-    private static func makeTemporary(_ path: String) throws(TresorError) -> Temporary {
+    private static func makeTemporary(_ path: String) throws(TresorError) -> TemporaryFile {
         do throws(SystemError) {
-            for _ in 0..<16 {
-                let temporary = "\(path).\(TemporaryMark.random())\(suffix)"
-                let file = try FileDescriptor(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
-                _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
-                // Another process may have swept between the two calls.
-                if try file.status().st_nlink > 0 { return Temporary(file: file, path: temporary) }
-            }
+            return try TemporaryFile.make(O_RDWR, mode: 0o666) { "\(path).\(TemporaryMark.random())\(suffix)" }
         } catch {
             throw .store(error.fault)
         }
-        throw .store(.inputOutput)
     }
 
     /// Removes the temporaries of dead processes.
     private static func sweep(_ path: String) {
-        for temporary in temporaries(of: path) {
-            guard let file = try? FileDescriptor(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-                flock(file.number, LOCK_EX | LOCK_NB) == 0
-            else { continue }
-            remove(temporary)
-        }
+        TemporaryFile.sweep(temporaries(of: path), remove: remove)
     }
 
     private static func temporaries(of path: String) -> [String] {
@@ -162,14 +142,11 @@ enum StoreFile {
     }
 
     private static func place(_ temporary: String, at path: String) throws(SystemError) {
-        if link(temporary, path) != 0 {
-            let error = SystemError.current
-            if error.number == EEXIST { return }
-            // Some file systems have no links. There a faster process is noticed only if it has finished by now.
-            guard error.isLackOfLinks, access(path, F_OK) != 0 else {
-                throw error
-            }
-            _ = try SystemError.retrying { rename(temporary, path) }
+        do throws(SystemError) {
+            try SystemCall.link(temporary, toFree: path)
+        } catch {
+            guard error.number == EEXIST else { throw error }
+            return
         }
         try FileDescriptor(AtomicFile.split(path).directory, O_RDONLY | O_DIRECTORY).synchronize()
     }

@@ -136,6 +136,43 @@ import Testing
         }
     #endif
 
+    /// Files of a home and outputs are durable before they have their name, and no link is followed on the way.
+    @Test func contentIsDurableBeforeItsName() throws {
+        try stage.expect(as: "anna", ["create", "plans"])
+        try FileManager.default.createDirectory(atPath: stage.scratch["out"], withIntermediateDirectories: false)
+        let watched = ["-y", "-e", "trace=openat,flock,fchmod,fsync,linkat,renameat"]
+        let numbers = [try stage.number(of: "anna")]
+        let verify = try trace(as: "house", ["verify", "anna", "--number", numbers[0]], watched).calls
+        expect(
+            verify.filter { $0.contains("homes/house") },
+            [
+                /openat\(.*"\.tresor-\w+\.tmp", O_WRONLY\|O_CREAT\|O_EXCL\|O_NOFOLLOW\|O_CLOEXEC, 0600/,
+                /flock\(.*\.tmp>, LOCK_EX/, /fsync\(.*\.tmp>/, /renameat\(.*\.tmp".*"pins"/, /fsync\(.*homes\/house>/,
+            ])
+        // The first has no name before. The second replaces the first, under a temporary name.
+        for _ in 1...2 {
+            let words = ["encrypt", "-t", "plans", "plan.json", "-o", "out/plan.tresor"]
+            let encrypt = try trace(as: "anna", words, watched).calls
+            expect(
+                encrypt.filter { $0.contains("/out") },
+                [
+                    /openat\(.*(?:O_TMPFILE|O_EXCL\|O_NOFOLLOW).*, 0600/, /flock\(.*LOCK_EX/, /fchmod\(/,
+                    /fsync\(.*out\//, /(?:linkat|renameat)\(.*"plan\.tresor"/, /fsync\(.*out>/,
+                ])
+        }
+    }
+
+    /// Each call stands behind the one before.
+    private func expect(_ calls: [String], _ order: [Regex<Substring>]) {
+        var rest = calls[...]
+        for (number, pattern) in order.enumerated() {
+            guard let place = rest.firstIndex(where: { $0.contains(pattern) }) else {
+                return Issue.record("call \(number) is not in its place: \(calls.joined(separator: "\n"))")
+            }
+            rest = rest[(place + 1)...]
+        }
+    }
+
     /// What comes out on purpose is found, so that what comes out by mistake would be.
     @Test func A41_theSearchFindsWhatIsWritten() throws {
         try stage.share(of: "anna", with: "house")

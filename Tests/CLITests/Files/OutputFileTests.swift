@@ -125,15 +125,15 @@ struct OutputFileTests {
     @Test("Without unnamed files a temporary one that nobody else can read takes its place", arguments: [true, false])
     func named(_ replaces: Bool) throws {
         do {
-            let draft = try Draft.open(for: scratch.path("a"), unnamed: false).get()
+            let draft = try Draft.open(for: scratch.path("a"), unnamed: false)
             let names = scratch.names
             #expect(names.count == 1 && names.allSatisfy { $0.hasPrefix(".tresor-") && scratch.mode($0) == 0o600 })
             draft.discard()
             #expect(scratch.names.isEmpty)
         }
-        let draft = try Draft.open(for: scratch.path("a"), unnamed: false).get()
+        let draft = try Draft.open(for: scratch.path("a"), unnamed: false)
         #expect(Foundation.write(draft.descriptor, "new", 3) == 3)
-        #expect(draft.commit(replacing: replaces) == 0)
+        try draft.commit(replacing: replaces)
         #expect(scratch.names == ["a"])
         #expect(try scratch.text("a") == "new")
     }
@@ -162,8 +162,8 @@ struct OutputFileTests {
         sweeper.start()
         defer { isDone.withLock { $0 = true } }
         for _ in 0..<2000 {
-            let draft = try Draft.open(for: scratch.path("a"), unnamed: false).get()
-            #expect(draft.commit(replacing: true) == 0)
+            let draft = try Draft.open(for: scratch.path("a"), unnamed: false)
+            try draft.commit(replacing: true)
         }
     }
 

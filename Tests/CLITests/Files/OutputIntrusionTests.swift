@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import Tresor
+import TresorStore
 
 @testable import TresorCommand
 
@@ -92,11 +93,15 @@ struct OutputIntrusionTests {
                     "\(String(describing: error))")
                 if error == nil { written += 1 } else { refused += 1 }
             } else {
-                let draft = try Draft.open(for: target, unnamed: false).get()
+                let draft = try Draft.open(for: target, unnamed: false)
                 #expect(write(draft.descriptor, "secret", 6) == 6)
-                let code = draft.commit(replacing: replaces)
-                #expect([0, EEXIST].contains(code))
-                if code == 0 { written += 1 } else { refused += 1 }
+                do throws(SystemError) {
+                    try draft.commit(replacing: replaces)
+                    written += 1
+                } catch {
+                    #expect(error == SystemError(EEXIST))
+                    refused += 1
+                }
             }
         }
         isDone.withLock { $0 = true }
@@ -115,9 +120,9 @@ struct OutputIntrusionTests {
         #expect(mkfifo(scratch.path(".tresor-0000000000000004.tmp"), 0o600) == 0)
         #expect(mkdir(scratch.path(".tresor-0000000000000005.tmp"), 0o700) == 0)
         for _ in 0..<20 {
-            let draft = try Draft.open(for: target, unnamed: unnamed).get()
+            let draft = try Draft.open(for: target, unnamed: unnamed)
             #expect(write(draft.descriptor, "secret", 6) == 6)
-            #expect(draft.commit(replacing: true) == 0)
+            try draft.commit(replacing: true)
         }
         try expectVictim("left alone")
         #expect(try scratch.text("out") == "secret")

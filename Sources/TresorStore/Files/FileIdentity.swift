@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Darwin)
-    import Darwin
+    package import Darwin
+#elseif canImport(Musl)
+    package import Musl
 #else
-    import Glibc
+    package import Glibc
 #endif
 
 /// A file whatever its name: device and inode.
-struct FileIdentity: Hashable, Sendable {
+package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    init(_ status: stat) {
+    package init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
     /// The file an open descriptor stands for.
-    init?(descriptor: Int32) {
+    package init?(descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
     }
 
     /// Whether an open descriptor stands for a regular file.
-    static func isFile(descriptor: Int32) -> Bool {
+    package static func isFile(descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG)
     }
 
     /// The file a path leads to, links followed.
-    init?(path: String) {
+    package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
     /// Whether a file lies in a directory or below it, links followed.
-    static func isInside(_ path: String, directory: String) -> Bool {
+    package static func isInside(_ path: String, directory: String) -> Bool {
         guard let file = resolved(path), let directory = resolved(directory) else { return false }
         return file.utf8.starts(with: "\(directory)/".utf8)
     }
 
     /// Whether both are on one file system.
-    static func isOnSameDevice(_ left: String, _ right: String) -> Bool {
+    package static func isOnSameDevice(_ left: String, _ right: String) -> Bool {
         var first = stat()
         var second = stat()
         return stat(left, &first) == 0 && stat(right, &second) == 0 && first.st_dev == second.st_dev
@@ -57,5 +59,5 @@ struct FileIdentity: Hashable, Sendable {
 }
 
 extension stat {
-    func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
+    package func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
 }

@@ -3,48 +3,46 @@
 import Tresor
 
 /// What is said of a file that was opened.
-extension FileOpener {
-    enum Report {
-        case line(String)
-        case object(JSONObject)
+enum FileReport {
+    case line(String)
+    case object(JSONObject)
 
-        /// - Parameter beforeContent: whether the content follows on a terminal.
-        func print(_ output: Output, beforeContent: Bool = false) throws(CommandFailure) {
-            switch self {
-            case .line(let text): beforeContent ? output.announce(text) : output.say(text)
-            case .object(let object): try output.object(object)
-            }
+    /// - Parameter beforeContent: whether the content follows on a terminal.
+    func print(_ output: Output, beforeContent: Bool = false) throws(CommandFailure) {
+        switch self {
+        case .line(let text): beforeContent ? output.announce(text) : output.say(text)
+        case .object(let object): try output.object(object)
         }
     }
+}
 
-    /// What is said of every file of one tresor.
-    struct Setting {
-        /// With --accept-forked the one the file was judged by; none when the store could not be read.
-        let state: LogState?
-        let name: String
-        /// Knows this person's marks.
-        fileprivate let client: Client
-        /// How those stand whose files were reported.
-        fileprivate var verified: [UserID: String] = [:]
-    }
+/// Says who wrote the files of one tresor, as things are now.
+struct FileReporter {
+    /// With --accept-forked the one the file was judged by; none when the store could not be read.
+    let state: LogState?
+    private let name: String
+    /// Knows this person's marks.
+    private let client: Client
+    private let tresors: TresorResolver
+    /// How those stand whose files were reported.
+    private var verified: [UserID: String] = [:]
 
-    /// What to say of the files of a tresor, as things are now.
-    func setting(of tresor: TresorID, as session: Session) async -> Setting {
-        let state = try? await self.state(of: tresor)
-        return Setting(
-            state: state, name: await name(of: tresor, in: state, as: session), client: session.client)
+    init(of tresor: TresorID, in state: LogState?, as session: Session, _ tresors: TresorResolver) async {
+        self.state = state
+        self.tresors = tresors
+        client = session.client
+        name = await Self.name(of: tresor, in: state, as: session)
     }
 
     /// The line on standard error, or the object: whose it is, when, where, under which key.
     ///
     /// It is made before the content is released, because it can fail.
-    func report(
-        _ opened: FileProof, input: InputFile, output: OutputFile?, in setting: inout Setting, json: Bool
-    ) throws -> Report {
-        let (state, name) = (setting.state, setting.name)
+    mutating func report(
+        _ opened: FileProof, input: InputFile, output: OutputFile?, json: Bool
+    ) throws -> FileReport {
         let author = opened.author
-        let verified = try setting.verified[author.user] ?? verification(of: author.user, in: setting)
-        setting.verified[author.user] = verified
+        let verified = try self.verified[author.user] ?? verification(of: author.user)
+        self.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
         let standing = Self.words(author.status).map { [$0] } ?? []
         var text =
@@ -66,25 +64,25 @@ extension FileOpener {
         return ", resealed by \(DisplayText.name(sealer.handle.bytes)) \(time)\(standing)"
     }
 
-    private func name(of tresor: TresorID, in state: LogState?, as session: Session) async -> String {
+    private static func name(of tresor: TresorID, in state: LogState?, as session: Session) async -> String {
         let opened: Name? = if let state { try? await session.tresors.name(in: state) } else { nil }
         let name = opened ?? session.tresors.knownName(of: tresor)
         return name.map { DisplayText.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 
-    private func verification(of user: UserID, in setting: Setting) throws -> String {
-        guard let state = setting.state else { return "history differs" }
+    private func verification(of user: UserID) throws -> String {
+        guard let state else { return "history differs" }
         guard state.chain(of: user) != nil else { return "not verified" }
-        switch try setting.client.trust.memberTrust(of: user, in: state) {
+        switch try client.trust.memberTrust(of: user, in: state) {
         case .me: return "you"
         case .verified: return "verified"
         case .renewed: return "new keys, compare numbers again"
         case .changed: return "not verified"
         case .unverified:
-            guard user != state.founder, try setting.client.trust.founderTrust(in: state).isVerified else {
+            guard user != state.founder, try client.trust.founderTrust(in: state).isVerified else {
                 return "not verified"
             }
-            return "named by \(workplace.handle(of: state.founder, in: state))"
+            return "named by \(tresors.handle(of: state.founder, in: state))"
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin
@@ -63,7 +64,7 @@ enum SecretInput {
         }
         let start = used
         let count = span.withUnsafeMutableBytes { memory in
-            SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
+            try? SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: memory[start...]))
         }
         guard let count else { return .failed }
         used += count

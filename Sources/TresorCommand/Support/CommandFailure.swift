@@ -74,27 +74,3 @@ struct CommandFailure: Error, Sendable {
 struct Exit: Error, Equatable, Sendable {
     let code: Int32
 }
-
-/// The results of several INPUTs, each tried and reported: forked, altered or unverified if one of them was that, in this order; otherwise the code that
-/// all share, else 1.
-struct Outcomes: Sendable {
-    private var codes: Set<Int32> = []
-
-    mutating func succeeded() { codes.insert(0) }
-
-    /// Reports the failure at once and remembers its code.
-    mutating func failed(_ failure: CommandFailure, report: FailureReport) {
-        report.print(failure)
-        failed(failure.exitCode)
-    }
-
-    /// Remembers a code that has been reported.
-    mutating func failed(_ code: Int32) { codes.insert(code) }
-
-    /// - Throws: ``Exit`` unless everything succeeded.
-    func finish() throws(Exit) {
-        guard let code = codes.first, codes != [0] else { return }
-        let worst = [TresorError.forked, .altered, .unverified].map(\.exitCode).first(where: codes.contains)
-        throw Exit(code: worst ?? (codes.count == 1 ? code : 1))
-    }
-}

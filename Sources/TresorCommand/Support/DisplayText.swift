@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-
 /// Text from others, made fit to be shown: it cannot forge a line, move the cursor or turn the writing direction.
 enum DisplayText {
     /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
@@ -114,42 +112,5 @@ enum DisplayText {
     static func hexadecimal(_ value: UInt32, digits: Int) -> String {
         let text = String(value, radix: 16)
         return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
-}
-
-/// Text made fit to be pasted into a shell.
-enum Shell {
-    /// A word as one argument; never taken for an option.
-    static func path(_ path: String) -> String {
-        word(path.utf8.first == UInt8(ascii: "-") ? "./\(path)" : path)
-    }
-
-    /// Somebody's handle or a tresor's name as one argument; the beginning of the id where it would be taken for an option.
-    static func word(_ name: Name, or id: some CustomStringConvertible) -> String {
-        name.bytes.first == UInt8(ascii: "-") ? String(id.description.prefix(10)) : word(name.text)
-    }
-
-    /// What would not survive being shown, as `$'…'`, which bash, zsh and ksh read.
-    private static func escaped(_ text: String) -> String {
-        "$'"
-            + text.unicodeScalars.map { scalar in
-                if scalar == "'" || scalar == "\\" { return "\\\(scalar)" }
-                guard DisplayText.isUnsafe(scalar) else { return String(scalar) }
-                return String(scalar).utf8.map { "\\x" + DisplayText.hexadecimal(UInt32($0), digits: 2) }.joined()
-            }.joined() + "'"
-    }
-
-    /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the shell.
-    static func word(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch Unicode.Scalar(byte) {
-                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", "@", "+", ":", ",", "=": true
-                default: false
-                }
-            }
-        if text.unicodeScalars.contains(where: { DisplayText.isUnsafe($0) }) { return escaped(text) }
-        return isPlain ? text : "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }

@@ -2,14 +2,21 @@
 
 import Tresor
 
-extension CommandContext {
+/// Finds the tresors that a person names on the command line, reads their state, and gives the names by which they are shown.
+struct TresorResolver: Sendable {
+    let invocation: Invocation
+    let client: Client
+
+    private var output: Output { invocation.output }
+    private var now: UInt64 { client.clock() }
+
     private static let tresorOptions = ["-t", "--tresor"]
 
     /// The tresor a text means, for somebody whose identity is open.
     ///
     /// - Parameter isReadable: whether its log has to be in order.
     /// - Throws: 10 for none, 64 for several, with the list.
-    func tresor(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
+    func find(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
         let found = try await session.tresors.named(text)
         guard let first = found.first else {
             let all = try await session.tresors.all()
@@ -23,12 +30,12 @@ extension CommandContext {
                 hints: hints.isEmpty ? ["tresor list"] : hints)
         }
         guard found.count == 1 else {
-            let list = found.map { "\(titleAndOwner(of: $0)) \(Self.short($0.tresor.description, unlike: text))" }
+            let list = found.map { "\(titleAndOwner(of: $0)) \(ShortID.text(of: $0.tresor, unlike: text))" }
             throw CommandFailure(
                 .usage, "\(DisplayText.name(text)) can mean several tresors: \(list.joined(separator: "; "))",
                 hints: found.map {
                     HintCompletion.replacing(
-                        text, with: Self.short($0.tresor.description, unlike: text), of: Self.tresorOptions)
+                        text, with: ShortID.text(of: $0.tresor, unlike: text), of: Self.tresorOptions)
                 })
         }
         if isReadable, first.state == nil, let error = first.error { throw logFailure(error, first.tresor) }
@@ -37,7 +44,7 @@ extension CommandContext {
 
     /// The tresor that a whole id means, without an identity; `nil` for any other text. The beginning of an id can be the name of another
     /// tresor (SPEC §4.3), and names are read with an open identity only.
-    func tresor(id text: String) throws -> TresorID? {
+    func find(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
         if let known = try client.logs.known().first(where: { Base32.matches(text, $0.digest.bytes) }) {
             return known
@@ -66,7 +73,9 @@ extension CommandContext {
         let ids = meant.prefix(3).map {
             HintCompletion.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
         }
-        if owner.user == (try? client.identityFile().chain.user) { return madeWithOldKeys(first.tresor, hint: ids[0]) }
+        if owner.user == (try? client.identityFile().chain.user) {
+            return Self.madeWithOldKeys(first.tresor, hint: ids[0])
+        }
         let person = DisplayText.name(owner.handle.bytes)
         return CommandFailure(
             .unverified, "\(DisplayText.name(text)) is offered by \(person), whom you have not verified",
@@ -89,7 +98,7 @@ extension CommandContext {
     }
 
     func handle(of user: UserID, in state: LogState) -> String {
-        state.chain(of: user).map { DisplayText.name($0.handle.bytes) } ?? Self.short(user)
+        state.chain(of: user).map { DisplayText.name($0.handle.bytes) } ?? ShortID.text(of: user)
     }
 
     /// The verified state of a tresor.
@@ -102,7 +111,7 @@ extension CommandContext {
     }
 
     /// The verified state in which an act begins: what this home knows better stands in the log by then, and each entry for it is told.
-    func settled(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
+    func settle(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
         guard !dryRun else {
             if let known = summary.state { return known }
             return try await state(of: summary.tresor)
@@ -114,7 +123,7 @@ extension CommandContext {
             return after
         } catch let error as TresorError where error == .failed(.clock) {
             try await acceptClock(in: tresor, title(of: summary), session)
-            return try await settled(summary, session)
+            return try await settle(summary, session)
         }
     }
 
@@ -132,7 +141,7 @@ extension CommandContext {
             guard let state = try? session.client.archive.verifiedState(of: notice.tresor) else { continue }
             let title =
                 session.tresors.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) }
-                ?? Self.short(notice.tresor)
+                ?? ShortID.text(of: notice.tresor)
             switch notice.deed {
             case .ended(let users):
                 for user in users {
@@ -146,8 +155,6 @@ extension CommandContext {
             }
         }
     }
-
-    private static func short(_ tresor: TresorID) -> String { String(tresor.description.prefix(10)) }
 
     /// Asks whether to go on although a date has passed by a clock that the log gives no reason to believe.
     ///
@@ -201,8 +208,21 @@ extension CommandContext {
         guard found.count == 1 else {
             throw CommandFailure(
                 .usage, "\(DisplayText.name(text)) can mean several people here",
-                hints: found.map { HintCompletion.replacing(text, with: Self.short($0.description, unlike: text)) })
+                hints: found.map { HintCompletion.replacing(text, with: ShortID.text(of: $0, unlike: text)) })
         }
         return first
+    }
+
+    /// Whether this home has verified a log of the tresor.
+    func isKnown(_ tresor: TresorID) -> Bool {
+        (try? client.logs.known().contains(tresor)) ?? false
+    }
+
+    /// A tresor that bears this person's own name, and that whoever has their old keys can have made.
+    static func madeWithOldKeys(_ tresor: TresorID, hint: String) -> CommandFailure {
+        let id = tresor.description.prefix(10)
+        return CommandFailure(
+            .unverified, "\(id) was made with your old keys, and nothing here proves that it was by you",
+            hints: ["tresor verify --mine \(id)", hint].filter { !$0.isEmpty })
     }
 }

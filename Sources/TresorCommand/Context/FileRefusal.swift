@@ -2,28 +2,34 @@
 
 import Tresor
 
-/// Words for what a file is refused with, as far as it can be told.
-extension FileOpener {
-    func failure(
-        _ error: TresorError, _ header: FileHeader, _ input: InputFile, _ session: Session
-    ) async -> CommandFailure {
+/// Words for why a sealed file is refused, as far as that can be told.
+struct FileRefusal {
+    let workplace: CommandContext
+    let session: Session
+    let input: InputFile
+    /// Whether what is opened is sealed again.
+    let isResealing: Bool
+    /// Whether its author must still be somebody who may write.
+    let requiresCurrent: Bool
+
+    func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
         guard error == .noAccess else {
             if error == .unverified,
                 let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
             {
-                let people = workplace.peopleToCompare(in: state)
+                let people = workplace.people.peopleToCompare(in: state)
                 return CommandFailure(
                     error, "\(input.shownName) is from somebody whose number has to be compared again",
                     hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
                     file: input.path)
             }
-            if error == .store(.behind) { return await behind(header, input, session) }
+            if error == .store(.behind) { return await behind(header) }
             if error == .forked {
                 return CommandFailure(
                     error, "\(input.shownName) or the store belongs to another history than this home has verified",
                     hints: ["tresor check"], file: input.path)
             }
-            return failure(error, input)
+            return Self.failure(error, input)
         }
         let id = header.tresor.description.prefix(10)
         let state: LogState?
@@ -31,10 +37,10 @@ extension FileOpener {
             state = try await workplace.client.logs.state(of: header.tresor, remembering: .no)
         } catch {
             // Nobody's refusal: a store that never had the log, such as another machine's.
-            if error == .notFound { return missing(header.tresor, input) }
+            if error == .notFound { return missing(header.tresor) }
             state = nil
         }
-        guard let state, workplace.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
+        guard let state, workplace.tresors.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
                 error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
@@ -48,11 +54,11 @@ extension FileOpener {
                 error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
-        return await failure(error, of: session, in: state, input)
+        return await failure(error, in: state)
     }
 
     /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
-    private func behind(_ header: FileHeader, _ input: InputFile, _ session: Session) async -> CommandFailure {
+    private func behind(_ header: FileHeader) async -> CommandFailure {
         let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
         let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
@@ -63,7 +69,7 @@ extension FileOpener {
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
-    private func missing(_ tresor: TresorID, _ input: InputFile) -> CommandFailure {
+    private func missing(_ tresor: TresorID) -> CommandFailure {
         let path = (try? workplace.invocation.places.store()) ?? "store.db"
         return CommandFailure(
             .notFound,
@@ -72,13 +78,11 @@ extension FileOpener {
     }
 
     /// Why a member cannot have a file, as far as it can be told.
-    private func failure(
-        _ error: TresorError, of session: Session, in state: LogState, _ input: InputFile
-    ) async -> CommandFailure {
+    private func failure(_ error: TresorError, in state: LogState) async -> CommandFailure {
         let user = session.identity.user
         let name = session.tresors.knownName(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
-        let owner = workplace.handle(of: state.founder, in: state)
+        let owner = workplace.tresors.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {
             return CommandFailure(error, "you may read \(title) of \(owner), not write in it", file: input.path)
         }
@@ -101,7 +105,8 @@ extension FileOpener {
             error, "\(input.shownName) is from before your time, or \(author)", file: input.path)
     }
 
-    func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
+    /// Words for what can be told without an identity.
+    static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
         switch error {
         case .altered:
             CommandFailure(

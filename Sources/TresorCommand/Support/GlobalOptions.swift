@@ -52,17 +52,7 @@ struct GlobalOptions: ParsableArguments, Sendable {
     }
 }
 
-extension ColorChoice: ExpressibleByArgument {}
-
-extension DateArgument: ExpressibleByArgument {
-    init?(argument: String) { self.init(argument) }
-}
-
-/// Where a new password comes from, for the commands that set one.
-struct NewPasswordOptions: ParsableArguments, Sendable {
-    @Option(help: ArgumentHelp("Read the new password from FILE.", valueName: "FILE"), completion: .file())
-    var newPasswordFile: String?
-
-    @Option(help: ArgumentHelp("Read the new password from descriptor N.", valueName: "N"))
-    var newPasswordFd: Int32?
+/// The values of `--color`.
+enum ColorChoice: String, Sendable, CaseIterable, ExpressibleByArgument {
+    case auto, always, never
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorStore
+
+/// What a command works with, made once from its options and the environment.
+struct Invocation: Sendable {
+    let options: GlobalOptions
+    let environment: Environment
+    let output: Output
+    let places: Paths
+    let standardInput: StandardInput
+    let passwords: PasswordSource
+
+    /// - Throws: 1 when the cryptographic library is not fit, before anything is opened (SPEC §5.1).
+    init(_ options: GlobalOptions) throws(CommandFailure) {
+        do throws(TresorError) { try Sodium.start() } catch { throw CommandFailure(error) }
+        let environment = try Environment.current()
+        let standardInput = StandardInput()
+        let isBatch = options.batch
+        self.options = options
+        self.environment = environment
+        self.standardInput = standardInput
+        output = Output(options: options, environment: environment)
+        places = try Paths(options: options, environment: environment)
+        passwords = PasswordSource(
+            options: options, environment: environment, standardInput: standardInput,
+            terminal: { isBatch ? nil : Terminal() })
+    }
+
+    /// The person at the terminal, for a question.
+    ///
+    /// - Parameter failure: what is thrown when nobody may or can be asked; it names the option that gives the answer.
+    func person(or failure: @autoclosure () -> CommandFailure) throws(CommandFailure) -> Terminal {
+        guard !options.batch, let terminal = Terminal() else { throw failure() }
+        return terminal
+    }
+
+    /// Whether somebody could be asked.
+    var hasTerminal: Bool { !options.batch && Terminal() != nil }
+
+    func progress(_ label: String) -> Progress {
+        Progress(label, options: options, environment: environment)
+    }
+
+    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
+    func refuseStore(_ path: String) throws(CommandFailure) {
+        guard places.isStore(path) else { return }
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is the store in use, and no INPUT", file: path)
+    }
+
+    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
+    func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
+        for step in plan.steps {
+            if let path = step.input { try refuseStore(path) }
+            guard case .file(let path) = step.target else { continue }
+            try refuseOwnFile(path)
+            guard let kind = ProtectedFile(at: path) else { continue }
+            throw CommandFailure(
+                .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
+        }
+    }
+
+    func refuseOwnFile(_ path: String) throws(CommandFailure) {
+        guard !places.isOwn(path) else {
+            throw CommandFailure(
+                .usage, "\(DisplayText.quoted(path)) belongs to the home or is the store, and is not replaced",
+                file: path)
+        }
+        guard !SecretFile.isKit(path) else {
+            throw CommandFailure(
+                .usage, "\(DisplayText.quoted(path)) is a recovery kit, and is not replaced", file: path)
+        }
+        let passwords = [options.passwordFile, environment.passwordFile].compactMap(\.self)
+        if let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) {
+            throw CommandFailure(
+                .usage, "\(DisplayText.quoted(path)) holds the password, and is not replaced", file: path)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+
+/// Somebody a text means, and why to believe it.
+struct Candidate: Sendable {
+    let chain: CardChain
+    let trust: Person.Trust
+    /// A card that was brought by hand for this person.
+    var brought: CardChain?
+}
+
+/// Finds the people that a person names on the command line, among the pinned ones and those whose cards the store offers.
+struct PersonResolver: Sendable {
+    let invocation: Invocation
+    let client: Client
+
+    /// The one person that a handle or a user id of at least 6 characters means.
+    ///
+    /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
+    ///
+    /// - Parameter card: a file with a card brought by hand. It stands for somebody whose card the store does not have, or
+    ///   shows in an older generation.
+    func find(_ text: String, card: String? = nil) async throws -> Candidate {
+        var people: [Candidate]
+        do throws(TresorError) {
+            people = try await client.people.named(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
+        } catch {
+            throw CommandFailure(error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
+        }
+        if let card { try bring(try readCard(card), for: text, among: &people) }
+        for person in people {
+            if case .changed(let pinned) = person.trust { throw try Self.changed(person.chain, from: pinned) }
+        }
+        guard let first = people.first else { throw try nobody(text) }
+        guard people.count == 1 else {
+            let ids = people.map { ShortID.text(of: $0.chain.user, unlike: text) }
+            let list = try zip(ids, people).map { "\($0) \(try $1.chain.number().grouped)" }
+            let isKnown = people.allSatisfy(\.trust.isVerified)
+            throw CommandFailure(
+                isKnown ? .usage : .unverified,
+                "\(DisplayText.name(text)) can mean several people: \(list.joined(separator: "; "))",
+                hints: ids.map { isKnown ? HintCompletion.replacing(text, with: $0) : "tresor verify \($0)" })
+        }
+        try await reportImpostors(of: first)
+        return first
+    }
+
+    /// The store may offer somebody else under a pinned handle; the pinned person is used.
+    private func reportImpostors(of person: Candidate) async throws {
+        guard let others = try? await client.people.impostors(of: person.chain.handle), let other = others.first else {
+            return
+        }
+        let card = "\(DisplayText.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
+        invocation.output.say("the store also offers another card for \(card); the person you verified is used")
+    }
+
+    private static func words(for error: TresorError) -> String {
+        switch error {
+        case .forked: "older than, or different from, one that was seen before"
+        case .altered: "damaged or forged"
+        default: CommandFailure(error).message
+        }
+    }
+
+    private func nobody(_ text: String) throws -> CommandFailure {
+        let known = try client.people.pinned().map(\.chain.handle.text)
+        let hints = Suggestion.near(text, among: known).map {
+            "did you mean: \(HintCompletion.replacing(text, with: $0))"
+        }
+        let store = (try? invocation.places.store()).map { " at \(DisplayText.quoted($0))" } ?? ""
+        return CommandFailure(
+            .notFound, "there is no card of \(DisplayText.name(text)) in the store\(store)",
+            hints: hints + ["tresor … --card FILE"])
+    }
+
+    /// What is said of somebody whom the store offers in the place of a pinned person.
+    static func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
+        let name = DisplayText.name(offered.handle.bytes)
+        return CommandFailure(
+            .unverified,
+            "the store offers another person under the handle \(name): number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
+            hints: ["tresor verify \(ShortID.text(of: offered.user)) --replace"])
+    }
+
+    /// What is said of somebody whose newest keys nobody has compared yet.
+    static func renewed(_ chain: CardChain) -> CommandFailure {
+        CommandFailure(
+            .unverified, "\(DisplayText.name(chain.handle.bytes)) has new keys: compare numbers again",
+            hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
+    }
+
+    /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
+    func peopleToCompare(in state: LogState) -> [CardChain] {
+        state.everybody.filter { user in
+            switch try? client.trust.memberTrust(of: user, in: state) {
+            case .renewed, .changed: true
+            case .me, .verified, .unverified, nil: false
+            }
+        }.compactMap { state.chain(of: $0) }
+    }
+
+    /// A card that was brought by hand, binary or armoured.
+    func readCard(_ path: String) throws -> CardChain {
+        try invocation.refuseStore(path)
+        return try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
+    }
+
+    /// Puts a card that was brought by hand beside what the store and the pins show (SPEC §7.5): one that goes on from
+    /// there takes its place.
+    private func bring(_ card: CardChain, for text: String, among people: inout [Candidate]) throws {
+        guard let known = people.first, people.count == 1 else {
+            let isMeant = (try? Name(typed: text)) == card.handle || Base32.matches(text, card.user.digest.bytes)
+            guard people.isEmpty, isMeant else { return }
+            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
+            return
+        }
+        if known.chain.user == card.user, card.extends(known.chain), known.trust != .me {
+            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
+        } else {
+            people[0].brought = card
+        }
+    }
+}
