@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import PasswordMemo
 
 /// A fresh directory that goes with the value.
 final class Scratch: Sendable {
@@ -75,7 +76,9 @@ final class Stage {
     }
 
     func run(as person: String, _ arguments: [String], input: String = "/dev/null") throws -> Program.Ending {
-        try program.run(words(as: person, before: arguments) + arguments, input: input)
+        var program = program
+        program.environment.merge(PasswordMemo.environment) { given, _ in given }
+        return try program.run(words(as: person, before: arguments) + arguments, input: input)
     }
 
     /// Runs what must succeed.

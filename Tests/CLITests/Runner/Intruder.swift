@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import PasswordMemo
 
 /// A library loaded into the program before all others. It counts the calls that change a file (SQLite's go the same way, so store operations are counted
 /// with the rest), ends or interrupts the program at one of them, and sets its clock.
@@ -117,7 +118,8 @@ struct Intruder {
     func variables() throws -> [String: String] {
         guard stop != nil || trace != nil || shift != 0 else { return [:] }
         guard let library = try Self.library() else { throw ScriptFailure("there is no C compiler for kill and clock") }
-        var variables = ["LD_PRELOAD": library, "CLOCK_SHIFT": String(shift)]
+        let libraries = [library, PasswordMemo.library].compactMap(\.self)
+        var variables = ["LD_PRELOAD": libraries.joined(separator: ":"), "CLOCK_SHIFT": String(shift)]
         if let stop {
             variables["STOP_AT"] = String(stop.operation)
             variables["STOP_SIGNAL"] = String(stop.signal)
