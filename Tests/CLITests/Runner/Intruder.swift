@@ -17,6 +17,9 @@ struct Intruder {
     /// By how many seconds the program's clock is wrong.
     var shift = 0
 
+    /// Whether it has nothing to do.
+    var isIdle: Bool { stop == nil && trace == nil && shift == 0 }
+
     private static let source = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -116,7 +119,7 @@ struct Intruder {
 
     /// What loads it; nothing where it has nothing to do.
     func variables() throws -> [String: String] {
-        guard stop != nil || trace != nil || shift != 0 else { return [:] }
+        guard !isIdle else { return [:] }
         guard let library = try Self.library() else { throw ScriptFailure("there is no C compiler for kill and clock") }
         let libraries = [library, PasswordMemo.library].compactMap(\.self)
         var variables = ["LD_PRELOAD": libraries.joined(separator: ":"), "CLOCK_SHIFT": String(shift)]
