@@ -85,7 +85,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
+                "PasswordMemo", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["help", "scripts"],
@@ -98,6 +98,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
+        .target(name: "PasswordMemo", path: "Tests/PasswordMemo", swiftSettings: settings),
         .executableTarget(
             name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCore", "TresorCrypto"],
             path: "Tests/ConstantTimeProbe",
@@ -106,7 +107,8 @@ let package = Package(
         .testTarget(
             name: "AttackTests",
             dependencies: [
-                "ConstantTimeProbe", "CProbe", "Tresor", "TresorConformance", "TresorCore", "TresorCommand",
+                "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
+                "TresorCommand",
                 "TresorCrypto", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],

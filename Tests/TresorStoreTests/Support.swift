@@ -57,7 +57,12 @@ func errorOf(_ body: () async throws -> Void) async -> TresorError? {
     }
 }
 
-func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
+func random(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        if let start = buffer.baseAddress { arc4random_buf(start, count) }
+        filled = count
+    }
+}
 
 func digest(_ first: UInt8, _ rest: UInt8 = 0) -> Hash256 {
     Hash256([first] + [UInt8](repeating: rest, count: 31)) ?? .zero

@@ -10,6 +10,7 @@ import Testing
 
     init() throws {
         stage = try Stage("anna", "house")
+        stage.isMemoUsed = false
         try stage.write(Self.content, to: "plan.json", mode: 0o600)
     }
 

@@ -15,6 +15,7 @@
 
         init() async throws {
             stage = try Stage("anna", "house")
+            stage.isMemoUsed = false
             try stage.share(of: "anna", with: "house")
             let password = Array("PASSWORD-0815-anna".utf8)
             var secrets = Secrets(of: "anna")

@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-
-/// A fresh directory that goes with the value.
-final class Scratch: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-attack-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    }
-
-    init(copyOf other: Scratch) throws {
-        path = other.path + "-\(UUID().uuidString)"
-        try FileManager.default.copyItem(atPath: other.path, toPath: path)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    subscript(_ name: String) -> String { path + "/" + name }
-}
+import PasswordMemo
 
 /// Some people with homes on one store, who work with the built program.
 final class Stage {
@@ -31,13 +12,23 @@ final class Stage {
     var environment: [String: String] = [:]
     /// Which files of the stage are compared by name.
     var isKept: (String) -> Bool = { _ in true }
+    /// Whether programs are spared an Argon2id that another has worked out. One whose memory is searched is not.
+    var isMemoUsed = true
     var store: String { scratch["store.db"] }
+    /// The people of a stage of whom nobody has done anything yet.
+    private var untouched: [String]?
 
     init(scratch: Scratch) { self.scratch = scratch }
 
+    /// These people's homes, and a store with their cards. Made once: each stage has a copy.
     convenience init(_ people: String...) throws {
-        self.init(scratch: try Scratch())
-        for person in people { try add(person) }
+        let made = try PreparedStages.scratch(for: people.joined(separator: " ")) {
+            let stage = Stage(scratch: try Scratch())
+            for person in people { try stage.add(person) }
+            return stage.scratch
+        }
+        self.init(scratch: try Scratch(copyOf: made))
+        untouched = people
     }
 
     func add(_ person: String) throws {
@@ -56,6 +47,7 @@ final class Stage {
 
     /// The program in the surroundings of the stage.
     var program: Program {
+        untouched = nil
         var program = Program(
             directory: scratch.path,
             environment: [
@@ -64,6 +56,7 @@ final class Stage {
                 "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
             ])
         program.wrapper = wrapper
+        if isMemoUsed { program.environment.merge(PasswordMemo.environment) { $1 } }
         program.environment.merge(environment) { $1 }
         return program
     }
@@ -89,8 +82,27 @@ final class Stage {
         try expect(as: person, ["card", "--number"]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// `owner` makes a tresor called `plans` and lets `readers` in; everybody has compared numbers.
+    /// `owner` makes a tresor called `plans` and lets `readers` in; everybody has compared numbers. Made once for people who have done
+    /// nothing yet.
     func share(_ tresor: String = "plans", of owner: String, with readers: String...) throws {
+        guard let people = untouched, wrapper.isEmpty, environment.isEmpty else {
+            return try share(tresor, of: owner, with: readers)
+        }
+        let words = people + ["share", tresor, owner] + readers
+        let made = try PreparedStages.scratch(for: words.joined(separator: " ")) {
+            let stage = Stage(scratch: try Scratch(copyOf: scratch))
+            try stage.share(tresor, of: owner, with: readers)
+            return stage.scratch
+        }
+        untouched = nil
+        for name in try FileManager.default.contentsOfDirectory(atPath: made.path)
+        where name == "homes" || name.hasPrefix("store.db") {
+            try? FileManager.default.removeItem(atPath: scratch[name])
+            try FileManager.default.copyItem(atPath: made[name], toPath: scratch[name])
+        }
+    }
+
+    private func share(_ tresor: String, of owner: String, with readers: [String]) throws {
         try expect(as: owner, ["create", tresor])
         for reader in readers {
             try expect(as: owner, ["share", "-t", tresor, reader, "--number", number(of: reader)])

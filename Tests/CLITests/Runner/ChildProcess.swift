@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import PasswordMemo
 
 /// The built program, run once, in a session of its own: it has a terminal only if it is given one.
 struct ChildProcess {
@@ -74,10 +75,11 @@ struct ChildProcess {
         let newSession: Int16 = 0x80
         posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program] + arguments
+        let variables = environment.merging(sanitizerOptions) { given, _ in given }
+            .merging(PasswordMemo.environment) { given, _ in given }
         var child = pid_t()
         let code = Self.withCStrings(words) { words in
-            Self.withCStrings(environment.merging(sanitizerOptions) { given, _ in given }.map { "\($0)=\($1)" }) {
-                variables in
+            Self.withCStrings(variables.map { "\($0)=\($1)" }) { variables in
                 posix_spawn(&child, "/bin/sh", &actions, &attributes, words, variables)
             }
         }

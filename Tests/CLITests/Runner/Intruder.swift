@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import PasswordMemo
 
 /// A library loaded into the program before all others. It counts the calls that change a file (SQLite's go the same
 /// way, so store operations are counted with the rest), ends or interrupts the program at one of them, and sets its
@@ -16,6 +17,9 @@ struct Intruder {
     var trace: URL?
     /// By how many seconds the program's clock is wrong.
     var shift = 0
+
+    /// Whether it has nothing to do.
+    var isIdle: Bool { stop == nil && trace == nil && shift == 0 }
 
     private static let source = """
         #define _GNU_SOURCE
@@ -116,9 +120,10 @@ struct Intruder {
 
     /// What loads it; nothing where it has nothing to do.
     func variables() throws -> [String: String] {
-        guard stop != nil || trace != nil || shift != 0 else { return [:] }
+        guard !isIdle else { return [:] }
         guard let library = try Self.library() else { throw ScriptFailure("there is no C compiler for kill and clock") }
-        var variables = ["LD_PRELOAD": library, "CLOCK_SHIFT": String(shift)]
+        let libraries = [library, PasswordMemo.library].compactMap(\.self)
+        var variables = ["LD_PRELOAD": libraries.joined(separator: ":"), "CLOCK_SHIFT": String(shift)]
         if let stop {
             variables["STOP_AT"] = String(stop.operation)
             variables["STOP_SIGNAL"] = String(stop.signal)

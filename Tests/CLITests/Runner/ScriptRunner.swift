@@ -192,9 +192,12 @@ final class ScriptRunner {
         try FileManager.default.createDirectory(at: homes, withIntermediateDirectories: true)
         try write(Data("the password of \(name)\n".utf8), to: "homes/\(name).password")
         guard chmod(password.path, 0o600) == 0 else { throw ScriptFailure("chmod failed") }
-        let result = try runTresor(
-            ["keygen", name, "--no-kit", "--batch", "--argon2id", "64,3", "--password-file", password.path])
-        guard result.code == 0 else { throw ScriptFailure("keygen for \(name) ended with \(result.code)") }
+        let isOrdinary = environment["TRESOR_STORE"] == store.path && intruder.isIdle && dialogue == nil
+        last = try PreparedPeople.person(name, at: home, store: store, isOrdinary: isOrdinary) {
+            try runTresor(
+                ["keygen", name, "--no-kit", "--batch", "--argon2id", "64,3", "--password-file", password.path])
+        }
+        guard last?.code == 0 else { throw ScriptFailure("keygen for \(name) ended with \(last?.code ?? -1)") }
     }
 
     /// What every script ends with.

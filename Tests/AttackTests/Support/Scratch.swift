@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+
+/// A fresh directory that goes with the value.
+final class Scratch: Sendable {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-attack-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    init(copyOf other: Scratch) throws {
+        path = other.path + "-\(UUID().uuidString)"
+        try FileManager.default.copyItem(atPath: other.path, toPath: path)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    subscript(_ name: String) -> String { path + "/" + name }
+}
+
+/// Stages as tests begin with them, each made once by the program.
+enum PreparedStages {
+    private static let made = Mutex<[String: Scratch]>([:])
+    private static let removed: Void = {
+        atexit { PreparedStages.made.withLock { $0 = [:] } }
+    }()
+
+    /// - Parameter make: makes it. It runs outside the lock: what it makes may stand on another. Of two at once the first stays.
+    static func scratch(for words: String, make: () throws -> Scratch) throws -> Scratch {
+        _ = removed
+        if let scratch = made.withLock({ $0[words] }) { return scratch }
+        let scratch = try make()
+        return made.withLock { made in
+            let first = made[words] ?? scratch
+            made[words] = first
+            return first
+        }
+    }
+}
