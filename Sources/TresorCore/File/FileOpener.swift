@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Opens sealed files and judges by the log what they say (SPEC §10.5, steps 7 to 14).
+/// Opens sealed files and verifies by the log what they claim (SPEC §10.5, steps 7 to 14).
 package enum FileOpener {
-    /// Opens the seal and judges the signatures and the author's right by the log. The owner and the caller's expectations are judged by
-    /// ``Client``.
+    /// Opens the seal and verifies the signatures and the rights of the author by the log. `Client` checks the owner
+    /// and the expectations of the caller.
     ///
     /// - Parameters:
-    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - keys: the keys of the epoch that the header names, checked against the log.
     ///   - state: the newest verified state of the tresor that the header names.
-    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author), ``TresorError/altered``
-    ///   (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head), ``TresorError/noAccess`` (right), ``TresorError/altered``
-    ///   (epoch not current).
+    /// - Throws: in this order ``TresorError/altered`` (seal, form), ``TresorError/noAccess`` (no such author),
+    ///   ``TresorError/altered`` (signature), ``TresorError/forked`` or ``TresorError/noAccess`` (head),
+    ///   ``TresorError/noAccess`` (right), ``TresorError/altered`` (epoch not current).
     package static func openFile(
         _ file: SealedFile, with keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> OpenedFile {
@@ -20,7 +20,7 @@ package enum FileOpener {
         return OpenedFile(proof: proof, content: payload.content)
     }
 
-    /// Whose signature a file bears, whatever their right to it (SPEC §10.5, steps 7 to 10).
+    /// The author whose signature a file carries, whether or not they had the right to write (SPEC §10.5, steps 7 to 10).
     package static func author(
         of file: SealedFile, with keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> (user: UserID, generation: UInt32, handle: Name) {
@@ -41,12 +41,13 @@ package enum FileOpener {
         return try FilePayload(plain, header: file.header)
     }
 
-    /// Reads and judges a whole file (SPEC §10.5, steps 7 to 14), and gives its content to `sink` as it goes.
+    /// Reads and verifies a whole file (SPEC §10.5, steps 7 to 14), and passes its content to `sink` during the
+    /// reading.
     ///
     /// - Parameters:
-    ///   - keys: those of the epoch that the header names, checked against the log.
+    ///   - keys: the keys of the epoch that the header names, checked against the log.
     ///   - state: the newest verified state of the tresor that the header names.
-    ///   - sink: keeps the content to itself until this has returned, and forgets it when this throws.
+    ///   - sink: withholds the content until this call returns, and discards it if this call throws.
     package static func openFile<Source: SealedSource>(
         _ file: StoredFile<Source>, with keys: EpochKeys, in state: LogState, to sink: inout some ByteSink
     ) async throws(TresorError) -> VerifiedFile {
@@ -100,7 +101,7 @@ package enum FileOpener {
 }
 
 extension FileFields {
-    /// Judges signatures and rights by the log (SPEC §10.5, steps 9 to 14).
+    /// Verifies signatures and rights by the log (SPEC §10.5, steps 9 to 14).
     package func prove(contentByteCount: Int, contentHash: [UInt8], in state: LogState) throws(TresorError) -> FileProof
     {
         try authorship.check(message(contentHash: contentHash), in: state)
@@ -117,7 +118,7 @@ extension FileFields {
 }
 
 extension Authorship {
-    /// Whether the signature is the author's and the author had the right, where and when this says (SPEC §10.5).
+    /// Verifies the signature of the author, and their right at the place and time that it names (SPEC §10.5).
     fileprivate func check(_ message: [UInt8], in state: LogState) throws(TresorError) {
         guard let card = state.chain(of: author)?.card(generation: generation) else { throw .noAccess }
         try Ed25519.verify(signature, of: DomainLabel.fileSignature.message(message), by: card.signingKey)

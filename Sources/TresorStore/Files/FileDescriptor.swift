@@ -11,7 +11,7 @@
 /// Permission bits as system calls take them.
 package typealias FileMode = mode_t
 
-/// An open file or directory, closed with the value. Never 0, 1 or 2, where another part of a program might write its messages.
+/// An open file or directory, closed with the value. Never 0, 1 or 2, where other parts of a program write messages.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 

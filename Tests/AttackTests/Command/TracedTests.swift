@@ -168,7 +168,8 @@ import Testing
         var rest = calls[...]
         for (number, pattern) in order.enumerated() {
             guard let place = rest.firstIndex(where: { $0.contains(pattern) }) else {
-                return Issue.record("call \(number) is not in its place: \(calls.joined(separator: "\n"))")
+                Issue.record("call \(number) is not in its place: \(calls.joined(separator: "\n"))")
+                return
             }
             rest = rest[(place + 1)...]
         }

@@ -42,7 +42,7 @@ import TresorStore
         let authorship = Authorship(
             header: header, author: user ?? author.user, generation: generation ?? author.generation, time: time)
         var payload = try FilePayload.encode(
-            authorship, type: .empty, record: .empty, origin: origin, content: content, signedBy: author)
+            FileFields(authorship, type: .empty, record: .empty, origin: origin), content: content, signedBy: author)
         edit(&payload)
         let context = header.bytes
         let keys = keys ?? self.keys
@@ -196,7 +196,7 @@ import TresorStore
             number += 1
             let content = bigEndianBytes(number)
             let payload = try FilePayload.encode(
-                authorship, type: .empty, record: .empty, origin: nil, content: content, signedBy: author)
+                FileFields(authorship, type: .empty, record: .empty, origin: nil), content: content, signedBy: author)
             guard payload.last == 0 else { continue }
             opened += 1
             let file = try SealedFile(

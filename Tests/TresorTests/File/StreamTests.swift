@@ -61,9 +61,7 @@ import TresorStore
         _ content: [UInt8], by author: Identity, salt: [UInt8]? = nil, edit: (inout [UInt8]) -> Void = { _ in }
     ) throws -> [UInt8] {
         let fields = try fields(by: author)
-        var payload = try FilePayload.encode(
-            fields.authorship, type: fields.type, record: fields.record, origin: nil, content: content,
-            signedBy: author)
+        var payload = try FilePayload.encode(fields, content: content, signedBy: author)
         edit(&payload)
         let context = fields.authorship.header.bytes
         return try context
