@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// A library loaded before libsodium into the programs that tests start. It remembers what Argon2id gave at its floor cost, for as long as
-/// the tests run: the same password, salt and cost give the same key without the work.
+/// A library loaded before libsodium into the programs that tests start. It remembers what Argon2id gave at its floor
+/// cost, until the tests end: the same password, salt and cost give the same key without the work.
 ///
-/// The program does everything else as always. A password or salt that the table has not seen costs what it costs, and so does any
-/// other cost than the floor.
+/// The program does everything else as always. A password or salt that the table does not have costs what it costs, and
+/// so does any cost but the floor.
 public enum PasswordMemo {
     /// What loads it; nothing where there is no C compiler, or under a sanitizer, which has to be loaded first.
     public static let environment: [String: String] = library.map { ["LD_PRELOAD": $0] } ?? [:]

@@ -30,7 +30,7 @@ enum PreparedStages {
         atexit { PreparedStages.made.withLock { $0 = [:] } }
     }()
 
-    /// - Parameter make: makes it. It runs outside the lock: what it makes may stand on another. Of two at once the first stays.
+    /// - Parameter make: makes a stage, outside the lock: it may ask for another. Of two at once the first stays.
     static func scratch(for words: String, make: () throws -> Scratch) throws -> Scratch {
         _ = removed
         if let scratch = made.withLock({ $0[words] }) { return scratch }

@@ -12,7 +12,7 @@ final class Stage {
     var environment: [String: String] = [:]
     /// Which files of the stage are compared by name.
     var isKept: (String) -> Bool = { _ in true }
-    /// Whether programs are spared an Argon2id that another has worked out. One whose memory is searched is not.
+    /// Whether programs are spared an Argon2id that another has worked out. Those whose memory is searched are not.
     var isMemoUsed = true
     var store: String { scratch["store.db"] }
     /// The people of a stage of whom nobody has done anything yet.
@@ -82,8 +82,8 @@ final class Stage {
         try expect(as: person, ["card", "--number"]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// `owner` makes a tresor called `plans` and lets `readers` in; everybody has compared numbers. Made once for people who have done
-    /// nothing yet.
+    /// `owner` makes a tresor called `plans` and adds `readers`; everybody has compared numbers. Made once for people
+    /// who have done nothing yet.
     func share(_ tresor: String = "plans", of owner: String, with readers: String...) throws {
         guard let people = untouched, wrapper.isEmpty, environment.isEmpty else {
             return try share(tresor, of: owner, with: readers)

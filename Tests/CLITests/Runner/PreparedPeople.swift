@@ -3,8 +3,8 @@
 import Foundation
 import Synchronization
 
-/// People as keygen makes them in a store that has those before them and nothing else. Each is made once by the program, and every
-/// script that begins with them has a copy.
+/// People as keygen makes them. The program makes each once for a store; a script whose store has the same bytes gets a
+/// copy of the home and of the store behind it.
 enum PreparedPeople {
     private struct Person {
         let home: URL
