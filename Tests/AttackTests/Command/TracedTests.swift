@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What the program asks the system for, watched by strace.
+/// The system calls of the program, traced by strace.
 @Suite(.enabled(if: has("strace"), "strace is not present")) struct TracedTests {
     private let stage: Stage
     private static let content = Array("{\"title\": \"\(Stage.marker)\"}".utf8)
@@ -136,7 +136,7 @@ import Testing
         }
     #endif
 
-    /// What comes out on purpose is found, so that what comes out by mistake would be.
+    /// The search finds intended output, so it would find unintended output too.
     @Test func A41_theSearchFindsWhatIsWritten() throws {
         try stage.share(of: "anna", with: "house")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
