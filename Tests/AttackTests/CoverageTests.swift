@@ -42,11 +42,11 @@ import Testing
         #expect(covered.subtracting(all).sorted() == [], "ids that are not on the list")
     }
 
-    /// What `checks.txt` says of an attack.
+    /// The row of an attack in `checks.txt`.
     private struct Defeat {
         /// The checks that are disabled, each the name of a patch or of a rule.
         var checks: [String] = []
-        /// Where there is no check, the test that shows what happens to who does otherwise.
+        /// The test that shows the attack on a careless user or program, for an attack without a check.
         var test: String?
     }
 
@@ -78,8 +78,7 @@ import Testing
         #expect(try Self.defeats().map(\.id) == Self.ids("attacks.txt"))
     }
 
-    /// Where no check can be disabled, a test does what the program does not, or finds what it looks for in a program
-    /// that is careless.
+    /// If no check can be disabled, a test mounts the attack itself, or finds its target in a careless program.
     @Test func everyAttackWithoutACheckIsShownToBeReal() throws {
         let tests = try Repository.files(of: "Tests", ending: ".swift").filter { !$0.path.contains("/Real/") }
         for case (let id, let defeat) in try Self.defeats() where defeat.checks.isEmpty {

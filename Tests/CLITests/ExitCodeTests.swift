@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Exit codes")
 struct ExitCodeTests {
-    /// What a command's classes bring and nothing brings about: it does not read what would be wrong, or has nothing to
-    /// be interrupted at.
+    /// Exit codes that a command declares and cannot reach: it does not read the faulty object, or cannot be
+    /// interrupted.
     private static let unreached: [String: Set<Int32>] = [
         "keygen": [14, 15, 16, 19], "card": [130], "verify": [13, 19], "remember": [13, 15, 16], "passwd": [13],
         "forget": [10, 14, 15, 16, 19, 130], "device": [15, 16], "recover": [13, 15, 16], "create": [15, 16],
@@ -32,7 +32,7 @@ struct ExitCodeTests {
         return seen
     }
 
-    /// What a page does not name: a word of a later stage, a directory that is not there.
+    /// Causes that a page does not name: a word of a later stage, a missing directory.
     private static let beside: [String: Set<Int32>] = ["help": [19], "selftest": [10]]
 
     @Test("Every exit code of every command has a script, and no script sees one that the page does not name")

@@ -5,10 +5,10 @@ import Testing
 
 @testable import TresorCommand
 
-/// What `tresor help` explains.
+/// The topics of `tresor help`.
 private let pagesOfHelp = RootCommand.commands.map { $0.page.name } + HelpTopic.allCases.map(\.rawValue)
 
-/// What is promised to scripts.
+/// The promises to scripts.
 @Suite("Surface")
 struct SurfaceTests {
     private static let committed = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -96,7 +96,7 @@ func compareTags() throws -> Int {
     return count
 }
 
-/// A payload is taken apart up to its signature: the content decides nothing.
+/// A payload is parsed up to its signature: the content decides nothing.
 func decodePayload() throws -> Int {
     let author = try Identity.make(handle: Name(typed: "anna"), time: 1)
     let header = FileHeader(tresor: TresorID(.zero), epoch: 1, head: Head(sequence: 0, hash: .zero))

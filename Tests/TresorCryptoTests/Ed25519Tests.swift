@@ -158,7 +158,7 @@ import Testing
         #expect(counts == ["valid": 88, "invalid": 63])
     }
 
-    /// One implementation judges signatures, never two side by side.
+    /// One implementation verifies signatures, never two side by side.
     @Test func A10_noSecondImplementation() throws {
         for (path, text) in try SourceCode.files(of: "Sources") {
             #expect(!text.contains("Curve25519.Signing"), "\(path)")

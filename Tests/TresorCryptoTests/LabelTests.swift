@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    /// A label that is declared is registered, and none is written anywhere else; the vector generator alone spells
-    /// them out, so that it does not judge the registry by itself.
+    /// Every declared label is registered, and none is written anywhere else. Only the vector generator spells the
+    /// labels out, so that it does not check the registry by itself.
     @Test func A13_registryIsWhatTheCodeDeclares() throws {
         var declared: [String] = []
         for (path, text) in try SourceCode.files(of: "Sources") where !path.hasPrefix("TresorVectors/") {

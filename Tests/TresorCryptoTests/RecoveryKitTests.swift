@@ -4,7 +4,7 @@ import Testing
 
 @testable import TresorCrypto
 
-/// The words of a kit and the eight bits that judge them (SPEC §8.2).
+/// The words of a kit and their checksum of eight bits (SPEC §8.2).
 @Suite struct RecoveryKitTests {
     private func secret(_ text: [UInt8]) throws -> SecretBytes { try SecretBytes(copying: text.span) }
 

@@ -123,8 +123,8 @@ import Testing
         }
     }
 
-    /// What cannot be copied cannot become `Any`, and so reaches neither `print`, `dump`, `Mirror` nor interpolation;
-    /// what does not conform is neither compared, hashed nor encoded.
+    /// A type that cannot be copied cannot become `Any`, so it reaches neither `print`, `dump`, `Mirror` nor
+    /// interpolation. Without a conformance it is neither compared, hashed nor encoded.
     @Test func A41_secretTypesAreNotCopiedPrintedComparedOrEncoded() throws {
         let secretTypes = ["SecretBytes", "SecretKey", "SigningKey", "BLAKE2b"]
         let sources = try SourceCode.files(of: "Sources").map(\.text).joined(separator: "\n")

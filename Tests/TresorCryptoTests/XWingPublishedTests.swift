@@ -68,7 +68,7 @@ import Testing
         #expect(error == .altered)
     }
 
-    /// What we wrap, the suite as the library composes it opens; and the other way round.
+    /// The suite of the library opens our wraps, and the other way round.
     @Test func wrapsInTheStandardForm() throws {
         let seed = try SecretKey<KEMUse>()
         let info = pattern(20)

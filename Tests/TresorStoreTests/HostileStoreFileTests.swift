@@ -191,7 +191,7 @@ import TresorCore
         #expect(try await store.card(of: user(1)) == [1])
     }
 
-    /// A row that nobody writes is not loaded to be judged.
+    /// A row that no program writes is not loaded to be checked.
     @Test func A214_aHugeRowIsNotLoaded() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let greatest = random((16 << 20) - 200)

@@ -61,7 +61,7 @@ import TresorCore
         #expect(try await store.restore(entries[1], at: 1, of: tresor(1)) == .done)
         #expect(try await store.restore(entries[0], at: 0, of: tresor(1)) == .done)
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == entries)
-        // What lies there already is done; nothing is replaced, and nothing comes behind the end.
+        // Restoring an existing entry is done; nothing is replaced, and nothing follows the end.
         #expect(try await store.restore(entries[0], at: 0, of: tresor(1)) == .done)
         #expect(try await store.restore(entries[1], at: 0, of: tresor(1)) == .conflict)
         #expect(try await store.restore(entries[1], at: 3, of: tresor(1)) == .conflict)
@@ -168,7 +168,7 @@ import TresorCore
         #expect(try scratch.names.filter { $0.contains(".new") } == others.sorted())
     }
 
-    /// What SQLite would take for a URI, or for a database in memory.
+    /// Paths that SQLite would take for a URI, or for a database in memory.
     @Test(arguments: ["file:a.db", ":memory:", "file:m.db?mode=memory", "a%20b.db?x=1"])
     func everyPathIsTheNameOfAFile(_ name: String) async throws {
         await #expect(processExitsWith: .success) { [name = name as String] in

@@ -8,7 +8,7 @@ import TresorCore
 
 @testable import TresorStore
 
-/// Which statements run on a store file, and on files of an odd form.
+/// The statements that run on a store file, and on files of an odd form.
 @Suite struct StatementTests {
     private let scratch: Scratch
     private var path: String { scratch["store.db"] }
@@ -105,8 +105,7 @@ import TresorCore
         private func add(_ statement: String) { _ = statements.withLock { $0.insert(statement) } }
     }
 
-    /// A trigger that somebody adds to a file in use shows among the statements of another connection, and does not run
-    /// on ours.
+    /// A trigger added to a file in use shows among the statements of another connection, and does not run on ours.
     @Test func A108_aTriggerWouldShowAndDoesNotRun() async throws {
         let (seen, others) = (Notes(), Notes())
         let store = try await SQLiteStore.open(at: path, creating: true)

@@ -239,7 +239,7 @@ enum Implementation: CaseIterable {
 
 /// Lets every store append its own genesis to one log at once.
 ///
-/// - Returns: how many were told that they did.
+/// - Returns: the number of confirmed appends.
 func race(_ stores: [any Store]) async throws -> Int {
     try await withThrowingTaskGroup(of: StoreOutcome.self) { group in
         for (index, store) in stores.enumerated() {

@@ -47,7 +47,7 @@ func stranger(at path: String) throws -> DatabaseQueue {
     return try DatabaseQueue(path: path, configuration: configuration)
 }
 
-/// What a call threw, or `nil`.
+/// The error of a call, or `nil`.
 func errorOf(_ body: () async throws -> Void) async -> TresorError? {
     do {
         try await body()

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What README shows of the library is what the example package, which is built and run by `scripts/test`, holds.
+/// The library example of README equals the example package, which `scripts/test` builds and runs.
 @Suite struct ReadmeTests {
     @Test func theExampleIsTheOneThatIsBuilt() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -19,7 +19,7 @@ import Testing
             })
     }
 
-    /// What the files of a module import.
+    /// The imports of a module's files.
     private static func imports(of module: String) throws -> Set<String> {
         let directory = Repository.root.appending(path: "Sources/\(module)")
         let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path(percentEncoded: false))

@@ -7,7 +7,7 @@ import TresorStore
 
 @testable import tresor_vectors
 
-/// What each release left behind opens for ever, and what this one would leave behind.
+/// The archive of each release opens in all later ones, as will that of this one.
 @Suite struct ArchiveTests {
     /// A folder of the archive; `nil` where it could not be made.
     struct Release: Sendable, CustomTestStringConvertible {

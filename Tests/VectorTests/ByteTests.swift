@@ -8,14 +8,14 @@ import Testing
 
 /// Whatever binary object is opened, folded or verified: change a byte of it, and the test fails.
 @Suite struct ByteTests {
-    /// What is an object of its own. Of a list each element is one.
+    /// The objects of their own. Of a list each element is one.
     private static let objects: Set = [
         "sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name",
         "sealed names", "kept state", "keys", "pk", "device half", "store half", "tresor", "A", "sig", "x", "pk",
         "object",
     ]
 
-    /// What reads whole objects without proving anything of what it does not look at.
+    /// The operations that read whole objects without proving the parts that they skip.
     private static let unproved: [String: Set<String>] = ["openNames": ["tresor"], "derive": ["K"], "hash": ["x"]]
 
     /// Of the first valid test of an operation every byte of the header, every byte near the end and many between are

@@ -56,7 +56,7 @@ import Tresor
         #expect(made.hasPrefix("{\n  \"file\": \"nightly\"") && made.contains("schema/nightly.schema.json"))
     }
 
-    /// What belongs together and can only be changed together.
+    /// Values that can only change together.
     private static let together: [Set<String>] = [
         ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
         ["tresor", "log"],

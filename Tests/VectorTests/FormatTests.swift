@@ -17,7 +17,7 @@ import Testing
         return try #require(appendix.split(separator: "\n### \(name) ").last?.split(separator: "\n### ").first)
     }
 
-    /// What stands between backquotes.
+    /// The text between backquotes.
     private static func names(_ text: Substring) -> Set<String> {
         Set(text.matches(of: /`([^`]+)`/).map { String($0.1) })
     }

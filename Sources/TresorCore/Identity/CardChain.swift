@@ -3,7 +3,7 @@
 /// The whole chain of cards of a person, generation 0 to the newest, each link checked (SPEC §7.3). Cards always travel
 /// as a chain.
 ///
-/// A chain proves that its cards belong together. Comparing the ``number`` proves that they belong to a certain person.
+/// A chain proves that its cards belong together. Comparing the ``number()`` proves that they belong to a certain person.
 public struct CardChain: Hashable, Sendable {
     /// The maximum size in bytes: 512 KiB, more than 256 cards take.
     public static let maximumByteCount = 1 << 19

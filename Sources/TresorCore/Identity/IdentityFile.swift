@@ -74,8 +74,10 @@ public struct IdentityFile: Sendable {
     /// Makes a new identity with one key slot, the password. Blocks for about a second.
     ///
     /// - Parameters:
-    ///   - handle: not empty.
-    ///   - time: seconds since 1970.
+    ///   - handle: the handle; not empty.
+    ///   - password: the password of the key slot.
+    ///   - cost: the cost of the key slot.
+    ///   - time: the current time in seconds since 1970.
     /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points;
     ///   ``TresorError/failed(_:)`` when memory is not available.
     public static func make(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The root of a tresor, whose hash is the tresor id (SPEC §9.1): `u8 suite ‖ founder's user id ‖ hash of the founder's
-/// card ‖ 32 random bytes`.
+/// The root of a tresor, whose hash is the tresor id (SPEC §9.1):
+/// `u8 suite ‖ founder's user id ‖ hash of the founder's card ‖ 32 random bytes`.
 public struct Root: Hashable, Sendable {
     /// The founder. Every proof in the tresor begins with their identity.
     public let founder: UserID

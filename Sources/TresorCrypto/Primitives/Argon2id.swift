@@ -38,6 +38,7 @@ public enum Argon2id {
     ///   - password: at most 1024 prepared bytes.
     ///   - salt: exactly 16 bytes.
     ///   - cost: memory and passes.
+    ///   - use: the use of the key, as a type.
     /// - Throws: ``TresorError/altered`` for another salt size, ``TresorError/failed(_:)`` with `memory` when the
     ///   memory is not available.
     public static func key<Use: KeyUse>(

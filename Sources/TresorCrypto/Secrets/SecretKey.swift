@@ -34,12 +34,13 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
         borrowing get { bytes.span }
     }
 
-    /// Derives a key for another use (SPEC §6): `BLAKE2b-256(key = K, LP("tresor/v1/derive") ‖ LP(label) ‖
-    /// LP(context))`.
+    /// Derives a key for another use (SPEC §6):
+    /// `BLAKE2b-256(key = K, LP("tresor/v1/derive") ‖ LP(label) ‖ LP(context))`.
     ///
     /// - Parameters:
     ///   - label: the use of the new key.
     ///   - context: the bytes that the new key is bound to.
+    ///   - use: the use of the new key, as a type.
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     public borrowing func derive<Other: KeyUse>(
         _ label: DomainLabel, context: Span<UInt8>, as use: Other.Type = Other.self

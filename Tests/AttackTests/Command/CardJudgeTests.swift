@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tresor
 
-/// `inspect` and `verify --card` say the same of what ought to be a card.
+/// `inspect` and `verify --card` give the same answer for every possible card.
 @Suite struct CardJudgeTests {
     private let stage: Stage
     private let card: [UInt8]
@@ -61,7 +61,7 @@ import Tresor
         #expect(form != "house.card" || codes[19] ?? 0 > 2, "\(codes)")
     }
 
-    /// What a mail or a paste does around a card is no damage; what it does inside is.
+    /// Changes of a mail or a paste around a card do no damage; changes inside do.
     @Test func A211_aPastedCardIsACard() throws {
         let text = String(decoding: stage["house.txt"], as: UTF8.self)
         let lines = text.replacing("\n", with: "\r\n")

@@ -6,7 +6,7 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// What a file claims of itself, and sizes beyond what a command takes.
+/// The claims of a file about itself, and sizes beyond the limits of a command.
 @Suite struct ClaimTests {
     private let stage: Stage
 
@@ -15,7 +15,7 @@ import Testing
         try stage.share(of: "anna")
     }
 
-    /// Nothing in it is true, and nothing has to be for it to be shown; it is shown as what somebody says.
+    /// Nothing in the file is true. The command shows it as a claim of its author.
     @Test func A102_inventedHeadersArePrintedAsClaims() throws {
         let tresor = TresorID(try #require(Hash256([UInt8](repeating: 0xa7, count: 32))))
         let head = Head(sequence: 4_294_967_295, hash: try #require(Hash256([UInt8](repeating: 0x5c, count: 32))))
@@ -36,7 +36,7 @@ import Testing
         try stage.refuse(10, as: "anna", ["decrypt", "lie.tresor"])
     }
 
-    /// What standard output takes in one piece, and one byte more.
+    /// The size that standard output accepts at once, and one byte more.
     @Test func A98_standardOutputTakesSixtyFourMebibytesAndNoMore() throws {
         for (count, code) in [(64 << 20, 0), ((64 << 20) + 1, 64)] as [(Int, Int32)] {
             let content = Data(repeating: 0x78, count: count)

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// Where outputs go, and what is said of a file that is not the newest.
+/// The paths of outputs, and the message about a file that is not the newest.
 @Suite struct FileNameTests {
     private let stage: Stage
 
@@ -12,7 +12,7 @@ import Testing
         try stage.share(of: "anna", with: "house")
     }
 
-    /// What the author calls the record names no file.
+    /// The record name of the author names no file.
     @Test func A100_outputsAreNamedAfterTheInput() throws {
         let records = ["../../x", "/etc/x", "a/b", ".", "..", "", "out/../../x"]
         try stage.write(Stage.plan(), to: "plan.json")
@@ -71,7 +71,7 @@ import Testing
         #expect(stage["plan"] == Stage.plan())
     }
 
-    /// What is read from a file and written to the same one would grow for as long as there is room.
+    /// A file that is its own output would grow while space remains.
     @Test(arguments: ["\"$@\" big >> big", "\"$@\" < big >> big", "\"$@\" big 1<> big"])
     func A104_standardOutputIsNoInput(_ words: String) throws {
         try stage.write(Stage.plan(2 << 20), to: "big")

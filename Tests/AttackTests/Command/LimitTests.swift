@@ -58,8 +58,7 @@
             }
         }
 
-        /// Somebody else takes the threads that were there when they were tried: the pool waits, and a signal ends the
-        /// program.
+        /// Another process takes the threads that existed at the trial: the pool waits, and a signal ends the program.
         @Test(
             .enabled(if: Compiler.path != nil, "there is no C compiler"), arguments: [SIGINT, SIGTERM, SIGHUP])
         func A109_aSignalEndsWhatWaitsForAThread(signal: Int32) throws {

@@ -4,7 +4,7 @@
     import Foundation
     import Testing
 
-    /// A libsodium that judges otherwise is refused by every command, before a secret is touched.
+    /// Every command refuses a libsodium that verifies differently, before it touches a secret.
     @Suite(
         .enabled(if: Compiler.path != nil, "there is no C compiler"),
         .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
@@ -99,7 +99,7 @@
             try stage.refuse(64, as: "anna", ["card", "-o", "anna.card"])
         }
 
-        /// Every write takes half of what it was given, and counts how often it did so.
+        /// Every write takes half of its bytes, and counts how often it did so.
         private static let halves = """
             #include <stdio.h>
             #include <stdlib.h>

@@ -51,7 +51,7 @@ import Testing
             #expect(Self.messages.contains(first))
             if lines.count > 1 { hints.insert(Array(lines.dropFirst())) }
         }
-        // What is the same for different kits holds nothing of them.
+        // Bytes that are equal for different kits hold nothing of them.
         #expect(hints.count == 1)
         #expect(try recover(misspelt).errorText.contains("word 7 is not a word of the list"))
         #expect(try recover(french).errorText.contains("word 1 is not a word of the list"))
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// What other programs make of the password is found.
+    /// The search finds the forms that other programs make of the password.
     @Test func A28_theSearchFindsAQuickFunction() throws {
         try stage.write(Array("PASSWORD-0815-anna".utf8), to: "password")
         let needles = try Self.functions(of: Array("PASSWORD-0815-anna".utf8)).map(\.1)

@@ -6,7 +6,7 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// What comes out of the program when it refuses: nothing of the content, nothing of the input.
+/// The output of the program when it refuses: nothing of the content, nothing of the input.
 @Suite struct ReleaseTests {
     private let stage: Stage
     init() throws {

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What the size of a sealed file says.
+/// The information in the size of a sealed file.
 @Suite struct SizeTests {
     /// An input without an end that is no sealed file, and a limit far below what reading on would take.
     @Test(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))

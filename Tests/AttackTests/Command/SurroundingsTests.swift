@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// What it leaves running keeps its output open, and nobody waits for that.
+    /// A process that it leaves running keeps its output open, and the program does not wait for it.
     @Test func A109_aPasswordCommandEndsWithItsShell() throws {
         var program = stage.program
         let words = ["--home", stage.scratch["homes/anna"], "--batch", "list"]
@@ -54,7 +54,7 @@ import Testing
         let ending = try program.run(words)
         #expect(ending.code == 0, "\(ending.errorText)")
         #expect(start.duration(to: .now) < .seconds(15))
-        // What comes late from the shell itself is still the password.
+        // Late output of the shell itself is still the password.
         program.environment["TRESOR_PASSWORD_COMMAND"] = "sleep 1; cat '\(stage.scratch["anna.password"])'"
         #expect(try program.run(words).code == 0)
     }
@@ -73,8 +73,8 @@ import Testing
         #expect(try program.run(["--batch", "list"]).code == 64)
     }
 
-    /// With the rights of somebody else than its caller, as a program that is installed set-uid or set-gid has them, it
-    /// does nothing at all.
+    /// With the rights of another user than its caller, as an installed set-uid or set-gid program has them, it does
+    /// nothing.
     @Test(.enabled(if: geteuid() == 0 && has("setpriv"), "only root borrows rights for a test"))
     func A109_aProgramWithBorrowedRightsDoesNothing() throws {
         for rights in [["--ruid", "65534"], ["--rgid", "65534", "--clear-groups"], ["--euid", "65534"]] {
@@ -212,7 +212,7 @@ import Testing
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])
         try stage.expect(as: "house", ["members", "-t", "plans"])
         _ = try tool("/usr/bin/sqlite3", [stage.store, sql])
-        // What this home keeps of its own would serve where the store has spoiled a wrap.
+        // The wraps in this home would serve if the store has damaged one.
         try? FileManager.default.removeItem(atPath: stage.scratch["homes/house/wraps"])
         let ending = try stage.run(as: "house", ["decrypt", "plan.tresor", "-o", "read.json"])
         #expect(codes.contains(ending.code), "\(ending.code) \(ending.errorText)")

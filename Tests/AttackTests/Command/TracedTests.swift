@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What the program asks the system for, watched by strace.
+/// The system calls of the program, traced by strace.
 @Suite(.enabled(if: has("strace"), "strace is not present")) struct TracedTests {
     private let stage: Stage
     private static let content = Array("{\"title\": \"\(Stage.marker)\"}".utf8)

@@ -5,7 +5,7 @@ import Testing
 import Tresor
 import TresorStore
 
-/// What only a person at a terminal answers, and what a terminal is never given.
+/// Questions that only a person at a terminal answers, and output that a terminal never receives.
 @Suite struct TrustTests {
     private let stage: Stage
 
@@ -59,7 +59,7 @@ import TresorStore
         #expect(try await wraps() == before)
     }
 
-    /// What was typed before the question is no answer to it.
+    /// Text typed before the question is no answer to it.
     @Test func A110_typedAheadIsNoAnswer() throws {
         let terminal = try Terminal()
         var program = stage.program
@@ -144,7 +144,7 @@ import TresorStore
         #expect(terminal.transcript.contains("another"))
     }
 
-    /// What a writer seals cannot stand in for the line that names its author, nor reach it.
+    /// Sealed content cannot replace the line that names its author, nor reach it.
     @Test func A218_theAuthorsLineComesFirstAndIsMarked() throws {
         let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1, record \"plan.json\""
         for (name, content) in [
@@ -180,7 +180,7 @@ import TresorStore
         #expect(forced.transcript.contains("MARKED"))
     }
 
-    /// Where standard output is no terminal, it has the content and nothing else.
+    /// If standard output is no terminal, it receives the content and nothing else.
     @Test func A218_aPipeGetsTheContentAlone() throws {
         try stage.write(Array("no line end".utf8), to: "bare.txt")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "bare.txt", "-o", "bare.tresor"])
@@ -199,7 +199,8 @@ import TresorStore
         return code
     }
 
-    /// A true number of somebody else, of the owner herself, or of one's own earlier keys is not this card's.
+    /// A true safety number of another person, of the owner herself, or of one's own earlier keys does not fit this
+    /// card.
     @Test func A50_theNumberOfAnotherCardIsRefused() throws {
         let before = try stage.number(of: "third")
         try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What of a file is in clear, and what is left in the store after a removal.
+/// The clear parts of a file, and the remains in the store after a removal.
 @Suite struct HeaderTests {
     @Test func A92_everyBitOfTheHeaderCounts() async throws {
         let circle = try await Circle.make()

@@ -4,7 +4,7 @@
     import Foundation
     import Testing
 
-    /// The program under an allocator that somebody loads before it.
+    /// The program under a preloaded allocator.
     @Suite(.disabled(if: isSanitized, "a sanitizer brings an allocator of its own")) struct AllocatorTests {
         private let stage: Stage
 

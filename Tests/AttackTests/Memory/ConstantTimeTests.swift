@@ -44,8 +44,8 @@
             )
         }
 
-        /// Where a secret becomes a public yes or no: the comparison of the commitment, that of the tag in the library,
-        /// and its result.
+        /// The places where a secret becomes a public yes or no: the comparison of the commitment, that of the tag in
+        /// the library, and its result.
         private static let declassified = """
             {
                commitment

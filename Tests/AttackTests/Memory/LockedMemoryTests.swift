@@ -4,7 +4,7 @@
     import Foundation
     import Testing
 
-    /// What is said where the system does not lock memory.
+    /// The message if the system does not lock memory.
     @Suite(.disabled(if: isSanitized, "a sanitizer takes the place of mlock")) struct LockedMemoryTests {
         @Test(.enabled(if: has("setpriv"), "setpriv is not present")) func A212_checkWarnsOfMemoryThatIsNotLocked()
             throws
@@ -22,7 +22,7 @@
             #expect(!locked.contains("memory"), "\(locked)")
             let json = try stage.expect(as: "anna", ["check", "--json"])
             #expect(json.contains("\"level\":\"warn\",\"subject\":\"memory\""), "\(json)")
-            // Everything else goes on.
+            // Everything else works.
             try stage.expect(as: "anna", ["create", "plans"])
         }
     }

@@ -12,7 +12,7 @@ struct ProcessMemory {
         let name: String
     }
 
-    /// Where bytes were found.
+    /// The places of found bytes.
     struct Hit: CustomStringConvertible {
         let address: Int
         /// Whether it lies in a mapping of its own between two that nobody may touch.
@@ -23,7 +23,7 @@ struct ProcessMemory {
     }
 
     private let regions: [Region]
-    /// What the writable regions hold, as they were found.
+    /// The content of the writable regions.
     private var contents: [(index: Int, bytes: Data)] = []
 
     init(of process: pid_t) throws {

@@ -4,8 +4,8 @@
     import Foundation
     import Testing
 
-    /// The memory of the built program while it waits for somebody, searched for what it must not hold outside guarded
-    /// pages.
+    /// The memory of the built program while it waits for an answer, searched for bytes that belong in guarded pages
+    /// only.
     @Suite(
         .enabled(if: geteuid() == 0, "only root reads the memory of a program that forbids it"),
         .disabled(if: isSanitized, "a sanitizer keeps copies of its own"))

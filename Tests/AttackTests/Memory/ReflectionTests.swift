@@ -8,7 +8,7 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// What can become `Any` and holds secrets, in everything that shows an `Any`.
+/// Values that can become `Any` and hold secrets, passed to everything that shows an `Any`.
 @Suite struct ReflectionTests {
     /// The bytes themselves, in hexadecimal, and as a list of numbers: eight random ones in a row are no chance.
     ///

@@ -9,11 +9,11 @@
     @testable import TresorCore
     @testable import TresorCrypto
 
-    /// What somebody's program works with, as the test may know it.
+    /// The secrets of a person's program, known to the test.
     struct Secrets {
         /// By what they are called.
         private(set) var keys: [String: [UInt8]] = [:]
-        /// What stands in text: passwords, the words of a kit, content.
+        /// The secrets in text: passwords, the words of a kit, content.
         private(set) var texts: [String: [UInt8]] = [:]
         private let person: String
 

@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-/// What the built program consists of: the one that the other tests run, and the one of the release configuration where
-/// it has been built.
+/// The parts of the built program: the one that the other tests run, and the one of the release configuration if it has
+/// been built.
 @Suite struct ProductTests {
     static let canReadSymbols = has("nm") && has("readelf")
 
@@ -18,7 +18,7 @@ import Testing
         try tool("/usr/bin/nm", options + [product]).split(separator: "\n").map(String.init)
     }
 
-    /// What disables a check or counts what happens, in the copy that `scripts/attacks` builds.
+    /// The code that disables a check or counts events, in the copy that `scripts/attacks` builds.
     static let switches = ["Experiment", "isApplied"]
 
     /// How often each of them stands among the symbols of a product.
@@ -89,7 +89,7 @@ import Testing
         }
     #endif
 
-    /// What is installed binds every function when it starts, and looks for no library beside itself.
+    /// The installed program binds every function at its start, and looks for no library beside itself.
     @Test(
         .enabled(if: canReadSymbols, "readelf is not present"), arguments: products.filter { $0.contains("/release/") })
     func aReleaseBindsAtStartAndLooksInNoOwnPlace(product: String) throws {

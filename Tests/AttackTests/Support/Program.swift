@@ -17,7 +17,7 @@ struct Program {
 
     var directory: String
     var environment: [String: String]
-    /// What is put before the program: a tracer, a shell with a limit.
+    /// The prefix of the command line: a tracer, a shell with a limit.
     var wrapper: [String] = []
     /// Descriptors that the child does not have.
     var closed: Set<Int32> = []
@@ -149,7 +149,7 @@ final class Terminal {
     }
 }
 
-/// What the surroundings of a test do not offer.
+/// A tool that the test environment lacks.
 struct Unmet: Error, CustomStringConvertible {
     let description: String
 

@@ -2,5 +2,5 @@
 
 import Foundation
 
-/// What a child needs of a sanitizer's settings: its search for leaks does not work under a tracer.
+/// The sanitizer settings of a child: the search for leaks does not work under a tracer.
 let sanitizerOptions = ProcessInfo.processInfo.environment.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What anna does while a disk fails: every command that changes a home, the store or a file.
+/// The acts of anna while a disk fails: every command that changes a home, the store or a file.
 extension Stage {
     /// `WORK` stands for the stage, `DEVICE` for the device that is remembered. The first five are about who reads
     /// what.

@@ -8,7 +8,7 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// The library beside the program: what an accomplice with somebody's password can do.
+/// The library beside the program: the abilities of an accomplice with a person's password.
 extension Stage {
     func session(of person: String) async throws -> Session {
         let home = scratch["homes/\(person)"]
@@ -19,7 +19,7 @@ extension Stage {
         return Session(client: client, identity: identity)
     }
 
-    /// Opens the seal of a file with the keys of somebody who reads it, edits what is inside and seals it again.
+    /// Opens the seal of a file with the keys of a reader, edits the payload and seals it again.
     func reseal(_ file: String, as other: String, by person: String, edit: (inout [UInt8]) -> Void) async throws {
         let session = try await session(of: person)
         let sealed = try SealedFile(self[file])
@@ -33,7 +33,7 @@ extension Stage {
         try write(header + forged, to: other)
     }
 
-    /// A file that somebody seals and signs who has the keys, whether or not the log lets them.
+    /// A file sealed and signed by any holder of the keys, whether or not the log permits it.
     func seal(_ content: [UInt8], as file: String, by person: String) async throws {
         let session = try await session(of: person)
         let known = try #require(session.client.logs.known().first)

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What is looked at besides the error.
+/// The expectations besides the error.
 extension Stage {
     /// Stands in every content, and in no output but one.
     static let marker = "MARKED-4711-CONTENT"
@@ -15,7 +15,7 @@ extension Stage {
         return start + repeatElement(Array(marker.utf8), count: repeats).joined() + Array("\"}".utf8)
     }
 
-    /// What is compared of a file: its bytes; of a great one that it is the same and was not written to.
+    /// The compared attributes of a file: its bytes; for a large one that it is the same and was not written to.
     enum Kept: Equatable {
         case bytes([UInt8])
         case untouched(inode: UInt64, size: Int, time: Date)

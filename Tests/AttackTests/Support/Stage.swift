@@ -6,11 +6,11 @@ import PasswordMemo
 /// Some people with homes on one store, who work with the built program.
 final class Stage {
     let scratch: Scratch
-    /// What is put before every run.
+    /// The prefix of every run.
     var wrapper: [String] = []
-    /// What is added to the environment of every run.
+    /// The additional environment of every run.
     var environment: [String: String] = [:]
-    /// Which files of the stage are compared by name.
+    /// The files of the stage that are compared by name.
     var isKept: (String) -> Bool = { _ in true }
     /// Whether programs are spared an Argon2id that another has worked out. Those whose memory is searched are not.
     var isMemoUsed = true
@@ -61,7 +61,7 @@ final class Stage {
         return program
     }
 
-    /// What a person's runs begin with, but for what the arguments have of their own.
+    /// The first arguments of a person's runs, unless the arguments have their own.
     func words(as person: String, before arguments: [String] = []) -> [String] {
         let places = [("--home", scratch["homes/\(person)"]), ("--password-file", scratch["\(person).password"])]
         return places.filter { !arguments.contains($0.0) }.flatMap { [$0.0, $0.1] } + ["--batch"]

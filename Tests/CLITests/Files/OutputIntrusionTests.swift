@@ -8,7 +8,7 @@ import TresorStore
 
 @testable import TresorCommand
 
-/// Somebody who changes what lies at an output while it is written, to have a file of somebody else's written to.
+/// An intruder who replaces an output while it is written, so that the program writes to another person's file.
 @Suite(
     .disabled(
         if: ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] == "thread",
@@ -62,8 +62,7 @@ struct OutputIntrusionTests {
         }
     }
 
-    /// Between any two calls of the program somebody may exchange what lies there; only what the last call then meets
-    /// decides.
+    /// An intruder may replace the output between any two calls; only the file at the last call decides.
     @Test(arguments: [true, false]) func A103_anExchangedOutputHasNothingElseWritten(unnamed: Bool) throws {
         let isDone = Mutex(false)
         let rounds = Mutex(0)
@@ -111,8 +110,7 @@ struct OutputIntrusionTests {
         #expect(!scratch.names.contains { $0.hasPrefix(".tresor-") }, "\(scratch.names)")
     }
 
-    /// What was put under names like those of temporary files before: no link is followed, neither by what writes nor
-    /// by what sweeps.
+    /// Files under the names of temporaries: neither writing nor sweeping follows a link.
     @Test(arguments: [true, false]) func A103_temporariesThatWereMadeBeforeAreNotFollowed(unnamed: Bool) throws {
         #expect(symlink(victim, scratch.path(".tresor-0000000000000001.tmp")) == 0)
         #expect(symlink(scratch.path("nothing"), scratch.path(".tresor-0000000000000002.tmp")) == 0)

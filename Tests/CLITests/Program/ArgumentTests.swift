@@ -28,7 +28,7 @@ struct ArgumentTests {
         #expect(arguments.rest == rest)
     }
 
-    /// What the parser says of every command: its options that take one value, each with all its names.
+    /// The parser's description of every command: its options with one value, each with all its names.
     private static func singleOptions() throws -> [(command: String, names: [String])] {
         let surface = try JSONReader.read(Array(RootCommand._dumpHelp().utf8))
         var found: [(String, [String])] = []
@@ -209,7 +209,7 @@ struct ArgumentTests {
         once.succeeded()
         once.failed(13)
         #expect(throws: Exit(code: 1)) { try once.finish() }
-        // What is altered, forked or of somebody unverified is not hidden by the others.
+        // Altered, forked or unverified inputs are not hidden by the others.
         for code: Int32 in [16, 14, 15] {
             different.failed(code)
             #expect(throws: Exit(code: code)) { try different.finish() }

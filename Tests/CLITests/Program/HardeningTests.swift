@@ -6,7 +6,7 @@ import Tresor
 
 @testable import TresorCommand
 
-/// A process that has the rights of somebody else than its caller, as a set-uid or set-gid program has.
+/// A process with the rights of another user than its caller, as a set-uid or set-gid program has.
 @Suite(.enabled(if: geteuid() == 0, "only root takes other rights")) struct HardeningTests {
     @Test func A109_aSetUidProcessIsRefused() async {
         await #expect(processExitsWith: .exitCode(23)) {

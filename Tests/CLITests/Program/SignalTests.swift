@@ -13,7 +13,7 @@ struct SignalTests {
     }
 
     private func names(_ directory: URL) throws -> [String] {
-        // SQLite's own files stay with its database until somebody closes it.
+        // SQLite's own files stay with its database until a process closes it.
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
             .filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
     }
@@ -63,7 +63,7 @@ struct SignalTests {
         let id = try child.spawn(ChildProcess.program, output: output.path, error: "/dev/null")
         let content = [UInt8](repeating: 0x41, count: 200)
         #expect(write(held, content, content.count) == content.count)
-        // The content is taken out of the pipe only once everything before it is done.
+        // The program reads the content from the pipe after everything before it is done.
         var waiting: Int32 = 1
         let deadline = Date(timeIntervalSinceNow: 60)
         while ioctl(held, UInt(FIONREAD), &waiting) == 0, waiting > 0, Date() < deadline { usleep(5_000) }

@@ -68,7 +68,7 @@ struct ChildProcess {
             &actions, 1, isOnScreen ? terminal?.path ?? output : output, isOnScreen ? O_WRONLY : create, 0o600)
         posix_spawn_file_actions_addopen(
             &actions, 2, isOnScreen ? terminal?.path ?? error : error, isOnScreen ? O_WRONLY : create, 0o600)
-        // What a thread of the test has blocked is none of the child's business.
+        // Signals blocked in a thread of the test are not blocked in the child.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)

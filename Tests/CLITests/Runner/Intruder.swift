@@ -118,7 +118,7 @@ struct Intruder {
     /// The library; `nil` where there is no C compiler.
     static func library() throws -> String? { try built.get() }
 
-    /// What loads it; nothing where it has nothing to do.
+    /// The environment that loads it; empty if it has nothing to do.
     func variables() throws -> [String: String] {
         guard !isIdle else { return [:] }
         guard let library = try Self.library() else { throw ScriptFailure("there is no C compiler for kill and clock") }

@@ -27,7 +27,7 @@ struct JSONSchema {
         if let problem = problem(value, schema, at: type) { throw ScriptFailure(problem) }
     }
 
-    /// What is wrong, with the place; `nil` when nothing is.
+    /// The fault with its place; `nil` for none.
     static func problem(_ value: Any, _ schema: [String: Any], at place: String) -> String? {
         if let type = schema["type"] as? String, !isOf(type, value) { return "\(place): not \(type)" }
         if let constant = schema["const"], !isEqual(constant, value) { return "\(place): not \(constant)" }

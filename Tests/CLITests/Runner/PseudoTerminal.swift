@@ -7,7 +7,7 @@ final class PseudoTerminal {
     struct Line {
         let prompt: String
         let answer: [UInt8]
-        /// What happens before the answer is typed.
+        /// The action before the answer is typed.
         var meanwhile: (() throws -> Void)?
 
         init(prompt: String, answer: String, meanwhile: (() throws -> Void)? = nil) {

@@ -4,9 +4,9 @@ import Foundation
 
 /// One behaviour of the command line: commands, then files that are written to disk before the first of them.
 ///
-/// A command is one line of words, quoted as in a shell: '…' is taken as it is; in "…" and outside quotes `$NAME` and
-/// `${NAME}` stand for variables of the script, `$WORK` for its directory. `!` before a verb turns its meaning round,
-/// `#` at the start of a line makes a comment. `-- NAME --` begins a file that goes on to the next such line.
+/// A command is one line of words, quoted as in a shell: '…' is literal; in "…" and outside quotes `$NAME` and
+/// `${NAME}` stand for variables of the script, `$WORK` for its directory. `!` before a verb negates it, `#` at the
+/// start of a line makes a comment. `-- NAME --` begins a file that ends before the next such line.
 struct Script: CustomStringConvertible, Sendable {
     struct Command: Sendable {
         let line: Int

@@ -75,8 +75,7 @@ extension ScriptRunner {
         return true
     }
 
-    /// Somebody else is writing, as far as the program can tell, until `unlock`: to the store, or to the home of this
-    /// lock file.
+    /// Holds a lock, as another writer would, until `unlock`: of the store, or of the home of this lock file.
     private func lock(_ name: String) throws {
         guard file(name) != store else {
             let connection = try Database(store.path)

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The verbs that judge the last run and the files it left.
+/// The verbs that check the last run and its files.
 extension ScriptRunner {
     func judgeRun(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
         switch verb {

@@ -64,7 +64,7 @@ extension ScriptRunner {
         log = ""
     }
 
-    /// What holds of a copy of what a stop left; the next run finds the original, hard links and all.
+    /// The expectations for a copy of the files after a stop; the next run finds the originals, hard links included.
     private func look(_ lines: ArraySlice<Script.Command>) throws {
         let stopped = work.appendingPathExtension("stopped")
         try FileManager.default.moveItem(at: work, to: stopped)

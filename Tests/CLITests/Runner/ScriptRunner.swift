@@ -7,20 +7,20 @@ final class ScriptRunner {
     let script: Script
     let work: URL
     var variables: [String: String]
-    /// What the program is given beside `PATH`, `HOME` and the like.
+    /// The environment besides `PATH`, `HOME` and the like.
     var environment: [String: String]
     var last: ChildProcess.Result?
-    /// What was run and printed so far.
+    /// The commands and their output so far.
     var log = ""
 
     private var standardInput: String?
     private var dialogue: [PseudoTerminal.Line]?
     private var isOnScreen = false
-    /// What somebody else does while the next question waits for its answer.
+    /// The action of another person while the next question waits for its answer.
     private var meanwhile: (() throws -> Void)?
-    /// What is done to the next runs: the clock stays wrong, the rest is for one run.
+    /// The changes of the next runs: the clock stays wrong, the rest is for one run.
     var intruder = Intruder()
-    /// What keeps a lock for as long as it lives.
+    /// The process that holds a lock while it lives.
     var locked: AnyObject?
 
     init(_ script: Script) throws {
@@ -165,7 +165,7 @@ final class ScriptRunner {
         return result
     }
 
-    /// What a person with a home of their own does between a question and its answer.
+    /// The action of a person with a home of their own between a question and its answer.
     private func somebodyElse(_ name: String, _ words: [String]) -> () throws -> Void {
         var variables = environment
         variables["TRESOR_HOME"] = work.appendingPathComponent("homes/\(name)").path
@@ -200,7 +200,7 @@ final class ScriptRunner {
         guard last?.code == 0 else { throw ScriptFailure("keygen for \(name) ended with \(last?.code ?? -1)") }
     }
 
-    /// What every script ends with.
+    /// The last steps of every script.
     private func checkNothingPends() throws {
         if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
         if meanwhile != nil { throw ScriptFailure("\(script.name).txt: meanwhile has no tty") }

@@ -22,7 +22,7 @@ struct PasswordMatrixTests {
     private static let composed = Array("caf\u{e9} cr\u{e8}me".utf8)
     private static let longest = [UInt8](repeating: UInt8(ascii: "x"), count: 1024)
 
-    /// What opens an identity whose password is ``composed``.
+    /// The inputs that open an identity whose password is ``composed``.
     private static let opening = [
         Content(testDescription: "composed", bytes: composed, code: 0),
         Content(testDescription: "decomposed", bytes: Array("cafe\u{301} cre\u{300}me".utf8), code: 0),
@@ -38,7 +38,7 @@ struct PasswordMatrixTests {
         Content(testDescription: "1025 bytes", bytes: longest + [UInt8(ascii: "x")], code: 64),
     ]
 
-    /// What can be set; what is set opens again.
+    /// The passwords that can be set; each then opens.
     private static let setting = [
         Content(testDescription: "decomposed", bytes: Array("cafe\u{301} cre\u{300}me".utf8), code: 0),
         Content(testDescription: "one LF", bytes: composed + [10], code: 0, isOneLine: false),

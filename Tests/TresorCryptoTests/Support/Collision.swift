@@ -39,7 +39,7 @@ enum Collision {
         return nil
     }
 
-    /// What the bare cipher makes of a chunk; `nil` when its tag does not hold.
+    /// The plaintext of a chunk by the bare cipher; `nil` for an invalid tag.
     static func open(_ chunk: [UInt8], key: [UInt8]) -> [UInt8]? {
         var plaintext = [UInt8](repeating: 0, count: chunk.count - 16)
         let status = crypto_aead_chacha20poly1305_ietf_decrypt(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Tresor
 
-/// What a session does asynchronously holds up no user interface: none of it runs where its caller runs.
+/// Asynchronous work of a session holds up no user interface: none of it runs on the executor of its caller.
 @Suite struct CallerThreadTests {
     /// Runs its jobs one after the other on a queue that code can recognize.
     private final class QueueExecutor: SerialExecutor {

@@ -27,7 +27,7 @@ import TresorStore
         try await anna.tresors.perform(.rotate, on: tresor)
     }
 
-    /// What is said of wraps, by whom it is said of.
+    /// The findings about wraps, by member.
     private func remarks() async throws -> [UserID: [Finding.Remark]] {
         var remarks: [UserID: [Finding.Remark]] = [:]
         for finding in try await anna.client.audit.check([tresor]) {

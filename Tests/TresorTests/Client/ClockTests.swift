@@ -40,7 +40,7 @@ import TresorStore
         #expect(try await members() == 2)
     }
 
-    /// What somebody signed once under a late clock does not end what is shared under the right one.
+    /// An entry signed once under a late clock does not end grants under the right clock.
     @Test func A206_anEntryOfALateClockDoesNotCount() async throws {
         world.clock.now = start + 64 * 365 * Self.day
         await anna.tresors.acceptClock(in: tresor)
@@ -65,7 +65,7 @@ import TresorStore
         #expect(notices == (isFar ? [] : [.ended([house.identity.user])]))
     }
 
-    /// A card that has to be put in first must not make the clock believed.
+    /// A card that must be recorded first must not make the clock trusted.
     @Test func A206_nothingIsWrittenBeforeTheClockIsJudged() async throws {
         let next = try house.identity.renewed(time: start).identity
         try anna.client.people.pin(next.chain)
@@ -74,7 +74,7 @@ import TresorStore
             #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .failed(.clock))
         }
         #expect(try await anna.client.logs.state(of: tresor).head.sequence == 1)
-        // Who was asked and said yes seals, in the same run as often as they like, and nobody's date is ended.
+        // A person who confirmed the clock seals, in the same run as often as they like, and no grant ends.
         await anna.tresors.acceptClock(in: tresor)
         _ = try await anna.seal("x", in: tresor)
         _ = try await anna.seal("y", in: tresor)

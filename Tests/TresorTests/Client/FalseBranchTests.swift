@@ -6,8 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// An owner who was removed, and a store that shows to somebody who has not seen it how the log would have gone on with
-/// them.
+/// A removed owner, and a store that shows a new reader a false continuation of the log with them.
 @Suite struct FalseBranchTests {
     let honest = MemoryStore()
     let evil: EvilStore
@@ -29,12 +28,12 @@ import TresorStore
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [accomplice], as: .owner)
         _ = try await bob.client.logs.state(of: tresor)
-        // What she has read she keeps.
+        // She keeps the log that she has read.
         _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.logs.state(of: tresor))
         try await anna.tresors.perform(.revoke([accomplice.identity.user]), on: tresor)
     }
 
-    /// What the accomplice signs in the place of her removal.
+    /// The entry that the accomplice signs in place of her removal.
     enum Branch: CaseIterable, Sendable {
         /// The branch adds a member, and the key stays.
         case ghost

@@ -62,7 +62,7 @@ import TresorStore
         #expect(try await house.client.logs.state(of: tresor).head.sequence == 2)
     }
 
-    /// The evidence of a lie that was told once is what was shown then.
+    /// The evidence of a lie told once is the log shown then.
     @Test func A59_onceOlderIsEnough() async throws {
         evil.older(1)
         #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .forked)
@@ -101,7 +101,7 @@ import TresorStore
         #expect(await failure { _ = try await empty.client.logs.state(of: TresorID(anyDigest())) } == .notFound)
     }
 
-    /// What an accomplice with an owner's keys would have written from `count` on.
+    /// The entries that an accomplice with an owner's keys would have written from `count` on.
     private func branch(from count: Int, entries: Int) async throws -> [[UInt8]] {
         var shown = Array(try await log(tresor, in: evil.truth).prefix(count))
         var branch: [[UInt8]] = []
@@ -174,8 +174,7 @@ import TresorStore
         _ = try await house.tresors.create(Name(typed: "care"))
     }
 
-    /// Another beginning of a tresor by its own founder, from the same root and with another first epoch, and how it
-    /// goes on.
+    /// Another beginning of a tresor by its own founder, with the same root and another first epoch, continued.
     private func beginning(of tresor: TresorID, length: Int) async throws -> [[UInt8]] {
         let first = try Entry(try #require(try await log(tresor, in: evil.truth).first))
         guard case .genesis(let root, let founder, let approvers, let name, _) = try first.body else {
@@ -216,7 +215,7 @@ import TresorStore
         #expect(try await house.client.logs.state(of: tresor).head.sequence == 2)
     }
 
-    /// Where nothing but the genesis was seen, no later entry gives the other one away.
+    /// If only the genesis was seen, no later entry exposes the other one.
     @Test(arguments: [true, false]) func A55_anotherGenesisAloneIsForked(isCached: Bool) async throws {
         let other = try await anna.tresors.create(Name(typed: "other")).tresor
         let head = try await anna.client.logs.state(of: other).head
@@ -276,8 +275,7 @@ import TresorStore
         #expect(try await house.client.logs.state(of: tresor).head == head)
     }
 
-    /// The store has let go of what it was given: a member with the keys is told that it is behind, and reads on by the
-    /// home.
+    /// The store has dropped an entry: a member with the keys learns that it is behind, and reads on by the home.
     @Test func A219_aStoreThatIsBehindIsNoLossOfAccess() async throws {
         let old = try await log(tresor, in: evil.truth).count
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -301,7 +299,7 @@ import TresorStore
         bytes.replaceSubrange(50..<58, with: bigEndianBytes(UInt64(99)))
         evil.behave()
         #expect(await failure { _ = try await anna.files.open(SealedFile(bytes)) } == .altered)
-        // Who is no member is told that, whatever the file names.
+        // A non-member learns that, whatever the file names.
         try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let later = try await anna.seal("later", in: tresor)
         evil.frozen(old + 2)
@@ -333,7 +331,7 @@ import TresorStore
         #expect(await failure { _ = try await anna.files.reseal(file, expecting: expecting) } == .forked)
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
-        // Neither does a log that is no log stand in the way, nor is one that only goes on looked at.
+        // An invalid log is no obstacle, and a longer continuation is not read.
         evil.behave()
         evil.append([1])
         #expect(await failure { _ = try await world.session(of: anna, seeing: evil).files.open(file) } == .altered)
@@ -353,8 +351,7 @@ import TresorStore
         let known = try #require(try house.client.archive.verifiedState(of: tresor))
         let keys = try await house.keyRing.keys(of: 1, in: known)
         let home = anna.home
-        // A head in the place of a known one is of another history; one beyond the log may only be one that the store
-        // does not show.
+        // A head at a known place is of another history; one beyond the log may be one that the store hides.
         for (shown, refusal) in [
             (try await log.prefix(2) + branch(from: 2, entries: 1), TresorError.forked),
             (try await log + branch(from: 3, entries: 1), .store(.behind)),

@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Which tresor a text means (SPEC §4.3), and what is read to find out.
+/// The tresor that a text names (SPEC §4.3), and the reads needed to find it.
 @Suite struct LookupTests {
     let world = World()
     let anna: Session
@@ -50,7 +50,7 @@ import TresorStore
         }
     }
 
-    /// What home and store are asked for by what `encrypt` and `decrypt` do, each in a process of its own.
+    /// The reads of home and store by `encrypt` and `decrypt`, each in a process of its own.
     private func work() async throws -> [String: [String: Int]] {
         let text = try Name(typed: "text/plain")
         let content = NamedContent([1, 2, 3], record: text, type: text)

@@ -32,12 +32,12 @@ import TresorStore
 
     @Test func A43_nobodyIsAddedWithoutAComparedNumber() async throws {
         let (home, writes) = (anna.home, evil.writeCount)
-        for person in try await anna.client.people.named( "house") {
+        for person in try await anna.client.people.named("house") {
             #expect(person.trust == .unverified)
             #expect(await share(person.chain) == .unverified)
         }
         evil.late(mallory.chain.bytes)
-        let offered = try await anna.client.people.named( "house")
+        let offered = try await anna.client.people.named("house")
         #expect(offered.map(\.chain) == [mallory.chain])
         #expect(try offered[0].chain.number() != house.identity.chain.number())
         #expect(await share(mallory.chain) == .unverified)
@@ -89,7 +89,7 @@ import TresorStore
         for answers in [[good.bytes, mallory.chain.bytes], [mallory.chain.bytes, good.bytes]] {
             try anna.client.home.delete(.pins)
             evil.late(answers[0], answers[1], answers[1], answers[1])
-            let shown = try #require(try await anna.client.people.named( "house").first)
+            let shown = try #require(try await anna.client.people.named("house").first)
             guard try shown.chain.number() == good.number() else {
                 #expect(await share(shown.chain) == .unverified)
                 continue
@@ -113,7 +113,7 @@ import TresorStore
             var answers: [[UInt8]?] = [good, good, good, good]
             answers[read] = evil
             self.evil.late(answers[0], answers[1], answers[2], answers[3])
-            let people = (try? await anna.client.people.named( "house")) ?? []
+            let people = (try? await anna.client.people.named("house")) ?? []
             for person in people where person.trust.isVerified {
                 #expect(person.chain == house.identity.chain)
                 _ = await share(person.chain)
@@ -128,26 +128,25 @@ import TresorStore
     @Test func A46_aHandleIsNotTakenTwice() async throws {
         #expect(await failure { _ = try await world.settle(mallory) } == .unverified)
         evil.invent(mallory.chain.bytes)
-        let people = try await anna.client.people.named( "house")
+        let people = try await anna.client.people.named("house")
         #expect(Set(people.map(\.chain)) == [house.identity.chain, mallory.chain])
         #expect(people.allSatisfy { $0.trust == .unverified })
     }
 
-    /// Whom this home knows comes before whomever the store offers, whether the text is their handle or the beginning
-    /// of their id.
+    /// A person known to this home comes before any person of the store, by handle or by the prefix of an id.
     @Test func A53_aHandleThatIsAnIdHidesNobody() async throws {
         let id = house.identity.user.description
         for text in [String(id.prefix(6)), String(id.prefix(10)), id] {
             let evil = try Identity.make(handle: Name(typed: text), time: 1)
             self.evil.invent(evil.chain.bytes)
-            let offered = try await anna.client.people.named( text)
+            let offered = try await anna.client.people.named(text)
             #expect(Set(offered.map(\.chain)) == [evil.chain, house.identity.chain])
             #expect(offered.allSatisfy { $0.trust == .unverified })
             try anna.client.people.pin(house.identity.chain)
-            let known = try await anna.client.people.named( text)
+            let known = try await anna.client.people.named(text)
             #expect(known.map(\.chain) == [house.identity.chain] && known.first?.trust == .verified)
             try anna.client.people.pin(evil.chain)
-            #expect(Set(try await anna.client.people.named( text).map(\.chain)) == [evil.chain, house.identity.chain])
+            #expect(Set(try await anna.client.people.named(text).map(\.chain)) == [evil.chain, house.identity.chain])
             try anna.client.home.delete(.pins)
         }
     }
@@ -157,9 +156,9 @@ import TresorStore
         for text in [String(id.prefix(6)), id] {
             let other = try Identity.make(handle: Name(typed: text), time: 1)
             evil.invent(other.chain.bytes)
-            #expect(try await anna.client.people.named( text).map(\.trust) == [.me])
+            #expect(try await anna.client.people.named(text).map(\.trust) == [.me])
             try anna.client.people.pin(other.chain)
-            let both = try await anna.client.people.named( text)
+            let both = try await anna.client.people.named(text)
             #expect(Set(both.map(\.chain)) == [anna.identity.chain, other.chain])
             try anna.client.home.delete(.pins)
         }
@@ -177,7 +176,7 @@ import TresorStore
         try anna.client.people.pin(one.chain)
         try anna.client.people.pin(two.chain)
         #expect(try anna.client.people.pinned().count == 2)
-        #expect(try await anna.client.people.named( "Zoe\u{308}").map(\.chain) == [one.chain])
+        #expect(try await anna.client.people.named("Zoe\u{308}").map(\.chain) == [one.chain])
     }
 
     @Test func A50_numbersAreComparedWhole() throws {
@@ -260,13 +259,13 @@ import TresorStore
             let person = try await anna.client.people.person(house.identity.user)
             #expect(person.chain == second.chain && person.trust == .verified)
         }
-        let named = try await anna.client.people.named( "house")
+        let named = try await anna.client.people.named("house")
         #expect(named.map(\.chain) == [second.chain] && named[0].trust == .verified)
         let remark = try await anna.client.audit.check().first { $0.subject == .person(house.identity.user) }?.remark
         #expect(remark == .olderCard)
         #expect(await share(second.chain) == nil)
         #expect(try await anna.client.logs.state(of: tresor).chain(of: house.identity.user) == second.chain)
-        // What the store shows is a beginning of what was compared, and no more is believed of it.
+        // The store shows a prefix of the compared chain, and no more is trusted because of it.
         #expect(await share(house.identity.chain) == .forked)
         try anna.client.people.pin(mallory.chain, replacing: true)
         #expect(try await anna.client.people.person(house.identity.user).trust == .changed(from: mallory.chain))
@@ -274,8 +273,8 @@ import TresorStore
 
     @Test func A53_anAbbreviationGrantsNoTrust() async throws {
         let text = String(house.identity.user.description.prefix(8))
-        #expect(try await anna.client.people.named( text).map(\.trust) == [.unverified])
-        #expect(try await anna.client.people.named( String(text.prefix(5))).isEmpty)
+        #expect(try await anna.client.people.named(text).map(\.trust) == [.unverified])
+        #expect(try await anna.client.people.named(String(text.prefix(5))).isEmpty)
     }
 
     @Test func anOwnersSlashIsOneWhateverMarkStandsBehindIt() async throws {

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What a home keeps of a log, and from whom.
+/// The copy of a log in a home, and its sources.
 @Suite struct RememberingTests {
     let evil = EvilStore()
     let world: World
@@ -79,7 +79,7 @@ import TresorStore
         #expect(await failure { _ = try await house.files.open(file) } == .forked)
     }
 
-    /// The state that some entries come to, with the entries as somebody would hold who has just read them.
+    /// The state of some entries, with the entries as a new reader would hold them.
     private func read(_ entries: [[UInt8]]) throws -> (state: LogState, fresh: FreshEntries) {
         var fresh = FreshEntries(first: 0)
         fresh.add(entries)
@@ -130,7 +130,8 @@ import TresorStore
         let home = house.home
         let another = try read(branch)
         #expect(
-            await failure { try await other.archive.remember(another.state, another.fresh, known: common.state) } == .forked)
+            await failure { try await other.archive.remember(another.state, another.fresh, known: common.state) }
+                == .forked)
         #expect(house.home == home)
         #expect(try house.client.heads()[tresor] == whole.state.head)
     }

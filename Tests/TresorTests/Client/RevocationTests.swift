@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Who can open what after somebody came or went.
+/// The files that each person can open after a person was added, removed, or left.
 @Suite struct RevocationTests {
     let evil = EvilStore()
     let world: World
@@ -154,7 +154,7 @@ import TresorStore
         #expect(try await !opens(between, house))
     }
 
-    /// What a session opened before it went is no longer its to open when it is back, as little as for a new one.
+    /// A session cannot reopen its earlier files after a return, as little as a new one can.
     @Test func A87_comingBackFromNowOpensNothingEarlierInTheSameSession() async throws {
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
@@ -283,7 +283,7 @@ import TresorStore
         #expect(try await anna.client.logs.state(of: tresor).members[house.identity.user] == nil)
     }
 
-    /// What is bounded and no more: until an owner acts, somebody may go on and date back what they write.
+    /// The limit of the protection: until an owner acts, a departed writer may continue and backdate files.
     @Test func A71_whoDatesBackIsBelievedUntilTheyAreRemoved() async throws {
         let end = world.clock.now + 50
         try await anna.share(tresor, with: [house], as: .writer, notAfter: end)

@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What a home keeps of a log's state is the state, or nothing.
+/// The snapshot of a home is the state of the log, or nothing.
 @Suite struct SnapshotTests {
     let world = World(store: MemoryStore())
     let anna: Session
@@ -39,7 +39,7 @@ import TresorStore
         try session.client.archive.verifiedState(of: tresor).map { try keeper.bytes(of: $0) }
     }
 
-    /// Somebody who has read nothing yet.
+    /// A person who has read nothing yet.
     private func later(_ identity: Identity? = nil) -> Session {
         Session(client: world.client(home), identity: identity ?? anna.identity)
     }

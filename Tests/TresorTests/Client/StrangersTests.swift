@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What strangers put into a store that somebody else uses, and what a store loses.
+/// Objects of strangers in a shared store, and objects that a store loses.
 @Suite struct StrangersTests {
     let evil = EvilStore()
     let world: World
@@ -69,7 +69,7 @@ import TresorStore
     @Test func A221_thePinnedPersonIsUsed() async throws {
         let impostor = try identity("anna")
         evil.invent(impostor.chain.bytes)
-        let people = try await house.client.people.named( "anna")
+        let people = try await house.client.people.named("anna")
         #expect(people.map(\.chain) == [anna.identity.chain] && people[0].trust == .verified)
         #expect(try await house.client.people.impostors(of: Name(typed: "anna")).map(\.chain) == [impostor.chain])
         let findings = try await house.client.audit.check()

@@ -101,7 +101,7 @@ import TresorStore
         try await owner.tresors.perform(.leave, on: tresor)
     }
 
-    /// The founder's card that another owner put in has signed nothing yet: she signs as soon as she is back.
+    /// The founder's card that another owner recorded has signed nothing yet: she signs as soon as she is back.
     @Test func A203_theFoundersNewKeysSignWhatAnotherOwnerToldTheLog() async throws {
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         try dora.client.people.pin(me.identity.chain)

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// An identity file that does not read is not the same as none: who *I* am cannot be told then, and nobody is called a
+/// An unreadable identity file is not the same as none: the own user id is unknown then, and no person is called a
 /// stranger for it.
 @Suite struct UnreadableIdentityTests {
     private let world = World()
@@ -34,7 +34,7 @@ import TresorStore
         let chain = session.identity.chain
         #expect(await failure { _ = try session.client.people.trust(in: chain) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.people.person(chain.user) } == .failed(.permissions))
-        #expect(await failure { _ = try await session.client.people.named( "anna") } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.people.named("anna") } == .failed(.permissions))
         #expect(await failure { _ = try session.client.cleanup.isPending() } == .failed(.permissions))
         try #require(chmod(place + "/identity", 0o600) == 0)
         try await session.tresors.perform(.rotate, on: tresor)

@@ -276,7 +276,7 @@ import TresorStore
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [2])
     }
 
-    /// What was kept before an append that failed does not take the place of what opened.
+    /// Wraps kept before a failed append do not replace the one that opened.
     @Test func A200_aWrapThatNeverCountedReplacesNone() async throws {
         let first = anna.client.keptWraps()
         let other = fresh(anna)

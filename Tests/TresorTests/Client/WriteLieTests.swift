@@ -144,7 +144,7 @@ import TresorStore
         #expect(try await anna.client.logs.state(of: tresor).head.sequence == 2)
     }
 
-    /// Somebody else takes the home's lock behind the store's answer.
+    /// Another process takes the lock of the home after the store's answer.
     @Test(arguments: Deed.allCases) func A106_aHomeThatIsBusyAfterTheStoreSaysThatItIsDone(deed: Deed) async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         let act = try act(deed)

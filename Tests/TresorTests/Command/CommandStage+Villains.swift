@@ -30,7 +30,7 @@ extension CommandStage {
         try Fold.state(of: await entries(of: tresor), tresor: tresor)
     }
 
-    /// Appends an entry by somebody with their own keys, whatever it says.
+    /// Appends an entry that a person signs with their own keys, with any content.
     func append(
         _ body: EntryBody, by author: Identity, generation: UInt32? = nil, to tresor: TresorID,
         wraps: [StoredWrap] = []

@@ -85,7 +85,7 @@ final class CommandStage: Sendable {
         return try await settle(next, previous: [sealed], at: name)
     }
 
-    /// Runs the command as somebody. A word that begins with `@` is a file of the stage.
+    /// Runs the command as a person. A word that begins with `@` is a file of the stage.
     func run(as name: String, _ words: [String]) async throws -> Ending {
         let (output, error) = (path("\(UUID())"), path("\(UUID())"))
         let descriptors = [output, error].map { (file: String) in open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }

@@ -52,7 +52,7 @@ extension CommandSuite {
             try await stage.expect(16, as: "anna", "rotate", "-t", trap, "--yes")
             try await stage.expect(16, as: "anna", "share", "-t", trap, "bob", "--role", "writer")
             try await stage.expect(16, as: "anna", "revoke", "-t", trap, "bob", "--yes")
-            // To confirm it takes somebody at a terminal.
+            // Only a person at a terminal can confirm it.
             try await stage.expect(64, as: "anna", "verify", "--mine", trap)
             let isReadable = lie != .withholdsAllWraps
             try await stage.expect(

@@ -176,7 +176,7 @@ extension CommandSuite {
             }
         }
 
-        /// Dry runs of the owner, with the same pin. To remove somebody needs no trust in them.
+        /// Dry runs of the owner, with the same pin. Removing a person needs no trust in them.
         private func own(_ shelf: Shelf, _ pinned: Pinned) async throws {
             let standing = standing(pinned, on: shelf)
             let cell = "\(pinned) \(shelf.name)"
@@ -201,8 +201,7 @@ extension CommandSuite {
             }
         }
 
-        /// A store that hides every wrap, or the newer card of somebody whom this home has compared, takes no file away
-        /// that the home can read.
+        /// A store that hides every wrap, or the newer card of a compared person, makes no readable file unreadable.
         @Test(arguments: [CommandStage.Lie.withholdsAllWraps, .showsOldCards])
         func A204_A200_noLieTakesAwayWhatIsRead(lie: CommandStage.Lie) async throws {
             let (shelves, generations) = try await fill(for: .house)

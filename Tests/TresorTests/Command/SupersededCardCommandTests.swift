@@ -73,7 +73,7 @@ extension CommandSuite {
             let opened = try await stage.expect(0, as: "max", "decrypt", "@old.tresor")
             #expect(opened.text == "plan" && opened.error.contains(", left "), "\(opened.error)")
             try await stage.expect(0, as: "max", "members", "-t", "plans", "--at", "1")
-            // The key has to be changed, because she left; a store that hides its wraps is told once.
+            // The key must change because she left. A store that hides its wraps is reported once.
             try await stage.expect(
                 withholds(lie) ? 18 : 0, as: "max", "encrypt", "-t", "plans", "@plan", "-o", "@new.tresor")
             try await stage.expect(0, as: "max", "encrypt", "-t", "plans", "@plan", "-o", "@new.tresor")

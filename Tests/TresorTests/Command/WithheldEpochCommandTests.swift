@@ -64,7 +64,7 @@ extension CommandSuite {
             let check = try await stage.expect(0, as: "anna", "check")
             let withholds = lie != .none
             #expect(check.text.contains("key \(epoch), begun by bob, reaches \(withholds ? 0 : 1) of 3 members"))
-            // A store that does not hand out what it was just given is told so at once.
+            // A store that does not return a new object is reported at once.
             try await stage.expect(withholds ? 18 : 0, as: "anna", "revoke", "-t", "plans", "bob", "--yes")
             try await stage.expect(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@new.tresor")
             for file in ["old.tresor", "new.tresor"] { try await expectPlan(file, as: "anna") }
@@ -85,7 +85,7 @@ extension CommandSuite {
             stage.tell(.givesOldWraps)
             try anna.client.home.delete(.wraps)
             try await expectPlan("old.tresor", as: "anna")
-            // The store does not hand out the wraps that it was just given, and is told so. The rotation counts.
+            // The store does not return the new wraps, and the command reports it. The rotation counts.
             try await stage.expect(18, as: "anna", "rotate", "-t", "plans", "--yes")
             try await stage.expect(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@new.tresor")
             stage.evil.behave()

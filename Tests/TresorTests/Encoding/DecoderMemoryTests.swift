@@ -45,7 +45,7 @@
             }
         }
 
-        /// Streams that go on and on behind a good beginning: zeros, ones, the object once more, and once more.
+        /// Endless streams after a valid beginning: zeros, ones, the object once more, and once more.
         @Test func A19_longStreamsTakeNoMoreThanThreeTimesTheirSize() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 let count = 1 << 20

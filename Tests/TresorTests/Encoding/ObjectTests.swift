@@ -11,7 +11,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
     let magicCount: Int
-    /// Where lengths stand, and how wide they are.
+    /// The places and widths of lengths.
     let lengths: [(offset: Int, width: Int)]
     let read: @Sendable ([UInt8]) throws -> [UInt8]
 

@@ -68,7 +68,7 @@ import TresorStore
         let reader = try await world.quick("reader")
         try world.introduce(anna, carl)
         try world.introduce(anna, reader)
-        // The reader knows somebody else by that handle.
+        // The reader knows another person by that handle.
         try reader.client.people.pin(try Identity.make(handle: Name(typed: "carl"), time: world.clock.now).chain)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [carl], as: .writer)

@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// The first author of a file that was sealed again is judged as its sealer is (SPEC §10.5).
+/// The first author of a resealed file is verified as its sealer is (SPEC §10.5).
 @Suite struct OriginTests {
     private let world: World
     private let anna: Session
@@ -25,7 +25,7 @@ import TresorStore
         try await anna.share(tresor, with: [reader])
     }
 
-    /// What `writer` wrote at one state, sealed by `anna` at another.
+    /// A content of `writer` at one state, sealed by `anna` at another.
     private func file(writtenAt first: LogState, sealedAt second: LogState) async throws -> SealedFile {
         let content: [UInt8] = [1, 2, 3]
         let header = FileHeader(tresor: tresor, epoch: 1, head: first.head)
@@ -40,7 +40,7 @@ import TresorStore
             state: second, author: anna.identity, time: 9)
     }
 
-    /// Nobody can have sealed again what was written later.
+    /// No one can have resealed a content written later.
     @Test func anOriginWithALaterHeadIsAltered() async throws {
         let early = try await anna.client.logs.state(of: tresor)
         let guest = try await world.quick("guest")

@@ -47,7 +47,7 @@ import TresorStore
         #expect(await failure { _ = try await reader.files.reseal(file) } == .noAccess)
     }
 
-    /// Sealing again would move a file past the grant of somebody who reads from then on only.
+    /// Resealing would move a file past the grant of a member from now on.
     @Test func A210_resealingOpensThePastToNobody() async throws {
         let late = try await world.quick("late")
         try world.introduce(anna, writer, late)
@@ -111,7 +111,7 @@ import TresorStore
         #expect(try await anna.files.open(later).author.status == .current)
     }
 
-    /// Who comes back does not make current what was sealed before they went.
+    /// A return does not restore the status of files sealed before the departure.
     @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
         let file = try await writer.seal("x", in: tresor)
         try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)

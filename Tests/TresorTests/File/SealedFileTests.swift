@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Files that somebody with keys has made wrongly.
+/// Invalid files by a holder of the keys.
 @Suite struct SealedFileTests {
     let world: World
     let anna: Session

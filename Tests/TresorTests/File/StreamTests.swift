@@ -234,7 +234,7 @@ import TresorStore
     }
 }
 
-/// A file that somebody changes while it is used.
+/// A file that changes while it is used.
 private final class ChangingSource: SealedSource {
     private let bytes: Mutex<[UInt8]>
 

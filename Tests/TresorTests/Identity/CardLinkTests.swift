@@ -5,11 +5,12 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// What ties a card to the one before it: each part is changed alone, and everything is signed again (SPEC §7.3).
+/// The links between a card and the previous one: each part is changed alone, and everything is signed again (SPEC
+/// §7.3).
 @Suite struct CardLinkTests {
     private let first: Identity
     private let second: Identity
-    /// Where the fields of the second card begin, behind the preamble, the handle and the generation.
+    /// The start of the fields of the second card, after the preamble, the handle and the generation.
     private let userPlace: Int
     private let previousPlace: Int
 

@@ -174,7 +174,8 @@ import TresorStore
         evil.behave()
         #expect(try !renewed.renewal.isUnfinished(), "what a store shows makes no renewal unfinished")
         #expect(try await renewed.renewal.renew(in: tresor).isRotated)
-        #expect(try await renewed.client.logs.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
+        #expect(
+            try await renewed.client.logs.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
     }
 
     @Test func A37_aStrangersTresorKeepsNobodyFromNewKeys() async throws {
@@ -217,7 +218,7 @@ import TresorStore
     }
 }
 
-/// A home in which somebody else does something behind the first reading of an object.
+/// A home that another process changes after the first reading of an object.
 private final class MeddledHome: Home {
     private let home: MemoryHome
     private let object: HomeObject

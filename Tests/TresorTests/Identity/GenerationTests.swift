@@ -15,7 +15,7 @@ import TresorStore
         try SecretKey(SecretBytes(copying: bytes.span))
     }
 
-    /// What is sealed in a file, each with its context.
+    /// The sealed parts of a file, each with its context.
     private func sealed(in file: IdentityFile) -> [(sealed: [UInt8], context: [UInt8])] {
         let user = file.chain.user.digest.bytes
         let newest = file.chain.newest.generation

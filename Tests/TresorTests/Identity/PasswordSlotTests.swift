@@ -6,14 +6,14 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What another password leaves as it was, and what it takes away.
+/// The slots that a new password keeps, and those that it removes.
 @Suite struct PasswordSlotTests {
     let anna: Session
     let words: [UInt8]
     let before: IdentityFile
     let after: IdentityFile
 
-    /// Somebody with a password, a kit and two devices, who then sets another password.
+    /// A person with a password, a kit and two devices, who then sets another password.
     init() async throws {
         let world = World(store: MemoryStore())
         anna = try await world.person("anna")

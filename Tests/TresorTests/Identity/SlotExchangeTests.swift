@@ -16,7 +16,7 @@ import TresorStore
         init(_ key: consuming SecretKey<SlotUse>) { self.key = key }
     }
 
-    /// Somebody with a password, a kit and two devices.
+    /// A person with a password, a kit and two devices.
     private struct Person {
         let identity: Identity
         let name: String
@@ -80,7 +80,7 @@ import TresorStore
         }
     }
 
-    /// What is exchanged.
+    /// The exchanged part.
     private enum Part: CaseIterable {
         case sealed, salt, commitment, body, id, since, kind
 

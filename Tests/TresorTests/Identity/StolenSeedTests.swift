@@ -6,7 +6,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What the thief of an old seed, or a store, can make of a renewal.
+/// The attacks of a thief of an old seed, or of a store, on a renewal.
 @Suite struct StolenSeedTests {
     let evil = EvilStore()
     let world: World
@@ -100,7 +100,7 @@ import TresorStore
         #expect(house.home == home, "nothing of it is kept")
         #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
         #expect(try await house.tresors.all().first { $0.tresor == trap }?.isApart == true)
-        // What the newest keys have signed is hers, in a home that never saw it as well.
+        // Entries signed by the newest keys are hers, also in a home that never saw them.
         try house.client.home.delete(.heads)
         let plans = try await house.client.logs.state(of: plans)
         let trust = try house.client.trust.founderTrust(in: plans)
@@ -132,7 +132,8 @@ import TresorStore
             #expect(error { try anna.tresors.proveMarks() } == wanted)
             #expect(await failure { _ = try await anna.tresors.create(Name(typed: "other")) } == wanted)
             #expect(error { try anna.tresors.hide(plans) } == wanted)
-            #expect(await failure { try anna.tresors.confirmMine(try await anna.client.logs.state(of: plans)) } == wanted)
+            #expect(
+                await failure { try anna.tresors.confirmMine(try await anna.client.logs.state(of: plans)) } == wanted)
             #expect(anna.home[.marks] == home[.marks])
             #expect(try await world.store.tresors(of: anna.identity.user) == [plans])
             let finding = Finding(subject: .file(.marks), remark: .failed(wanted))
@@ -175,7 +176,7 @@ import TresorStore
         #expect(try fresh.client.trust.founderTrust(in: state) == .me)
         #expect(try await fresh.tresors.named("plans").map(\.tresor) == [plans])
         _ = try await fresh.seal("x", in: plans)
-        // What was made with the newest keys needs no mark.
+        // Tresors made with the newest keys need no mark.
         let made = try await me.tresors.create(Name(typed: "new")).tresor
         #expect(try fresh.client.trust.founderTrust(in: try await fresh.client.logs.state(of: made)) == .me)
         #expect(error { try house.tresors.confirmMine(state) } == .usage)

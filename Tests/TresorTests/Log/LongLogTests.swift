@@ -8,7 +8,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Logs as long as somebody cares to make them. Twenty thousand entries, or as many as `TRESOR_ENTRIES` says.
+/// Very long logs. Twenty thousand entries, or as many as `TRESOR_ENTRIES` says.
 @Suite struct LongLogTests {
     /// Signs entry after entry and keeps none.
     private struct Author {
@@ -46,7 +46,7 @@ import TresorStore
         }
     }
 
-    /// Where a state keeps what grows with the log: it moves when it is copied.
+    /// The storage of the parts of a state that grow with the log: it moves when it is copied.
     private static func places(_ state: LogState?, _ user: UserID) -> [UInt] {
         guard let state else { return [] }
         return [

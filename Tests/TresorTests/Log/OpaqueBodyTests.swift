@@ -82,7 +82,7 @@ import TresorStore
         evil.append(row)
         #expect(await failure { _ = try await owner.client.logs.state(of: tresor) } == .altered)
         evil.behave()
-        // What an entitled writer adds stops nothing, and check names it.
+        // The additions of an entitled writer stop nothing, and check names them.
         let additive = try Entry(
             tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: owner.identity, time: 5,
             body: .additive(type: 128, [1]))

@@ -5,7 +5,7 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Many entries at once are judged as they are one by one.
+/// Many entries at once are validated as they are one by one.
 @Suite struct PageTests {
     private struct Verdict: Equatable {
         let error: TresorError?

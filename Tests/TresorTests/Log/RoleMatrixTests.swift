@@ -5,7 +5,7 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Who may say what: every kind of author with every body.
+/// The permissions: every kind of author with every body.
 @Suite struct RoleMatrixTests {
     enum Author: CaseIterable, Sendable {
         case founder, owner, writer, newWriter, reader, removed, outsider

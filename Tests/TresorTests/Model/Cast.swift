@@ -11,7 +11,7 @@ struct Cast {
 
     init(_ people: [[Identity]]) { self.people = people.sorted { $0[0].user < $1[0].user } }
 
-    /// Anything that somebody might sign; mostly what the model would allow.
+    /// Any entry that a person might sign; mostly those that the model allows.
     func line(in model: NaiveLog, using dice: inout Dice) -> NaiveLog.Line {
         func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
         let owners = model.people.filter { $0.value.role == "owner" }.keys.sorted()

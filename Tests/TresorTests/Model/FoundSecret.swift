@@ -9,7 +9,7 @@ struct FoundSecret {
     let bytes: [UInt8]
     /// The commitments they fulfil.
     private(set) var fulfilled: Set<Hash256> = []
-    /// What the back-links that they open hold.
+    /// The content of the back-links that they open.
     private(set) var linked: Set<[UInt8]> = []
     private var triedStatementCount = 0
     private var triedFileCount = 0

@@ -5,8 +5,8 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories with races, lost swaps and forks, judged by `fold` and by the naive model. Seeds 0 to 2399, or as
-/// many as `TRESOR_LOGS` says.
+/// Random histories with races, lost swaps and forks, validated by `fold` and by the naive model. Seeds 0 to 2399, or
+/// as many as `TRESOR_LOGS` says.
 @Suite struct HistoryModelTests {
     private static let batchCount = 8
     private static let stepCount = 16
@@ -34,7 +34,7 @@ import Testing
         return [first, second, try second.renewed(time: 6).identity]
     }
 
-    /// What is kept of the state, and what is folded on from what is kept of an earlier one, is the state.
+    /// A snapshot, and a fold that continues from an earlier snapshot, give the state.
     private func compareKept(
         _ told: Retelling, _ keeper: SnapshotStore, _ seed: Comment, using dice: inout Dice
     ) throws {
@@ -50,7 +50,7 @@ import Testing
     }
 }
 
-/// What happened in all histories of a batch: nothing is shown by what never happens.
+/// The events in all histories of a batch: an event that never happens shows nothing.
 private struct Tally {
     /// How often each deed was done, and how often it was refused with which error.
     var deeds: [String: Int] = [:]

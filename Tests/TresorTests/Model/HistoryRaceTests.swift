@@ -22,7 +22,7 @@ import TresorStore
 
 /// Two owners and two who come and go, each with a view of the store of their own.
 private final class RaceHistory {
-    /// Somebody with one view of the store, as they are now.
+    /// A person with one view of the store, at present.
     private final class Party {
         var session: Session
         let view: EvilStore
@@ -51,7 +51,7 @@ private final class RaceHistory {
         self.seed = "seed \(seed)"
         dice = Dice(seed: seed)
         world = World(store: honest)
-        // Who is who does not hang on the order of user ids, which no seed decides.
+        // The roles do not depend on the order of user ids, which no seed decides.
         let identities = rising(try identity("a"), try identity("b"), try identity("c"), try identity("d"))
         var parties: [Party] = []
         for identity in identities.shuffled(using: &dice) {
@@ -142,7 +142,7 @@ private final class RaceHistory {
         }
     }
 
-    /// New keys for somebody, whom all compare again.
+    /// New keys for a person, whom all compare again.
     private func renew(_ party: Party) async throws {
         let (next, sealed) = try party.session.identity.renewed(time: world.clock.now)
         let file = try party.session.client.identityFile()
@@ -182,7 +182,7 @@ private final class RaceHistory {
         let wraps = parties.flatMap(\.view.everyWrap)
         let identities = parties.map(\.session.identity)
         try onlooker.look(at: entries, changes: changes, wraps: wraps, as: identities)
-        // Where a lie has cost the founder the newest keys, the founder changes the key and goes on.
+        // If a lie has cost the founder the newest keys, the founder changes the key and continues.
         if !onlooker.hasFileOfEpoch, !onlooker.state.isRekeyPending {
             let file = try await parties[0].session.seal("now", in: tresor)
             let later = try await log(tresor, in: honest)

@@ -6,9 +6,9 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What the hostile sign.
+/// The entries of the hostile people.
 extension HostileHistory {
-    /// Somebody who may sign at the end of the log.
+    /// A person who may sign at the end of the log.
     private struct Author {
         let identity: Identity
         let person: HonestPerson
@@ -46,7 +46,7 @@ extension HostileHistory {
         }
     }
 
-    /// What they reach and have not yet.
+    /// The keys that they can reach and do not have yet.
     private func gatherKeys() async throws {
         for person in hostile where truth.members[person.user] != nil {
             let session = fresh(person)
@@ -189,7 +189,7 @@ extension HostileHistory {
     }
 }
 
-/// What the thieves of old seeds do besides.
+/// The further acts of thieves of old seeds.
 extension HostileHistory {
     func steal() async throws {
         let robbed = honest.filter { !$0.stolen.isEmpty }
@@ -208,7 +208,7 @@ extension HostileHistory {
     /// public.
     private func setTrap(_ victim: HonestPerson, _ thief: Session) async throws {
         note("a trap")
-        // Nobody compares anything with a thief.
+        // No one compares safety numbers with a thief.
         try thief.client.home.delete(.pins)
         let trap = try await thief.tresors.create(Name(typed: "trap \(forgeries.count)")).tresor
         var forgery = Forgery(victim: victim, generation: thief.identity.generation, tresor: trap)

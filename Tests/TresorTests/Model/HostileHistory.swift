@@ -6,13 +6,13 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// A tresor of anna's, in which honest people go on whatever the others sign.
+/// A tresor of anna's, in which honest people can continue whatever the others sign.
 ///
 /// After each step: no owner was stopped; what an honest member could read they can read, with the store and without
 /// it; a key that an honest owner drew reaches every member, and no card that this owner knows to be superseded; and
 /// nobody who compared newer keys believes the old ones.
 final class HostileHistory {
-    /// What must happen in a hundred histories.
+    /// The events that must happen in a hundred histories.
     static let events = [
         "seal", "share", "share from now", "revoke", "rotate", "rename", "rename first", "renew",
         "tell", "compare", "replace a pin", "a writer's file", "a withheld epoch", "a grant", "a removal", "a bad name",
@@ -28,9 +28,9 @@ final class HostileHistory {
     private let seed: UInt64
     private var stepNumber = 0
     var dice: Dice
-    /// Anna, who made the tresor; another owner; a writer; somebody who comes and goes.
+    /// Anna, who made the tresor; another owner; a writer; a person who is added and removed.
     let honest: [HonestPerson]
-    /// An owner, a writer, and somebody whom they admit.
+    /// An owner, a writer, and a person whom they add.
     let hostile: [HonestPerson]
     /// The keys that the hostile have between them.
     var hostileKeys: [UInt64: EpochKeys] = [:]
@@ -47,7 +47,7 @@ final class HostileHistory {
         bare = EvilStore(evil)
         bare.showWraps { _, _, _ in [] }
         world = World(store: evil)
-        // Who is who does not hang on the order of user ids, which no seed decides.
+        // The roles do not depend on the order of user ids, which no seed decides.
         let names = ["a", "b", "c", "d", "e", "f", "g"]
         var people: [HonestPerson] = []
         let identities = try names.map { try identity($0) }.sorted { $0.user < $1.user }
@@ -66,7 +66,7 @@ final class HostileHistory {
         for person in honest { _ = try await person.session.client.logs.state(of: tresor) }
     }
 
-    /// Where it happened, and how to see it again.
+    /// The place of the event, and the way to repeat it.
     var place: Comment { "TRESOR_SEED=\(seed), step \(stepNumber)" }
 
     func place(_ what: String) -> Comment { "TRESOR_SEED=\(seed), step \(stepNumber): \(what)" }
@@ -86,7 +86,7 @@ final class HostileHistory {
         return truth
     }
 
-    /// What an honest person does, and must be able to do.
+    /// The acts of an honest person, which must succeed.
     private func must(_ event: String, _ body: () async throws -> Void) async throws {
         note(event)
         let error = await failure(body)
@@ -219,7 +219,7 @@ final class HostileHistory {
         for other in honest + hostile where draw(2) == 0 { try other.compare(next.chain) }
     }
 
-    /// Puts somebody's newest card into the log, if it is not there.
+    /// Records a person's newest card in the log, if it is missing.
     private func tell(_ person: HonestPerson) async throws {
         guard truth.members[person.user] != nil, truth.chain(of: person.user) != person.identity.chain else { return }
         try compareAll(person)
@@ -232,7 +232,7 @@ final class HostileHistory {
         for other in honest { try person.compare(other.identity.chain) }
     }
 
-    /// Somebody else takes a name, and a pin with it.
+    /// Another person takes a name, and a pin with it.
     private func replacePin(of person: HonestPerson) throws {
         let observer = honest[draw(honest.count)]
         guard observer !== person, person !== honest[0] else { return }
@@ -279,7 +279,7 @@ final class HostileHistory {
         }
     }
 
-    /// The epochs whose keys somebody gets.
+    /// The epochs whose keys a person gets.
     private func readable(by person: HonestPerson, seeing view: EvilStore) async -> Set<UInt64> {
         let session = world.session(of: person.session, seeing: view)
         var found: Set<UInt64> = []
@@ -291,7 +291,7 @@ final class HostileHistory {
         return found
     }
 
-    /// Nobody who compared newer keys believes what was signed with older ones.
+    /// No one who compared newer keys trusts signatures of older ones.
     private func check(_ forgery: Forgery) async throws {
         for person in honest where try person.hasCompared(forgery.victim, beyond: forgery.generation) {
             if let file = forgery.file {

@@ -27,10 +27,10 @@ import Testing
     }
 }
 
-/// Somebody honest, as they are now.
+/// An honest person, at present.
 final class HonestPerson {
     var session: Session
-    /// What a thief took each time before new keys were made: a whole home, and the identity.
+    /// The loot of a thief before each renewal: a whole home, and the identity.
     var stolen: [Session] = []
     /// The entry that added them; `nil` for a person who is no member.
     var since: UInt64?
@@ -44,27 +44,27 @@ final class HonestPerson {
     var identity: Identity { session.identity }
     var user: UserID { session.identity.user }
 
-    /// Whether they compared newer keys of somebody than those of `generation`, or made them.
+    /// Whether they compared keys of a person newer than `generation`, or made them.
     func hasCompared(_ other: HonestPerson, beyond generation: UInt32) throws -> Bool {
         if other === self { return identity.generation > generation }
         guard let pin = try session.client.pins()[other.user], !pin.isReplaced else { return false }
         return pin.chain.newest.generation > generation
     }
 
-    /// Whether the keys of somebody that a log names are those they compared, or older.
+    /// Whether the keys of a person in a log are those they compared, or older.
     func trusts(_ other: HonestPerson, upTo generation: UInt32) throws -> Bool {
         if other === self { return true }
         guard let pin = try session.client.pins()[other.user], !pin.isReplaced else { return false }
         return pin.chain.newest.generation >= generation
     }
 
-    /// Compares somebody's number as it is now.
+    /// Compares a person's present safety number.
     func compare(_ chain: CardChain) throws {
         if chain.user != user { try session.client.people.pin(chain, replacing: true) }
     }
 }
 
-/// What somebody signed with a seed that its owner has replaced.
+/// An entry signed with a seed that its owner has replaced.
 struct Forgery {
     let victim: HonestPerson
     /// That of the seed.

@@ -72,7 +72,7 @@ private final class KeyHistory {
         }
     }
 
-    /// New keys for somebody, whom all compare again.
+    /// New keys for a person, whom all compare again.
     private func renew(_ person: Session) async throws -> Session {
         let (next, sealed) = try person.identity.renewed(time: world.clock.now)
         let file = try person.client.identityFile()

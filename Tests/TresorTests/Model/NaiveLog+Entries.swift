@@ -24,7 +24,7 @@ extension NaiveLog {
 
     private static func name(of hash: Hash256) -> Int { hash.bytes.prefix(7).reduce(0) { $0 << 8 | Int($1) } }
 
-    /// What an entry says in numbers.
+    /// The content of an entry in numbers.
     static func line(_ entry: Entry, people: [UserID]) throws -> Line {
         var cards: [Int: Int] = [:]
         let deed: Deed

@@ -21,7 +21,7 @@ struct NaiveLog {
     /// An entry, but for its place.
     struct Line: Equatable {
         let author: Int
-        /// What the author signs with.
+        /// The signing generation of the author.
         let generation: Int
         let time: Int
         /// The newest generation that each granted person shows.
@@ -49,7 +49,7 @@ struct NaiveLog {
 
     let founder: Int
     private(set) var people: [Int: Person]
-    /// Who ever was in, and the newest generation the log knows of them.
+    /// All present and former members, and the newest generation of each in the log.
     private(set) var generations: [Int: Int]
     private(set) var epoch = 1
     private(set) var mustRotate = false
@@ -58,7 +58,7 @@ struct NaiveLog {
     private(set) var written: [Written]
     /// The time of the newest line by an owner without an end.
     private(set) var ownerTime: Int
-    /// What the founder's newest line was signed with.
+    /// The signing generation of the founder's newest line.
     private(set) var founderGeneration: Int
 
     init(founder: Int, generation: Int, time: Int, name: Int) {
@@ -70,8 +70,8 @@ struct NaiveLog {
         founderGeneration = generation
     }
 
-    /// What becomes of a line that its author wrote after the entry named `previous`: `nil` when it is done, else the
-    /// name of the error.
+    /// The outcome of a line that its author wrote after the entry named `previous`: `nil` if it is accepted, otherwise
+    /// the name of the error.
     mutating func apply(_ line: Line, name: Int, after previous: Int) -> String? {
         guard written.last?.name == previous else { return "altered" }
         guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line, me) else {
@@ -96,7 +96,7 @@ struct NaiveLog {
         }
     }
 
-    /// Whether somebody else owns it for good.
+    /// Whether another owner has no date.
     private func staysOwned(without users: [Int]) -> Bool {
         people.contains { !users.contains($0.key) && $0.value.role == "owner" && $0.value.end == nil }
     }

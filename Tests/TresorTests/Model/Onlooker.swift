@@ -14,12 +14,12 @@ import TresorStore
 struct Onlooker {
     /// The log and the naive model.
     private(set) var told: Retelling
-    /// What is not as it must be.
+    /// The faults found.
     private(set) var complaints: [String] = []
     /// Every epoch that anybody signed.
     private var statements: [Epoch] = []
     private var files: [(file: SealedFile, statement: Epoch)] = []
-    /// What each person was ever meant to hold, as commitments.
+    /// The commitments of all keys that each person should ever hold.
     private var meant: [UserID: Set<Hash256>] = [:]
     private var secrets: [[UInt8]: FoundSecret] = [:]
     private var unwrapped: [UserID: Set<[UInt8]>] = [:]
@@ -37,7 +37,7 @@ struct Onlooker {
     /// Whether a file was seen that is sealed under the newest epoch.
     var hasFileOfEpoch: Bool { files.contains { $0.statement == state.statement(of: state.epoch) } }
 
-    /// Takes a file that somebody who is in sealed.
+    /// Takes a file sealed by a member.
     mutating func take(_ file: SealedFile) throws {
         files.append((file, try #require(state.statement(of: file.header.epoch))))
     }
@@ -131,7 +131,8 @@ struct Onlooker {
         return openers
     }
 
-    /// What each person holds is what they were meant to: no more, or a key went too far; no less, or this looks away.
+    /// Each person holds exactly the intended keys: no more, or a key went too far; no less, or this search misses
+    /// some.
     private mutating func reckon() throws {
         try tryAll()
         for secret in secrets.values where secret.fulfilled.count > 1 { complaints.append("one key, two uses") }

@@ -5,13 +5,13 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// One log told twice: to `fold` and to the naive model. Where they disagree about an entry or a state, or a refused
-/// entry changes anything, there is a dispute.
+/// One log given to `fold` and to the naive model. A dispute is a disagreement about an entry or a state, or a change
+/// by a refused entry.
 struct Retelling {
-    /// Everybody of whom the log may tell, by rising user id.
+    /// All people in the log, by rising user id.
     let people: [UserID]
     let tresor: TresorID
-    /// What was done.
+    /// The acts done.
     private(set) var entries: [[UInt8]]
     /// The state after each entry.
     private(set) var states: [LogState]
@@ -32,7 +32,7 @@ struct Retelling {
     var state: LogState { states[states.count - 1] }
     var model: NaiveLog { models[models.count - 1] }
 
-    /// The log up to there, where another could go on.
+    /// The log up to a point where another branch may begin.
     func cut(to count: Int) -> Retelling {
         var early = self
         early.entries = Array(entries.prefix(count))

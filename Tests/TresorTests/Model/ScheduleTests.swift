@@ -21,7 +21,7 @@ import TresorStore
         let cards: [CardChain]
         let entries: [[UInt8]]
         let wraps: [StoredWrap]
-        /// Who has seen it so far.
+        /// The people who have seen it so far.
         let onlooker: Onlooker
 
         init() async throws {
@@ -64,7 +64,7 @@ import TresorStore
         }
     }
 
-    /// What one client tried.
+    /// The attempt of one client.
     private struct Deed: Sendable {
         let session: Session
         let act: Act
@@ -157,8 +157,8 @@ import TresorStore
                 continue
             }
             #expect(own.count == 1 && deed.error == nil, "\(seed) \(deed.act) \(String(describing: deed.error))")
-            // Who renames reads once before, to see whether the key has to be changed first; any name means the same at
-            // any time.
+            // A rename reads once before, to see whether the key must change first; any name means the same at any
+            // time.
             guard !isRename(deed.act) else { continue }
             let meant = try deed.session.tresors.effect(of: deed.act, in: first)
             let done = try deed.session.tresors.effect(of: deed.act, in: states[Int(sequence) - 1])

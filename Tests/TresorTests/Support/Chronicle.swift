@@ -83,12 +83,12 @@ struct Chronicle {
         }
     }
 
-    /// Lets go of the entries and of the state, so that somebody else has it alone.
+    /// Releases the entries and the state, so that another owner holds them alone.
     mutating func forget() throws {
         (entries, state) = ([], try Fold.state(of: [entries[0]], tresor: tresor))
     }
 
-    /// How the next entry is judged.
+    /// The result of validating the next entry.
     func verdict(_ bytes: [UInt8]) -> Verdict {
         var fold = Fold(state: state)
         do throws(TresorError) {
@@ -117,7 +117,7 @@ struct Chronicle {
     }
 }
 
-/// How an entry was judged.
+/// The result of validating an entry.
 struct Verdict: Equatable {
     let error: TresorError?
     let rule: Rule?
@@ -137,7 +137,7 @@ extension Identity {
 /// People by rising user id, as a log wants them.
 func rising(_ people: Identity...) -> [Identity] { people.sorted { $0.user < $1.user } }
 
-/// What a body throws, or `nil`.
+/// The error of a body, or `nil`.
 func error(_ body: () throws -> Void) -> TresorError? {
     do {
         try body()

@@ -7,7 +7,7 @@ import TresorStore
 /// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one
 /// honest store show each person something else.
 final class EvilStore: Store {
-    /// What it says of a write, against what it does.
+    /// The claimed result of a write, against the real one.
     enum Lie: Sendable, CaseIterable {
         case storesNothing, saysConflict, storesEntryAlone, storesTwice
     }
@@ -40,7 +40,7 @@ final class EvilStore: Store {
     }
 
     private let honest: any Store
-    /// What lies behind it.
+    /// The honest store behind it.
     var truth: any Store { honest }
     private let script = Mutex(Script())
 

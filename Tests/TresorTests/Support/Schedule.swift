@@ -18,8 +18,8 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-/// Lets several people act at once, one call to the store at a time, in an order that the dice decide: nobody goes on
-/// before everybody else waits for a turn or has finished.
+/// Runs the acts of several people at once, one call to the store at a time, in random order: no one continues before
+/// all others wait for a turn or have finished.
 actor Schedule {
     private var dice: Dice
     private var actingCount: Int
@@ -56,7 +56,7 @@ final class ScheduledStore: Store {
         var firstLength: Int?
         /// The sequence numbers that were written.
         var written: [UInt64] = []
-        /// What the store was asked to write, though somebody else may have been faster.
+        /// The writes sent to the store, though another may have been faster.
         var asked: [LogChange] = []
         /// How many entries were fetched.
         var fetchedCount = 0
@@ -73,7 +73,7 @@ final class ScheduledStore: Store {
         self.person = person
     }
 
-    /// What happened since the last time.
+    /// The events since the last reading.
     func takeNotes() -> Notes {
         notes.withLock { notes in
             defer { notes = Notes() }

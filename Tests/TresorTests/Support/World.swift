@@ -57,7 +57,7 @@ final class MemoryHome: Home {
         return try body()
     }
 
-    /// From now on so many calls get the lock, and for the next ones somebody else has it; `nil` gives it back.
+    /// Gives the lock to the next calls, and refuses it to those after them; `nil` gives it to all again.
     func hold(after calls: Int?) { turns.withLock { $0 = calls } }
 
     /// Everything in it, to show that nothing changed.

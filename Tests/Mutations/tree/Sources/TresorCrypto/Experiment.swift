@@ -5,7 +5,7 @@ import Synchronization
 /// A task that a test watches: which checks it disables, to show that the attacks they defeat are real, and what it
 /// did. The type exists only in the copy of the sources that `scripts/attacks` builds.
 package final class Experiment: Sendable {
-    /// What must not happen in a task whose attack is refused.
+    /// The events that must not happen in a task whose attack is refused.
     package struct Counts: Hashable, Sendable {
         /// How many signatures were made.
         package var signatures = 0
@@ -25,7 +25,7 @@ package final class Experiment: Sendable {
 
     package init(applying mutations: Set<Mutation> = []) { applied = mutations }
 
-    /// What has happened so far.
+    /// The events so far.
     package var counts: Counts { counters.withLock { $0 } }
 
     fileprivate func applies(_ mutation: Mutation) -> Bool { applied.contains(mutation) }

@@ -76,7 +76,7 @@ package enum Mutation: String, CaseIterable, Sendable {
 
     /// Whether a person's number was compared.
     case comparedNumber
-    /// Whom a handle is pinned to.
+    /// The person that a handle is pinned to.
     case pinnedHandle
     /// The cards that are pinned.
     case pinnedCard
@@ -113,9 +113,9 @@ package enum Mutation: String, CaseIterable, Sendable {
     case confirmation
     /// That an act means what it meant when it was shown.
     case meaning
-    /// Whom the log knows.
+    /// The people that the log knows.
     case knownPerson
-    /// That an author is judged before the body.
+    /// The check of the author before the body.
     case authorFirst
     /// That a body from 128 on is no newer version.
     case additiveBody
@@ -134,7 +134,7 @@ package enum Mutation: String, CaseIterable, Sendable {
     case epochCommitment
     /// The tresor, epoch, user and generation that a wrap names.
     case wrapPlace
-    /// What a wrap is bound to.
+    /// The binding of a wrap.
     case wrapInfo
     /// That a wrap holds the keys the log grants, and no more, when it is read.
     case wrapHistory
@@ -177,22 +177,22 @@ package enum Mutation: String, CaseIterable, Sendable {
     case paddedLength
     /// The bytes of the padding.
     case zeroPadding
-    /// What of a verified file is read again.
+    /// The parts of a verified file that are read again.
     case verifiedPart
-    /// What a caller expects.
+    /// The expectations of a caller.
     case expectation
     /// That the author may still write, where the caller asks for it.
     case currentAuthor
-    /// What is said of a file that was sealed at an older state.
+    /// The message about a file sealed at an older state.
     case olderState
     /// That the author has been a writer since the head without a break.
     case unbrokenTime
-    /// Who could open a file that is sealed again, and cannot open it as it is.
+    /// The members who could open a resealed file and cannot open the original.
     case newcomers
 
     // Home, store and command.
 
-    /// Who else may read or change a file of the home.
+    /// The other users who may read or change a file of the home.
     case ownerOnly
     /// How much of an input is read.
     case inputLimit
@@ -206,11 +206,11 @@ package enum Mutation: String, CaseIterable, Sendable {
     case erasure
     /// That a handle belongs to nobody else in a store.
     case freeHandle
-    /// What may lie where a file is to be.
+    /// The objects that may exist at the path of a new file.
     case replaceable
     /// That a file has its name only when it is whole.
     case nameLast
-    /// What the system says of a write.
+    /// The result of a write.
     case writeResult
     /// That every input counts in how a command ends.
     case everyInput
@@ -222,11 +222,11 @@ package enum Mutation: String, CaseIterable, Sendable {
     case otherOutput
     /// That the shares of a device's key lie on different disks.
     case otherDisk
-    /// What may be written to a terminal.
+    /// The bytes that may be written to a terminal.
     case terminalText
     /// That a terminal shows the author before the content.
     case authorLine
-    /// What is judged as a sealed file, and not as a card.
+    /// The inputs that are read as a sealed file, and not as a card.
     case cardJudge
     /// Whether the system locks memory.
     case lockedMemory

@@ -77,7 +77,7 @@ private enum Outcome: Equatable {
     }
 }
 
-/// What must not change: the home but for evidence, and how often the store was asked to write.
+/// The invariants: the home except for evidence, and the number of writes to the store.
 private struct Kept: Equatable {
     let home: [HomeObject: [UInt8]]
     let writes: Int?

@@ -242,7 +242,8 @@ extension Stage {
         wrapper = mutation.map { ["/bin/bash", "-c", "exec -a tresor:\($0.rawValue) \"$0\" \"$@\""] } ?? []
     }
 
-    /// Runs an attack by the program as it is, when it is refused and nothing else happens, and by one with a check disabled.
+    /// Runs an attack by the program as it is, when it is refused and nothing else happens, and by one with a check
+    /// disabled.
     func expectReal(
         _ code: Int32, without mutation: Mutation, as person: String, _ arguments: [String],
         input: String = "/dev/null", source: SourceLocation = #_sourceLocation

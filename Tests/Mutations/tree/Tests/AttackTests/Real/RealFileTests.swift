@@ -7,7 +7,7 @@ import Testing
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Bytes that somebody exchanges.
+/// Bytes that an attacker replaces.
 private final class ExchangedSource: SealedSource {
     let bytes: Mutex<[UInt8]>
 
@@ -23,7 +23,7 @@ private final class ExchangedSource: SealedSource {
 extension RealAttackTests {
     /// The sealed file.
     @Suite struct Files {
-        /// What is done on other threads counts too, and is disabled there too.
+        /// Work on other threads counts too, and its checks are disabled too.
         @Test func theCountersSeeAllCores() async throws {
             let scene = try await Scene()
             let contents = (0..<40).map { NamedContent([UInt8($0)], type: .empty) }
@@ -53,7 +53,7 @@ extension RealAttackTests {
             let file = try await anna.seal("earlier", in: scene.tresor)
             try anna.client.people.pin(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
-            // Who seals a file again has read it.
+            // A person who reseals a file has read it.
             await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna], isLate: true) {
                 let resealed = try #require(try await anna.files.reseal(file))
                 return try await mallory.files.open(resealed).content == Array("earlier".utf8)

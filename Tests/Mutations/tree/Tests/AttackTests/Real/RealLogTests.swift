@@ -8,7 +8,7 @@ import TresorStore
 @testable import TresorCrypto
 
 extension RealAttackTests {
-    /// What a store or an accomplice shows of a log.
+    /// Logs shown by a store or an accomplice.
     @Suite struct Logs {
         @Test func A59_anOlderLogIsBelieved() async throws {
             let scene = try await Scene()

@@ -190,7 +190,7 @@ extension RealAttackTests {
             let signed = try log.entry(.leave, by: eve).signed.dropLast(6)
             let strange = try eve.entry(signed + bigEndianBytes(UInt16(99)) + bigEndianBytes(UInt32(0)))
             await RealAttackTests.expectReal(.noAccess, without: .authorFirst) { try isOfANewerRelease(strange) }
-            // What somebody entitled adds is passed over, and no log ends there.
+            // A reader skips the additions of an entitled writer, and no log ends there.
             let additive = try log.entry(.additive(type: 128, [1]), by: anna).bytes
             await RealAttackTests.expectReal(nil, without: .additiveBody) { try isOfANewerRelease(additive) }
         }

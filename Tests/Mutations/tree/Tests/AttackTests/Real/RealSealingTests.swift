@@ -47,7 +47,7 @@ extension RealAttackTests {
                     }
                     let memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/mem"))
                     try memory.seek(toOffset: UInt64(address))
-                    // What is not mapped any more cannot be read.
+                    // Unmapped memory cannot be read.
                     return (try? memory.read(upToCount: 32)).map { Array($0) } == bytes
                 }
             }

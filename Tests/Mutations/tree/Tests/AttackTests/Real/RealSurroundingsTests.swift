@@ -9,7 +9,7 @@ import Testing
 @testable import TresorStore
 
 extension RealAttackTests {
-    /// What surrounds the program: a card, a terminal, a store file, memory, the home.
+    /// The surroundings of the program: a card, a terminal, a store file, memory, the home.
     @Suite struct Surroundings {
         @Test func A211_inspectJudgesACardOtherwiseThanVerify() throws {
             let stage = try Stage("anna", "house")

@@ -10,13 +10,13 @@ import TresorStore
 extension RealAttackTests {
     /// New keys, marks, pins, and what strangers offer.
     @Suite struct Trust {
-        /// A copy of somebody's home, as a thief or an old backup has it.
+        /// A copy of a person's home, as a thief or an old backup has it.
         private func copy(of person: Session, in scene: Scene) throws -> Session {
             let home = try #require(person.client.home as? MemoryHome).copy()
             return scene.world.session(of: person, home: home)
         }
 
-        /// New keys of somebody, published and in the same home. No log learns of them.
+        /// New keys of a person, published and in the same home. No log learns of them.
         private func renewed(_ person: Session, in scene: Scene) async throws -> Session {
             let (next, sealed) = try person.identity.renewed(time: 2)
             let home = try #require(person.client.home as? MemoryHome)
@@ -103,7 +103,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             scene.store.invent(try identity("anna").chain.bytes)
             await RealAttackTests.expectReal(nil, without: .pinnedFirst, against: [scene.house]) {
-                try await scene.house.client.people.named( "anna").count == 2
+                try await scene.house.client.people.named("anna").count == 2
             }
         }
     }

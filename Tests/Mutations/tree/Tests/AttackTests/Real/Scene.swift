@@ -7,8 +7,8 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// Anna's tresor, in which bob writes and which house reads, on a store that can be told to misbehave. They know one
-/// another; nobody has compared mallory's number, who knows them all.
+/// Anna's tresor, in which bob writes and which house reads, on a store that can misbehave. They know one another.
+/// Mallory knows them all, and no one has compared mallory's safety number.
 struct Scene {
     let store: EvilStore
     let world: World
