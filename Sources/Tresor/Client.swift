@@ -97,7 +97,7 @@ public struct Client: Sendable {
     ///
     /// - Throws: ``TresorError/notFound``, ``TresorError/wrongPassword``, ``TresorError/altered``.
     public func unlock(password: borrowing Password) throws(TresorError) -> Session {
-        Session(client: self, identity: try identityFile().open(password: password))
+        Session(client: self, identity: try identityFile().open(withPassword: password))
     }
 
     /// Puts this person's card chain into the store.

@@ -52,7 +52,7 @@ package enum Conformance {
         _ file: IdentityFile, slot: Int, key: [UInt8]
     ) throws(TresorError) -> Identity {
         guard file.slots.indices.contains(slot) else { throw .usage }
-        return try file.open(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
+        return try file.openSlot(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
     }
 
     /// Opens the file with a device share and a server share.
@@ -61,7 +61,7 @@ package enum Conformance {
     ) throws(TresorError) -> Identity {
         let device = try DeviceShare(try SecretBytes(copying: deviceShare.span))
         guard serverShare.count == 32 else { throw .altered }
-        return try file.open(device: device, serverShare: try SecretBytes(copying: serverShare.span), now: now)
+        return try file.open(withDevice: device, serverShare: try SecretBytes(copying: serverShare.span), now: now)
     }
 
     /// The statement of an epoch, read whole.
@@ -76,7 +76,7 @@ package enum Conformance {
     static func checkKeys(_ keys: [UInt8], of epoch: [UInt8], in tresor: TresorID) throws(TresorError) {
         let statement = try self.epoch(epoch)
         let keys = try EpochKeys(epoch: statement.number, unwrapped: keys.span)
-        try keys.check(against: statement, of: tresor)
+        try keys.checkKeys(against: statement, of: tresor)
     }
 
     /// `openBackLink` of SPEC §9.5; `epochs` are the statements from 1 on; the given keys belong to the last.
@@ -87,11 +87,11 @@ package enum Conformance {
         for bytes in epochs { statements.append(try epoch(bytes)) }
         guard let last = statements.last else { throw .altered }
         let own = try EpochKeys(epoch: last.number, unwrapped: keys.span)
-        try own.check(against: last, of: tresor)
+        try own.checkKeys(against: last, of: tresor)
         var links: [(epoch: UInt64, keys: [UInt8])] = []
         for link in try own.openBackLink(last, of: tresor) {
             guard let statement = statements.first(where: { $0.number == link.epoch }),
-                (try? link.check(against: statement, of: tresor)) != nil
+                (try? link.checkKeys(against: statement, of: tresor)) != nil
             else {
                 guard !links.isEmpty else { throw .altered }
                 break
@@ -136,7 +136,7 @@ package enum Conformance {
     static func openSnapshot(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> LogState {
-        let state = try SnapshotStore(identity).open(bytes)
+        let state = try SnapshotStore(identity).openSnapshot(bytes)
         guard state.tresor == tresor else { throw .altered }
         return state
     }
@@ -161,7 +161,7 @@ package enum Conformance {
     ) throws(TresorError) -> [UInt8] {
         let wrap = try Wrap(bytes)
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
-        let keys = try wrap.open(
+        let keys = try wrap.openWrap(
             as: identity, of: tresor, statement: try self.epoch(epoch), card: card,
             history: history == 0 ? .all : .from(epoch: history))
         let unwrapped = try keys.secret()
@@ -176,7 +176,8 @@ package enum Conformance {
         guard file.header.tresor == state.tresor else { throw .noAccess }
         try state.check(file.header, isNewest: true)
         guard file.header.epoch > 0 else { throw .noAccess }
-        return try FileOpener.openFile(file, with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
+        return try FileOpener.openFile(
+            file, with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
     }
 
     /// The size of a payload, SPEC §10.3.

@@ -33,7 +33,7 @@ extension Operation {
 
     static func namedBy(_ input: VectorFields) throws -> VectorFields {
         let typed = String(decoding: try input.bytes("typed"), as: UTF8.self)
-        guard Base32.matches(typed, try input.bytes("id")) else { throw TresorError.notFound }
+        guard Base32.namedBy(typed, try input.bytes("id")) else { throw TresorError.notFound }
         return VectorFields(["id": try input.bytes("id")])
     }
 

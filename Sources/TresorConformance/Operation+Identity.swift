@@ -16,9 +16,9 @@ extension Operation {
     }
 
     static func compareNumber(_ input: VectorFields) throws -> VectorFields {
-        let number = try CardChain(input.bytes("chain")).number()
-        let typed = try SafetyNumber(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
-        guard typed == number else { throw TresorError.unverified }
+        let chain = try CardChain(input.bytes("chain"))
+        let number = try chain.number()
+        try chain.compareNumber(SafetyNumber(typed: String(decoding: input.bytes("typed"), as: UTF8.self)))
         return VectorFields(["number": Array(number.digits.utf8)])
     }
 
@@ -94,12 +94,12 @@ extension Operation {
 
     static func openWithPassword(_ input: VectorFields) throws -> VectorFields {
         let file = try IdentityFile(input.bytes("file"))
-        return opened(try file.open(password: try Password(typed: input.secret("typed"))))
+        return opened(try file.open(withPassword: try Password(typed: input.secret("typed"))))
     }
 
     static func openWithKit(_ input: VectorFields) throws -> VectorFields {
         let kit = try RecoveryKit(typed: input.secret("words"))
-        return opened(try IdentityFile(input.bytes("file")).open(kit: kit))
+        return opened(try IdentityFile(input.bytes("file")).open(withKit: kit))
     }
 
     static func openWithDevice(_ input: VectorFields) throws -> VectorFields {

@@ -26,7 +26,7 @@
             await #expect(processExitsWith: .success) { [count] in
                 let secret = try random(count)
                 let seed = try SecretKey<KEMUse>()
-                _ = try XWing.wrap(secret, for: XWing.publicKey(seed: seed), info: [1])
+                _ = try XWing.hpkeWrap(secret, for: XWing.publicKey(seed: seed), info: [1])
                 let copies = MemoryScan.strayCopies(of: secret)
                 #expect(copies == 0)
             }
@@ -36,8 +36,8 @@
             await #expect(processExitsWith: .success) {
                 let secret = try random(8192)
                 let seed = try SecretKey<KEMUse>()
-                let wrapped = try XWing.wrap(secret, for: XWing.publicKey(seed: seed), info: [1])
-                let opened = try XWing.unwrap(wrapped, seed: seed, info: [1])
+                let wrapped = try XWing.hpkeWrap(secret, for: XWing.publicKey(seed: seed), info: [1])
+                let opened = try XWing.hpkeUnwrap(wrapped, seed: seed, info: [1])
                 let copies = [MemoryScan.strayCopies(of: secret), MemoryScan.strayCopies(of: opened)]
                 #expect(copies == [1, 1], "the two secrets, and nothing else")
             }

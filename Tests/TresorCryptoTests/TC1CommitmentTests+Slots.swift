@@ -32,7 +32,7 @@ extension TC1CommitmentTests {
         let theirs = try Collision.messageKey(second, label: label, salt: salt, context: context)
         let chunk = try #require(Collision.chunk(ours.key, theirs.key))
         let seed = try #require(Collision.open(chunk, key: ours.key))
-        let (renewed, previous) = try anna.renewed(time: 2, seed: key(seed))
+        let (renewed, previous) = try anna.renewCard(time: 2, seed: key(seed))
         var decoder = ByteDecoder(fields + salt + ours.commitment + chunk)
         let slot = try Slot(from: &decoder)
         try decoder.end()
@@ -49,8 +49,8 @@ extension TC1CommitmentTests {
             .password(cost: .floor, salt: salt), Argon2id.key(password: first.bytes, salt: salt, cost: .floor),
             Argon2id.key(password: second.bytes, salt: salt, cost: .floor))
         #expect(slots.bare == [true, true])
-        #expect(try slots.file.open(password: first).generation == 1)
-        func guess() throws(TresorError) { _ = try slots.file.open(password: second) }
+        #expect(try slots.file.open(withPassword: first).generation == 1)
+        func guess() throws(TresorError) { _ = try slots.file.open(withPassword: second) }
         #expect(thrown(guess) == .wrongPassword)
         // Without the comparison the second password opens something too, and the error says so.
         withoutKeyCommitment { #expect(thrown(guess) == .altered) }
@@ -61,8 +61,8 @@ extension TC1CommitmentTests {
         let second = try RecoveryKit()
         let slots = try file(.kit(locator: first.locator()), first.slotKey(), second.slotKey())
         #expect(slots.bare == [true, true])
-        #expect(try slots.file.open(kit: first).generation == 1)
-        func guess() throws(TresorError) { _ = try slots.file.open(kit: second) }
+        #expect(try slots.file.open(withKit: first).generation == 1)
+        func guess() throws(TresorError) { _ = try slots.file.open(withKit: second) }
         #expect(thrown(guess) == .wrongPassword)
         withoutKeyCommitment { #expect(thrown(guess) == .altered) }
     }

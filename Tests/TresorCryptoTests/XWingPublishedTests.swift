@@ -63,7 +63,7 @@ import Testing
         let withoutItsData = XWing.Wrapped(encapsulated: try bytes(example.enc), ciphertext: try bytes(first.ct))
         let info = try bytes(example.info)
         let error = thrown { () throws(TresorError) in
-            _ = try XWing.unwrap(withoutItsData, seed: seed, info: info)
+            _ = try XWing.hpkeUnwrap(withoutItsData, seed: seed, info: info)
         }
         #expect(error == .altered)
     }
@@ -74,14 +74,14 @@ import Testing
         let info = pattern(20)
         let library = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed.span.publicBytes, publicKey: nil)
         let suite = HPKE.Ciphersuite(kem: .XWingMLKEM768X25519, kdf: .HKDF_SHA256, aead: .chaChaPoly)
-        let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         var recipient = try HPKE.Recipient(
             privateKey: library, ciphersuite: suite, info: Data(info), encapsulatedKey: Data(wrapped.encapsulated))
         #expect(try Array(recipient.open(wrapped.ciphertext)) == pattern(64))
 
         var sender = try HPKE.Sender(recipientKey: library.publicKey, ciphersuite: suite, info: Data(info))
         let ciphertext = try sender.seal(pattern(32))
-        let opened = try XWing.unwrap(
+        let opened = try XWing.hpkeUnwrap(
             XWing.Wrapped(encapsulated: Array(sender.encapsulatedKey), ciphertext: Array(ciphertext)), seed: seed,
             info: info)
         let plaintext = opened.span.publicBytes
@@ -171,7 +171,7 @@ import Testing
         #expect(rows.count == 518)
         let seed = try SecretKey<KEMUse>()
         let good = try XWing.publicKey(seed: seed).bytes
-        let wrapped = try XWing.wrap(secret([1]), for: XWing.publicKey(seed: seed), info: [])
+        let wrapped = try XWing.hpkeWrap(secret([1]), for: XWing.publicKey(seed: seed), info: [])
         var refused = 0
         for row in rows {
             let point = try bytes(row.public)
@@ -187,7 +187,7 @@ import Testing
             refused += 1
             let encapsulated = wrapped.encapsulated[..<1088] + point
             let opening = thrown { () throws(TresorError) in
-                _ = try XWing.unwrap(
+                _ = try XWing.hpkeUnwrap(
                     XWing.Wrapped(encapsulated: Array(encapsulated), ciphertext: wrapped.ciphertext), seed: seed,
                     info: [])
             }

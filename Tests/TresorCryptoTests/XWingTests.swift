@@ -12,17 +12,17 @@ import Testing
     private func unwrapError(
         _ wrapped: XWing.Wrapped, seed: borrowing SecretKey<KEMUse>, info: [UInt8]
     ) -> TresorError? {
-        thrown { () throws(TresorError) in _ = try XWing.unwrap(wrapped, seed: seed, info: info) }
+        thrown { () throws(TresorError) in _ = try XWing.hpkeUnwrap(wrapped, seed: seed, info: info) }
     }
 
     @Test(arguments: [0, 1, 14, 15, 32, 64, 1000])
     func opensWhatItWrapped(count: Int) throws {
         let seed = try SecretKey<KEMUse>()
         let plaintext = pattern(count)
-        let wrapped = try XWing.wrap(secret(plaintext), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(plaintext), for: XWing.publicKey(seed: seed), info: info)
         #expect(wrapped.encapsulated.count == XWing.encapsulatedByteCount)
         #expect(wrapped.ciphertext.count == count + 16)
-        let opened = try XWing.unwrap(wrapped, seed: seed, info: info)
+        let opened = try XWing.hpkeUnwrap(wrapped, seed: seed, info: info)
         let bytes = opened.span.publicBytes
         #expect(bytes == plaintext)
     }
@@ -40,14 +40,14 @@ import Testing
         let seed = try SecretKey<KEMUse>()
         let publicKey = try XWing.publicKey(seed: seed)
         let secret = try SecretKey<TestUse>()
-        let wraps = try (0..<20).map { _ in try XWing.wrap(secret.bytes, for: publicKey, info: info) }
+        let wraps = try (0..<20).map { _ in try XWing.hpkeWrap(secret.bytes, for: publicKey, info: info) }
         #expect(Set(wraps.map(\.encapsulated)).count == 20)
         #expect(Set(wraps.map(\.ciphertext)).count == 20)
     }
 
     @Test func A16_boundToItsInfo() throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         var others: [[UInt8]] = [[], Array(info.dropLast()), Array(info.dropFirst()), info + [0], [0] + info]
         for index in info.indices {
             var other = info
@@ -62,7 +62,7 @@ import Testing
 
     @Test func A16_onlyTheHolderOfTheSeed() throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         for bit in stride(from: 0, to: 256, by: 8) {
             var bytes = seed.span.publicBytes
             bytes[bit / 8] ^= 1
@@ -86,7 +86,7 @@ import Testing
 
     @Test func A15_everyByteFlipped() throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         for index in wrapped.encapsulated.indices {
             var encapsulated = wrapped.encapsulated
             encapsulated[index] ^= 1 << UInt8(index % 7)
@@ -108,7 +108,7 @@ import Testing
     /// X25519 ignores the highest bit, but X-Wing hashes the bytes as they came.
     @Test func A15_highestBitOfTheEncapsulatedPoint() throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(64)), for: XWing.publicKey(seed: seed), info: info)
         var encapsulated = wrapped.encapsulated
         encapsulated[XWing.encapsulatedByteCount - 1] ^= 0x80
         let error = unwrapError(
@@ -120,8 +120,8 @@ import Testing
         let seed = try SecretKey<KEMUse>()
         let publicKey = try XWing.publicKey(seed: seed)
         let secret = try secret(pattern(64))
-        let first = try XWing.wrap(secret, for: publicKey, info: info)
-        let second = try XWing.wrap(secret, for: publicKey, info: info)
+        let first = try XWing.hpkeWrap(secret, for: publicKey, info: info)
+        let second = try XWing.hpkeWrap(secret, for: publicKey, info: info)
         let mixed = Array(first.encapsulated[..<1088] + second.encapsulated[1088...])
         for (encapsulated, ciphertext) in [
             (mixed, first.ciphertext), (mixed, second.ciphertext), (first.encapsulated, second.ciphertext),
@@ -134,7 +134,7 @@ import Testing
 
     @Test func A15_truncatedOrExtended() throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(32)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(32)), for: XWing.publicKey(seed: seed), info: info)
         for count in wrapped.ciphertext.indices {
             let cut = XWing.Wrapped(
                 encapsulated: wrapped.encapsulated, ciphertext: Array(wrapped.ciphertext[..<count]))
@@ -170,7 +170,7 @@ import Testing
     @Test(arguments: lowOrder)
     func A15_lowOrderPointInAWrap(point: String) throws {
         let seed = try SecretKey<KEMUse>()
-        let wrapped = try XWing.wrap(secret(pattern(32)), for: XWing.publicKey(seed: seed), info: info)
+        let wrapped = try XWing.hpkeWrap(secret(pattern(32)), for: XWing.publicKey(seed: seed), info: info)
         let encapsulated = try Array(wrapped.encapsulated[..<1088]) + bytes(point)
         let error = unwrapError(
             XWing.Wrapped(encapsulated: encapsulated, ciphertext: wrapped.ciphertext), seed: seed, info: info)

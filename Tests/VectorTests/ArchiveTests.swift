@@ -91,9 +91,10 @@ import TresorStore
             let words = try stage.bytes(kit)
             let recovery = try RecoveryKit(typed: SecretBytes(copying: words.span))
             let client = try await stage.client(person)
-            #expect(try client.identityFile().open(kit: recovery).user == client.identityFile().chain.user)
+            #expect(try client.identityFile().open(withKit: recovery).user == client.identityFile().chain.user)
             let copy = try await client.store.kitCopy(locator: recovery.locator())
-            #expect(try IdentityFile(try #require(copy)).open(kit: recovery).user == client.identityFile().chain.user)
+            #expect(
+                try IdentityFile(try #require(copy)).open(withKit: recovery).user == client.identityFile().chain.user)
         }
     }
 

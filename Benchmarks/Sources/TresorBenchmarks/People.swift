@@ -61,7 +61,7 @@ enum Passwords {
         let (file, _) = try IdentityFile.make(
             handle: Name(text: "anna"), password: password, cost: cost, time: 1_777_730_400)
         let times = try await Measure.byTurns(5) {
-            _ = try file.open(password: password)
+            _ = try file.open(withPassword: password)
         } _: {
             try require(baseline_argon2id(256 << 20, 3))
         }

@@ -31,7 +31,7 @@ struct Samples: @unchecked Sendable {
         let time: UInt64 = 1_777_730_400
         let anna = try Identity.make(handle: Name(typed: "anna"), time: time)
         let house = try Identity.make(handle: Name(typed: "dr-house"), time: time)
-        let (renewed, sealedSeed) = try house.renewed(time: time + 1)
+        let (renewed, sealedSeed) = try house.renewCard(time: time + 1)
         let ways = try SampleWays(of: renewed, previous: sealedSeed, time: time)
         identityFiles = ways.files
         kit = ways.words

@@ -87,7 +87,7 @@ package actor KeyRing {
         guard let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all,
             let statement = state.statement(of: epoch)
         else { return nil }
-        try known.check(against: statement, of: state.tresor)
+        try known.checkKeys(against: statement, of: state.tresor)
         return known
     }
 
@@ -124,7 +124,7 @@ package actor KeyRing {
         for link in try keys.openBackLink(statement, of: state.tresor) {
             do throws(TresorError) {
                 guard let statement = state.statement(of: link.epoch) else { throw .altered }
-                try link.check(against: statement, of: state.tresor)
+                try link.checkKeys(against: statement, of: state.tresor)
             } catch {
                 guard !links.isEmpty else { throw error }
                 break
@@ -157,7 +157,7 @@ package actor KeyRing {
     private func open(
         _ fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys {
-        let unwrapped = try fitting.wrap.open(
+        let unwrapped = try fitting.wrap.openWrap(
             as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes

@@ -28,7 +28,7 @@ package final class SnapshotStore: Sendable {
     /// What was kept. Nothing is read before the tag holds.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    package func open(_ bytes: [UInt8]) throws(TresorError) -> LogState {
+    package func openSnapshot(_ bytes: [UInt8]) throws(TresorError) -> LogState {
         let body = Array(bytes.dropLast(Hash256.byteCount))
         guard let tag = Hash256(Array(bytes.dropFirst(body.count))), constantTimeEqual(try self.tag(body), tag) else {
             throw .altered
@@ -45,7 +45,8 @@ package final class SnapshotStore: Sendable {
 
     /// The state that a home keeps of a tresor; `nil` when there is none, or what lies there is not in order.
     func state(of tresor: TresorID, in home: any Home) throws(TresorError) -> LogState? {
-        guard let bytes = try home.read(.state(tresor)), let state = try? open(bytes), state.tresor == tresor else {
+        guard let bytes = try home.read(.state(tresor)), let state = try? openSnapshot(bytes), state.tresor == tresor
+        else {
             return nil
         }
         return state

@@ -24,7 +24,7 @@ struct EntryDrafting: Sendable {
             let admitted = people.filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
             return try await grant(admitted, role, fromNow, notAfter, in: state)
         case .revoke:
-            let next = try await nextEpoch(in: state)
+            let next = try await newEpoch(in: state)
             let staying = state.members.filter { member in
                 !effect.dismissed.contains(member.key)
             }
@@ -33,7 +33,7 @@ struct EntryDrafting: Sendable {
                 wraps: try wraps(next.keys, for: staying, in: state))
         case .leave: return EntryDraft(body: .leave, generation: state.chain(of: identity.user)?.newest.generation)
         case .rotate:
-            let next = try await nextEpoch(in: state)
+            let next = try await newEpoch(in: state)
             return EntryDraft(
                 body: .epoch(next.statement), wraps: try wraps(next.keys, for: state.members, in: state))
         case .rename(let name, let given):
@@ -56,7 +56,7 @@ struct EntryDrafting: Sendable {
             let grant = Grant(people: people, role: role, notAfter: notAfter, fromNow: nil)
             return EntryDraft(body: .grant(grant), wraps: try wraps(keys, for: people.map { ($0, .all) }, in: state))
         }
-        let next = try await nextEpoch(in: state)
+        let next = try await newEpoch(in: state)
         let (name, kind) = try await presentName(in: state)
         let sealedName = try seal(name, kind, under: next.keys, in: state)
         let grant = Grant(
@@ -90,7 +90,7 @@ struct EntryDrafting: Sendable {
 
     /// Fresh keys for the next epoch, linked back to the present ones. An owner's links go past that to whatever a spoiled back-link hides from others,
     /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
-    private func nextEpoch(in state: LogState) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
+    private func newEpoch(in state: LogState) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let next = try EpochKeys(epoch: state.epoch + 1)
         let needsPresentKey = state.members[identity.user]?.role != .owner
         let links =

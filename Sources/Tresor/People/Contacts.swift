@@ -41,18 +41,18 @@ public struct Contacts: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` when the store offers what is no card of that person; ``TresorError/forked`` when it offers an older or a
     ///   different card of a pinned person.
-    public func named(_ text: String) async throws(TresorError) -> [Person] {
+    public func lookup(_ text: String) async throws(TresorError) -> [Person] {
         let pins = try client.pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
         let mine = try client.ownChain()
-        if let mine, mine.handle == handle || Base32.matches(text, mine.user.digest.bytes) {
+        if let mine, mine.handle == handle || Base32.namedBy(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
         }
         if let handle, mine?.handle != handle, let pin = pins[handle: handle] {
             known.append(try await person(pin.chain.user, pins: pins))
         }
-        for user in pins.pins.map(\.chain.user) where Base32.matches(text, user.digest.bytes) {
+        for user in pins.pins.map(\.chain.user) where Base32.namedBy(text, user.digest.bytes) {
             if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
         }
         guard known.isEmpty else { return known }
@@ -73,7 +73,7 @@ public struct Contacts: Sendable {
             people = try await offeredChains(handle: handle).map { Person(chain: $0, trust: .unverified) }
         }
         guard let bytes = Base32.prefixBytes(text) else { return people }
-        for user in try await store.users(prefix: bytes, limit: 64) where Base32.matches(text, user.digest.bytes) {
+        for user in try await store.users(prefix: bytes, limit: 64) where Base32.namedBy(text, user.digest.bytes) {
             if !people.contains(where: { $0.chain.user == user }) { people.append(try await person(user, pins: pins)) }
         }
         return people

@@ -37,7 +37,7 @@ public struct DeviceUnlock: Sendable {
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
-            client: client, identity: try file.open(device: half, serverShare: serverShare, now: clock()))
+            client: client, identity: try file.open(withDevice: half, serverShare: serverShare, now: clock()))
         let end = file.devices.first { $0.id == half.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
         if end != Format.latestTime {

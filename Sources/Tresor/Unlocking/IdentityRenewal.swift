@@ -50,8 +50,8 @@ public struct IdentityRenewal: Sendable {
         guard file.chain == identity.chain else { throw .busy }
         try await check()
         let time = client.clock()
-        let (next, sealed) = try identity.renewed(time: time)
-        let slot = try Slot.password(of: next, password: password, cost: cost, time: time)
+        let (next, sealed) = try identity.renewCard(time: time)
+        let slot = try Slot.setPassword(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
         var left = CleanupJournal()
         left.kits = Set(file.kitLocator.map { [CleanupJournal.Kit(user: identity.user, locator: $0)] } ?? [])

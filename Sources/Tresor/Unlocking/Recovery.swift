@@ -18,15 +18,15 @@ public struct Recovery: Sendable {
         kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
         if try home.read(.identity) != nil {
-            let session = Session(client: client, identity: try client.identityFile().open(kit: kit))
+            let session = Session(client: client, identity: try client.identityFile().open(withKit: kit))
             try session.unlocking.changePassword(to: newPassword, cost: cost)
             return (session, false)
         }
         guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
         guard copy.isKitCopy else { throw .altered }
-        let identity = try copy.open(kit: kit)
-        let slot = try Slot.password(of: identity, password: newPassword, cost: cost, time: clock())
+        let identity = try copy.open(withKit: kit)
+        let slot = try Slot.setPassword(of: identity, password: newPassword, cost: cost, time: clock())
         try await store.deleteServerShares(user: identity.user, devices: nil)
         let file = try copy.settingPassword(slot, identity: identity)
         try home.exclusively { () throws(TresorError) in

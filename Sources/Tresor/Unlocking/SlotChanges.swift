@@ -31,7 +31,7 @@ public struct SlotChanges: Sendable {
     public func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
     ) throws(TresorError) {
-        let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
+        let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: client.clock())
         try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
     }
 
@@ -41,7 +41,7 @@ public struct SlotChanges: Sendable {
     @concurrent public func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
-        let slot = try Slot.password(of: identity, password: password, cost: cost, time: client.clock())
+        let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: client.clock())
         try note(ending: try client.identityFile().devices.map(\.id))
         try await client.store.deleteServerShares(user: identity.user, devices: nil)
         try rewrite { (file) throws(TresorError) in

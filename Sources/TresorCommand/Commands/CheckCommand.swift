@@ -159,7 +159,7 @@ struct CheckCommand: InputsCommand {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let sequence = UInt64(parts[0]), String(sequence).utf8.elementsEqual(parts[0].utf8),
             parts[1].utf8.count == 52, let bytes = Base32.prefixBytes(parts[1]), let hash = Hash256(bytes),
-            Base32.matches(parts[1], bytes)
+            Base32.namedBy(parts[1], bytes)
         else { throw .usage("--head takes SEQ:HASH, as tresor log --head prints it") }
         return Head(sequence: sequence, hash: hash)
     }

@@ -67,7 +67,7 @@ struct DeviceCommand: SurfaceCommand {
         let known = Set(devices.map(\.id)).union(try workplace.client.cleanup.endingDevices())
         var chosen: [DeviceID] = []
         for id in ids {
-            let found = known.filter { Base32.matches(id, $0.bytes) }
+            let found = known.filter { Base32.namedBy(id, $0.bytes) }
             guard let first = found.first else {
                 throw CommandFailure(
                     .notFound, "there is no device \(DisplayText.name(id))", hints: ["tresor device list"])

@@ -24,7 +24,7 @@ struct PersonResolver: Sendable {
     func find(_ text: String, card: String? = nil) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
-            people = try await client.people.named(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
+            people = try await client.people.lookup(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
             throw CommandFailure(error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
         }
@@ -110,7 +110,7 @@ struct PersonResolver: Sendable {
     /// there takes its place.
     private func bring(_ card: CardChain, for text: String, among people: inout [Candidate]) throws {
         guard let known = people.first, people.count == 1 else {
-            let isMeant = (try? Name(typed: text)) == card.handle || Base32.matches(text, card.user.digest.bytes)
+            let isMeant = (try? Name(typed: text)) == card.handle || Base32.namedBy(text, card.user.digest.bytes)
             guard people.isEmpty, isMeant else { return }
             people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
             return

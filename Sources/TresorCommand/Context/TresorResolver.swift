@@ -46,7 +46,7 @@ struct TresorResolver: Sendable {
     /// tresor (SPEC §4.3), and names are read with an open identity only.
     func find(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
-        if let known = try client.logs.known().first(where: { Base32.matches(text, $0.digest.bytes) }) {
+        if let known = try client.logs.known().first(where: { Base32.namedBy(text, $0.digest.bytes) }) {
             return known
         }
         return Base32.prefixBytes(text).flatMap { Hash256($0) }.map { TresorID($0) }
@@ -195,7 +195,7 @@ struct TresorResolver: Sendable {
         let everybody = state.everybody
         let handle = try? Name(typed: text)
         let found = everybody.filter { user in
-            state.chain(of: user)?.handle == handle || Base32.matches(text, user.digest.bytes)
+            state.chain(of: user)?.handle == handle || Base32.namedBy(text, user.digest.bytes)
         }
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }

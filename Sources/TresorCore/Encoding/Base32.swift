@@ -68,7 +68,7 @@ package enum Base32 {
     }
 
     /// Whether a typed prefix of at least six characters names `bytes`.
-    package static func matches(_ typed: String, _ bytes: [UInt8]) -> Bool {
+    package static func namedBy(_ typed: String, _ bytes: [UInt8]) -> Bool {
         Prefix(typed)?.begins(bytes) ?? false
     }
 

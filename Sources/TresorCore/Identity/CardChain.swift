@@ -73,6 +73,13 @@ public struct CardChain: Hashable, Sendable {
     /// The handle, equal in all generations.
     public var handle: Name { newest.handle }
 
+    /// Compares the safety number of this chain with one that a person was told (SPEC §7.5).
+    ///
+    /// - Throws: ``TresorError/unverified`` if they differ.
+    public func compareNumber(_ typed: SafetyNumber) throws(TresorError) {
+        guard try number() == typed else { throw .unverified }
+    }
+
     /// The safety number that two people compare: `H("tresor/v1/number", user id ‖ newest card hash)` modulo 10^30
     /// (SPEC §7.4).
     public func number() throws(TresorError) -> SafetyNumber {

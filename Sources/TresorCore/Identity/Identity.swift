@@ -76,7 +76,7 @@ public final class Identity: Sendable {
         guard generation <= self.generation else { throw .noAccess }
         let index = Int(self.generation - generation)
         let seed = try Self.kemSeed(generations[index].seed)
-        return try XWing.unwrap(wrapped, seed: seed, info: info)
+        return try XWing.hpkeUnwrap(wrapped, seed: seed, info: info)
     }
 
     /// Derives the key of the tag of the identity file.
@@ -143,13 +143,13 @@ public final class Identity: Sendable {
     }
 
     /// Makes the next generation, its card signed by this one, and this seed sealed under the next (SPEC §7.3).
-    package func renewed(time: UInt64) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
+    package func renewCard(time: UInt64) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
         let seed = try SecretKey<SeedUse>()
-        return try renewed(time: time, seed: seed)
+        return try renewCard(time: time, seed: seed)
     }
 
     /// Makes an identity from a given seed. For the vector generator.
-    package func renewed(
+    package func renewCard(
         time: UInt64, seed: consuming SecretKey<SeedUse>
     ) throws(TresorError) -> (identity: Identity, previous: [UInt8]) {
         let card = try Card.make(

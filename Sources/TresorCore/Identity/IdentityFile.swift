@@ -85,7 +85,7 @@ public struct IdentityFile: Sendable {
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
         guard !handle.isEmpty else { throw .usage }
         let identity = try Identity.make(handle: handle, time: time)
-        let slot = try Slot.password(of: identity, password: password, cost: cost, time: time)
+        let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: time)
         return (try IdentityFile(of: identity, previous: [], slots: [slot]), identity)
     }
 
@@ -103,7 +103,7 @@ public struct IdentityFile: Sendable {
     }
 
     /// Opens the file with a slot key and verifies all of it.
-    package func open(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
+    package func openSlot(_ slot: Slot, with key: borrowing SecretKey<SlotUse>) throws(TresorError) -> Identity {
         try open(with: try slot.open(with: key, user: chain.user, generation: chain.newest.generation))
     }
 

@@ -6,7 +6,7 @@ extension IdentityFile {
     ///
     /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
     ///   opens but the owner did not write the file.
-    public func open(password: borrowing Password) throws(TresorError) -> Identity {
+    public func open(withPassword password: borrowing Password) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .password(let cost, let salt) = slot.kind else { continue }
             let key: SecretKey<SlotUse> = try Argon2id.key(
@@ -65,7 +65,7 @@ extension IdentityFile {
     ///
     /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
     ///   opens but the owner did not write the file.
-    public func open(kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
+    public func open(withKit kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .kit = slot.kind else { continue }
             return try open(orWrongPassword: slot, with: try kit.slotKey())
@@ -141,13 +141,13 @@ extension IdentityFile {
     /// - Throws: ``TresorError/noAccess`` for a device that is not in the file or has expired; ``TresorError/altered``
     ///   for shares that do not belong together.
     package func open(
-        device: DeviceShare, serverShare: borrowing SecretBytes, now: UInt64
+        withDevice device: DeviceShare, serverShare: borrowing SecretBytes, now: UInt64
     ) throws(TresorError) -> Identity {
         guard let slot = slots.first(where: { $0.id == device.id }),
             case .device(_, let until) = slot.kind,
             device.user == chain.user, now <= until
         else { throw .noAccess }
-        return try open(slot, with: try device.slotKey(serverShare: serverShare))
+        return try openSlot(slot, with: try device.slotKey(serverShare: serverShare))
     }
 
     /// Adds a trusted device.
@@ -183,7 +183,7 @@ extension Slot {
     }
 
     /// - Throws: ``TresorError/usage`` for a new password that is too short (SPEC §8.1).
-    package static func password(
+    package static func setPassword(
         of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
     ) throws(TresorError) -> Slot {
         guard password.count >= Password.shortestNew else { throw .usage }

@@ -113,8 +113,7 @@ package enum EntryBody: Hashable, Sendable {
         case .renew(let card): body.vector32(card.bytes)
         case .epoch(let epoch): epoch.encode(into: &body)
         case .role(let user, let role, let notAfter):
-            body.integer(Principal.user)
-            body.digest(user.digest)
+            UserPrincipal(user: user).encode(into: &body)
             body.integer(role.rawValue)
             body.integer(notAfter ?? 0)
         case .rename(let sealedName): body.raw(sealedName.bytes)
@@ -144,9 +143,8 @@ package enum EntryBody: Hashable, Sendable {
             try card.end()
         case 8: self = .epoch(try Epoch(from: &body))
         case 9:
-            try Principal.check(&body)
             self = .role(
-                user: UserID(try body.digest()), role: try Self.role(from: &body),
+                user: try UserPrincipal(from: &body).user, role: try Self.role(from: &body),
                 notAfter: try Self.notAfter(from: &body))
         case 10: self = .rename(try SealedName(from: &body))
         case Self.leastAdditiveType...:
@@ -159,29 +157,20 @@ package enum EntryBody: Hashable, Sendable {
 
     private static func encode(_ users: [UserID], into encoder: inout ByteEncoder) {
         encoder.integer(UInt16(truncatingIfNeeded: users.count))
-        for user in users {
-            encoder.integer(Principal.user)
-            encoder.digest(user.digest)
-        }
+        for user in users { UserPrincipal(user: user).encode(into: &encoder) }
     }
 
     private static func users(from decoder: inout ByteDecoder) throws(TresorError) -> [UserID] {
         let count = Int(try decoder.integer(UInt16.self))
         guard count <= maximumPrincipalCount else { throw .altered }
         var users: [UserID] = []
-        for _ in 0..<count {
-            try Principal.check(&decoder)
-            users.append(UserID(try decoder.digest()))
-        }
+        for _ in 0..<count { users.append(try UserPrincipal(from: &decoder).user) }
         return users
     }
 
     private static func encode(_ grant: Grant, into encoder: inout ByteEncoder) {
         encoder.integer(UInt16(truncatingIfNeeded: grant.people.count))
-        for chain in grant.people {
-            encoder.integer(Principal.user)
-            encoder.vector32(chain.bytes)
-        }
+        for chain in grant.people { ChainPrincipal(chain: chain).encode(into: &encoder) }
         encoder.integer(grant.role.rawValue)
         encoder.integer(grant.notAfter ?? 0)
         encoder.integer(UInt8(grant.fromNow == nil ? 0 : 1))
@@ -195,10 +184,7 @@ package enum EntryBody: Hashable, Sendable {
         let count = Int(try decoder.integer(UInt16.self))
         guard count <= maximumPrincipalCount else { throw .altered }
         var people: [CardChain] = []
-        for _ in 0..<count {
-            try Principal.check(&decoder)
-            people.append(try CardChain(try decoder.vector32(1...CardChain.maximumByteCount)))
-        }
+        for _ in 0..<count { people.append(try ChainPrincipal(from: &decoder).chain) }
         let role = try role(from: &decoder)
         let notAfter = try notAfter(from: &decoder)
         let fromNow: Grant.FromNow?
@@ -219,14 +205,5 @@ package enum EntryBody: Hashable, Sendable {
     private static func notAfter(from decoder: inout ByteDecoder) throws(TresorError) -> UInt64? {
         let time = try decoder.time()
         return time == 0 ? nil : time
-    }
-}
-
-/// A reference to a person in a body: users now, teams later.
-private enum Principal {
-    package static let user: UInt8 = 1
-
-    package static func check(_ decoder: inout ByteDecoder) throws(TresorError) {
-        guard try decoder.integer(UInt8.self) == user else { throw .unsupported }
     }
 }

@@ -5,8 +5,6 @@
 public struct Epoch: Hashable, Sendable {
     /// The maximum number of epochs in a back-link: 4096.
     package static let maximumLinkCount = 4096
-    /// The size of one link in bytes: epoch number, TK, HK.
-    static let linkByteCount = 72
 
     /// The number, from 1 upwards without gaps.
     public let number: UInt64
@@ -28,9 +26,9 @@ public struct Epoch: Hashable, Sendable {
         number = try decoder.integer()
         contentCommitment = try decoder.digest()
         historyCommitment = try decoder.digest()
-        backLink = try decoder.vector32(0...TC1.sealedByteCount(Self.maximumLinkCount * Self.linkByteCount))
+        backLink = try decoder.vector32(0...TC1.sealedByteCount(Self.maximumLinkCount * Link.byteCount))
         if !backLink.isEmpty {
-            guard let opened = TC1.openedByteCount(backLink.count), opened.isMultiple(of: Self.linkByteCount) else {
+            guard let opened = TC1.openedByteCount(backLink.count), opened.isMultiple(of: Link.byteCount) else {
                 throw .altered
             }
         }
@@ -42,4 +40,9 @@ public struct Epoch: Hashable, Sendable {
         encoder.digest(historyCommitment)
         encoder.vector32(backLink)
     }
+}
+
+/// One link of a back-link: the number of an earlier epoch and its two keys (SPEC §9.5).
+enum Link {
+    static let byteCount = 8 + 2 * 32
 }

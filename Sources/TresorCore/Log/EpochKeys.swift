@@ -55,7 +55,7 @@ package final class EpochKeys: Sendable {
     /// Checks that the log committed to these keys.
     ///
     /// - Throws: ``TresorError/altered`` otherwise.
-    package func check(against epoch: Epoch, of tresor: TresorID) throws(TresorError) {
+    package func checkKeys(against epoch: Epoch, of tresor: TresorID) throws(TresorError) {
         guard try fulfil(epoch, of: tresor) else { throw .altered }
     }
 
@@ -89,9 +89,9 @@ package final class EpochKeys: Sendable {
     }
 
     private static func links(_ earlier: [EpochKeys]) throws(TresorError) -> SecretBytes {
-        try SecretBytes(count: earlier.count * Epoch.linkByteCount) { (output) throws(TresorError) in
+        try SecretBytes(count: earlier.count * Link.byteCount) { (output) throws(TresorError) in
             for (index, keys) in earlier.enumerated() {
-                let start = index * Epoch.linkByteCount
+                let start = index * Link.byteCount
                 for (offset, byte) in bigEndianBytes(keys.epoch).enumerated() { output[start + offset] = byte }
                 guard keys.opensHistory else { throw .noAccess }
                 keys.copy(into: &output, at: start + 8, withHistory: true)
@@ -108,17 +108,17 @@ package final class EpochKeys: Sendable {
         let links = try TC1.openSecret(
             statement.backLink.span, with: history.key, label: .backlinkSeal, context: context.span)
         let span = links.span
-        guard span.count.isMultiple(of: Epoch.linkByteCount) else { throw .altered }
+        guard span.count.isMultiple(of: Link.byteCount) else { throw .altered }
         var earlier: [EpochKeys] = []
         var above = epoch
-        for start in stride(from: 0, to: span.count, by: Epoch.linkByteCount) {
+        for start in stride(from: 0, to: span.count, by: Link.byteCount) {
             var number: UInt64 = 0
             for offset in 0..<8 { number = number << 8 | UInt64(span[start + offset]) }
             guard number < above, number > 0 else { throw .altered }
             above = number
             earlier.append(
                 try EpochKeys(
-                    epoch: number, unwrapped: span.extracting((start + 8)..<(start + Epoch.linkByteCount))))
+                    epoch: number, unwrapped: span.extracting((start + 8)..<(start + Link.byteCount))))
         }
         return earlier
     }

@@ -44,7 +44,7 @@ package struct Wrap: Hashable, Sendable {
         self.epoch = epoch
         self.user = user
         self.generation = card.generation
-        wrapped = try XWing.wrap(
+        wrapped = try XWing.hpkeWrap(
             secret.extracting(first: count), for: card.kemKey,
             info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
     }
@@ -78,7 +78,7 @@ package struct Wrap: Hashable, Sendable {
     ///   - card: the card of the member, from the log, of the generation in the wrap.
     ///   - history: the history that the log grants the member.
     /// - Throws: the errors of ``check(for:of:statement:card:)``; ``TresorError/altered`` for any other fault.
-    package func open(
+    package func openWrap(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History
     ) throws(TresorError) -> EpochKeys {
         try check(for: identity, of: tresor, statement: statement, card: card)
@@ -87,7 +87,7 @@ package struct Wrap: Hashable, Sendable {
             info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
         let keys = try EpochKeys(epoch: epoch, unwrapped: secret.span)
         guard keys.opensHistory == (history == .all) else { throw .altered }
-        try keys.check(against: statement, of: tresor)
+        try keys.checkKeys(against: statement, of: tresor)
         return keys
     }
 

@@ -29,15 +29,15 @@ public enum XWing {
         /// - Throws: ``TresorError/altered`` for another size or a key that fails its check.
         public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
             let bytes = Array(bytes)
-            guard try Self.isUsable(bytes) else { throw .altered }
+            try Self.checkKEMKey(bytes)
             self.bytes = bytes
         }
 
-        private static func isUsable(_ bytes: [UInt8]) throws(TresorError) -> Bool {
+        private static func checkKEMKey(_ bytes: [UInt8]) throws(TresorError) {
             guard bytes.count == publicKeyByteCount,
                 (try? MLKEM768.PublicKey(rawRepresentation: bytes[..<mlkemKeyByteCount])) != nil
-            else { return false }
-            return try !isLowOrder(bytes[mlkemKeyByteCount...])
+            else { throw .altered }
+            guard try !isLowOrder(bytes[mlkemKeyByteCount...]) else { throw .altered }
         }
     }
 
@@ -70,14 +70,14 @@ public enum XWing {
     ///   - publicKey: the key of the recipient.
     ///   - info: the bytes that the wrap is bound to.
     /// - Throws: ``TresorError/altered`` for an unusable key.
-    public static func wrap(
+    public static func hpkeWrap(
         _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
-        try wrap(secret.span, for: publicKey, info: info)
+        try hpkeWrap(secret.span, for: publicKey, info: info)
     }
 
     /// Wraps a part of a secret.
-    package static func wrap(
+    package static func hpkeWrap(
         _ secret: Span<UInt8>, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
         var plaintext = unsafe secret.withUnsafeBufferPointer { unsafe Data($0) }
@@ -95,7 +95,7 @@ public enum XWing {
     /// Opens a wrap.
     ///
     /// - Throws: ``TresorError/altered`` for any cause.
-    public static func unwrap(
+    public static func hpkeUnwrap(
         _ wrapped: Wrapped, seed: borrowing SecretKey<KEMUse>, info: [UInt8]
     ) throws(TresorError) -> SecretBytes {
         guard wrapped.encapsulated.count == encapsulatedByteCount,

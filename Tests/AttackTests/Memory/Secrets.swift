@@ -74,7 +74,7 @@
                 }
             }
             let client = Client(home: directory, store: store) { 2_000_000_000 }
-            let session = Session(client: client, identity: try file.open(password: password))
+            let session = Session(client: client, identity: try file.open(withPassword: password))
             for tresor in try client.logs.known() {
                 let state = try await client.logs.state(of: tresor, remembering: .no)
                 for epoch in 1...state.epoch {

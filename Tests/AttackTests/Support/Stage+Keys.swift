@@ -13,7 +13,7 @@ extension Stage {
     func session(of person: String) async throws -> Session {
         let home = scratch["homes/\(person)"]
         let password = try Password(typed: SecretBytes(copying: Array("PASSWORD-0815-\(person)".utf8).span))
-        let identity = try IdentityFile(bytes(at: "\(home)/identity")).open(password: password)
+        let identity = try IdentityFile(bytes(at: "\(home)/identity")).open(withPassword: password)
         let store = try await SQLiteStore.open(at: store, creating: false)
         let client = Client(home: DirectoryHome(data: home, state: "\(home)/state"), store: store) { 2_000_000_000 }
         return Session(client: client, identity: identity)

@@ -32,12 +32,12 @@ import TresorStore
 
     @Test func A43_nobodyIsAddedWithoutAComparedNumber() async throws {
         let (home, writes) = (anna.home, evil.writeCount)
-        for person in try await anna.client.people.named("house") {
+        for person in try await anna.client.people.lookup("house") {
             #expect(person.trust == .unverified)
             #expect(await share(person.chain) == .unverified)
         }
         evil.late(mallory.chain.bytes)
-        let offered = try await anna.client.people.named("house")
+        let offered = try await anna.client.people.lookup("house")
         #expect(offered.map(\.chain) == [mallory.chain])
         #expect(try offered[0].chain.number() != house.identity.chain.number())
         #expect(await share(mallory.chain) == .unverified)
@@ -89,7 +89,7 @@ import TresorStore
         for answers in [[good.bytes, mallory.chain.bytes], [mallory.chain.bytes, good.bytes]] {
             try anna.client.home.delete(.pins)
             evil.late(answers[0], answers[1], answers[1], answers[1])
-            let shown = try #require(try await anna.client.people.named("house").first)
+            let shown = try #require(try await anna.client.people.lookup("house").first)
             guard try shown.chain.number() == good.number() else {
                 #expect(await share(shown.chain) == .unverified)
                 continue
@@ -108,12 +108,12 @@ import TresorStore
     @Test(arguments: 0..<4) func A45_aKnownPersonIsTheSameAtEveryRead(read: Int) async throws {
         try anna.client.people.pin(house.identity.chain)
         let good = house.identity.chain.bytes
-        let thief = try house.identity.renewed(time: 9).identity
+        let thief = try house.identity.renewCard(time: 9).identity
         for evil in [mallory.chain.bytes, thief.chain.bytes] {
             var answers: [[UInt8]?] = [good, good, good, good]
             answers[read] = evil
             self.evil.late(answers[0], answers[1], answers[2], answers[3])
-            let people = (try? await anna.client.people.named("house")) ?? []
+            let people = (try? await anna.client.people.lookup("house")) ?? []
             for person in people where person.trust.isVerified {
                 #expect(person.chain == house.identity.chain)
                 _ = await share(person.chain)
@@ -128,7 +128,7 @@ import TresorStore
     @Test func A46_aHandleIsNotTakenTwice() async throws {
         #expect(await failure { _ = try await world.settle(mallory) } == .unverified)
         evil.invent(mallory.chain.bytes)
-        let people = try await anna.client.people.named("house")
+        let people = try await anna.client.people.lookup("house")
         #expect(Set(people.map(\.chain)) == [house.identity.chain, mallory.chain])
         #expect(people.allSatisfy { $0.trust == .unverified })
     }
@@ -139,14 +139,14 @@ import TresorStore
         for text in [String(id.prefix(6)), String(id.prefix(10)), id] {
             let evil = try Identity.make(handle: Name(typed: text), time: 1)
             self.evil.invent(evil.chain.bytes)
-            let offered = try await anna.client.people.named(text)
+            let offered = try await anna.client.people.lookup(text)
             #expect(Set(offered.map(\.chain)) == [evil.chain, house.identity.chain])
             #expect(offered.allSatisfy { $0.trust == .unverified })
             try anna.client.people.pin(house.identity.chain)
-            let known = try await anna.client.people.named(text)
+            let known = try await anna.client.people.lookup(text)
             #expect(known.map(\.chain) == [house.identity.chain] && known.first?.trust == .verified)
             try anna.client.people.pin(evil.chain)
-            #expect(Set(try await anna.client.people.named(text).map(\.chain)) == [evil.chain, house.identity.chain])
+            #expect(Set(try await anna.client.people.lookup(text).map(\.chain)) == [evil.chain, house.identity.chain])
             try anna.client.home.delete(.pins)
         }
     }
@@ -156,9 +156,9 @@ import TresorStore
         for text in [String(id.prefix(6)), id] {
             let other = try Identity.make(handle: Name(typed: text), time: 1)
             evil.invent(other.chain.bytes)
-            #expect(try await anna.client.people.named(text).map(\.trust) == [.me])
+            #expect(try await anna.client.people.lookup(text).map(\.trust) == [.me])
             try anna.client.people.pin(other.chain)
-            let both = try await anna.client.people.named(text)
+            let both = try await anna.client.people.lookup(text)
             #expect(Set(both.map(\.chain)) == [anna.identity.chain, other.chain])
             try anna.client.home.delete(.pins)
         }
@@ -176,7 +176,7 @@ import TresorStore
         try anna.client.people.pin(one.chain)
         try anna.client.people.pin(two.chain)
         #expect(try anna.client.people.pinned().count == 2)
-        #expect(try await anna.client.people.named("Zoe\u{308}").map(\.chain) == [one.chain])
+        #expect(try await anna.client.people.lookup("Zoe\u{308}").map(\.chain) == [one.chain])
     }
 
     @Test func A50_numbersAreComparedWhole() throws {
@@ -200,8 +200,8 @@ import TresorStore
     }
 
     @Test func A51_twoCardsOfOneGenerationStopEverything() async throws {
-        let mine = try house.identity.renewed(time: 5).identity
-        let thiefs = try house.identity.renewed(time: 5).identity
+        let mine = try house.identity.renewCard(time: 5).identity
+        let thiefs = try house.identity.renewCard(time: 5).identity
         #expect(try mine.chain.number() != thiefs.chain.number())
         try anna.client.people.pin(mine.chain)
         let home = anna.home
@@ -214,8 +214,8 @@ import TresorStore
     }
 
     @Test func A51_aThiefsSuccessorInMyOwnTresorIsForked() async throws {
-        let (mine, sealed) = try anna.identity.renewed(time: 5)
-        let thief = try anna.identity.renewed(time: 5).identity
+        let (mine, sealed) = try anna.identity.renewCard(time: 5)
+        let thief = try anna.identity.renewCard(time: 5).identity
         let state = try await anna.client.logs.state(of: tresor)
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
@@ -235,13 +235,13 @@ import TresorStore
     }
 
     @Test func A52_olderGenerationsAndBrokenChainsAreRefused() async throws {
-        let (first, _) = try house.identity.renewed(time: 5)
-        let (second, _) = try first.renewed(time: 6)
+        let (first, _) = try house.identity.renewCard(time: 5)
+        let (second, _) = try first.renewCard(time: 6)
         try anna.client.people.pin(second.chain)
         #expect(error { _ = try anna.client.people.trust(in: first.chain) } == .forked)
         #expect(error { _ = try anna.client.people.trust(in: house.identity.chain) } == .forked)
         let cards = second.chain.cards.map(\.bytes)
-        let stranger = try mallory.renewed(time: 5).identity.chain.cards.map(\.bytes)
+        let stranger = try mallory.renewCard(time: 5).identity.chain.cards.map(\.bytes)
         let broken = [
             cards[0] + cards[2], cards[1], cards[1] + cards[2], cards[0] + cards[0], cards[0] + cards[1] + cards[1],
             cards[0] + cards[2] + cards[1], cards[0] + stranger[1], stranger[0] + cards[1],
@@ -250,8 +250,8 @@ import TresorStore
     }
 
     @Test func A204_aStoreThatIsBehindWithACardDelaysNothing() async throws {
-        let (first, _) = try house.identity.renewed(time: 5)
-        let (second, _) = try first.renewed(time: 6)
+        let (first, _) = try house.identity.renewCard(time: 5)
+        let (second, _) = try first.renewCard(time: 6)
         try anna.client.people.pin(second.chain)
         // The store shows generation 0, or nothing.
         for shown in [house.identity.chain.bytes, nil] {
@@ -259,7 +259,7 @@ import TresorStore
             let person = try await anna.client.people.person(house.identity.user)
             #expect(person.chain == second.chain && person.trust == .verified)
         }
-        let named = try await anna.client.people.named("house")
+        let named = try await anna.client.people.lookup("house")
         #expect(named.map(\.chain) == [second.chain] && named[0].trust == .verified)
         let remark = try await anna.client.audit.check().first { $0.subject == .person(house.identity.user) }?.remark
         #expect(remark == .olderCard)
@@ -273,8 +273,8 @@ import TresorStore
 
     @Test func A53_anAbbreviationGrantsNoTrust() async throws {
         let text = String(house.identity.user.description.prefix(8))
-        #expect(try await anna.client.people.named(text).map(\.trust) == [.unverified])
-        #expect(try await anna.client.people.named(String(text.prefix(5))).isEmpty)
+        #expect(try await anna.client.people.lookup(text).map(\.trust) == [.unverified])
+        #expect(try await anna.client.people.lookup(String(text.prefix(5))).isEmpty)
     }
 
     @Test func anOwnersSlashIsOneWhateverMarkStandsBehindIt() async throws {

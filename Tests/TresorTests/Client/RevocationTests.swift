@@ -33,7 +33,7 @@ import TresorStore
                 let wrap = try Wrap(stored.bytes)
                 guard let statement = state.statement(of: wrap.epoch) else { continue }
                 for history in [History.all, .from(epoch: 1)] {
-                    let opened = try? wrap.open(
+                    let opened = try? wrap.openWrap(
                         as: person.identity, of: tresor, statement: statement, card: person.identity.chain.newest,
                         history: history)
                     if let opened { keys.append(opened) }

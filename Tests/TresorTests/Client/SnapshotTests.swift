@@ -66,10 +66,10 @@ import TresorStore
     @Test func A74_everyChangedByteOfASnapshotIsNoticed() throws {
         let good = try keeper.bytes(of: state)
         for index in good.indices {
-            #expect(error { _ = try keeper.open(flipped(good, index * 8 + index % 8)) } == .altered, "\(index)")
+            #expect(error { _ = try keeper.openSnapshot(flipped(good, index * 8 + index % 8)) } == .altered, "\(index)")
         }
         for count in [0, 1, 31, 32, 33, good.count / 2, good.count - 1] {
-            #expect(error { _ = try keeper.open(Array(good.prefix(count))) } == .altered, "\(count)")
+            #expect(error { _ = try keeper.openSnapshot(Array(good.prefix(count))) } == .altered, "\(count)")
         }
     }
 
@@ -78,7 +78,7 @@ import TresorStore
         let second = try await anna.tresors.create(Name(typed: "other")).tresor
         let other = try await anna.client.logs.state(of: second)
         let thief = try SnapshotStore(identity("anna"))
-        let renewed = try SnapshotStore(try anna.identity.renewed(time: 5).identity)
+        let renewed = try SnapshotStore(try anna.identity.renewCard(time: 5).identity)
         var branch = try marked(state)
         branch.hashes[2] = try anyDigest()
         branch.head = Head(sequence: 2, hash: branch.hashes[2])
@@ -130,7 +130,7 @@ import TresorStore
     }
 
     @Test func A74_aRenewedIdentityMakesItsStatesAgain() async throws {
-        let next = try anna.identity.renewed(time: world.clock.now).identity
+        let next = try anna.identity.renewCard(time: world.clock.now).identity
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
         #expect(try later(next).client.archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
         _ = try await later(next).client.logs.state(of: tresor)

@@ -69,7 +69,7 @@ import TresorStore
     @Test func A221_thePinnedPersonIsUsed() async throws {
         let impostor = try identity("anna")
         evil.invent(impostor.chain.bytes)
-        let people = try await house.client.people.named("anna")
+        let people = try await house.client.people.lookup("anna")
         #expect(people.map(\.chain) == [anna.identity.chain] && people[0].trust == .verified)
         #expect(try await house.client.people.impostors(of: Name(typed: "anna")).map(\.chain) == [impostor.chain])
         let findings = try await house.client.audit.check()

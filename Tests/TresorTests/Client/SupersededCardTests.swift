@@ -30,7 +30,7 @@ import TresorStore
 
     /// New keys that no log learns of.
     private func renewed(_ person: Session) throws -> Identity {
-        try person.identity.renewed(time: world.clock.now).identity
+        try person.identity.renewCard(time: world.clock.now).identity
     }
 
     private func records() async throws -> [LogRecord.Change] {
@@ -55,7 +55,7 @@ import TresorStore
     }
 
     @Test func A203_twoGenerationsAreTwoEntries() async throws {
-        let next = try renewed(house).renewed(time: world.clock.now).identity
+        let next = try renewed(house).renewCard(time: world.clock.now).identity
         try anna.client.people.pin(next.chain)
         _ = try await anna.seal("x", in: tresor)
         let user = house.identity.user

@@ -40,7 +40,7 @@ import TresorStore
         case .none: break
         case .older: try reader.client.people.pin(CardChain(Array(cards.dropLast().map(\.bytes).joined())))
         case .equal: try reader.client.people.pin(person.chain)
-        case .newer: try reader.client.people.pin(person.renewed(time: 77).identity.chain)
+        case .newer: try reader.client.people.pin(person.renewCard(time: 77).identity.chain)
         case .replaced:
             try reader.client.people.pin(person.chain)
             try reader.client.people.pin(identity("house").chain, replacing: true)
@@ -86,7 +86,7 @@ import TresorStore
         try reader.client.people.pin(identity("house").chain, replacing: true)
         #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
         // A chain that does not extend a replaced pin is still forked.
-        let (other, _) = try house.identity.renewed(time: 5)
+        let (other, _) = try house.identity.renewCard(time: 5)
         try reader.client.people.pin(other.chain, replacing: true)
         #expect(error { try reader.client.people.pin(house.identity.chain, replacing: true) } == .forked)
     }

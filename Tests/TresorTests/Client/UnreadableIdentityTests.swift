@@ -34,7 +34,7 @@ import TresorStore
         let chain = session.identity.chain
         #expect(await failure { _ = try session.client.people.trust(in: chain) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.people.person(chain.user) } == .failed(.permissions))
-        #expect(await failure { _ = try await session.client.people.named("anna") } == .failed(.permissions))
+        #expect(await failure { _ = try await session.client.people.lookup("anna") } == .failed(.permissions))
         #expect(await failure { _ = try session.client.cleanup.isPending() } == .failed(.permissions))
         try #require(chmod(place + "/identity", 0o600) == 0)
         try await session.tresors.perform(.rotate, on: tresor)

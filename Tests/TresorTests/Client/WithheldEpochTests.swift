@@ -55,7 +55,7 @@ import TresorStore
 
     /// A writer marks the tresor by a renewal of her own, and begins an epoch for herself alone.
     private func lockOut() async throws -> Identity {
-        let renewed = try bob.identity.renewed(time: world.clock.now).identity
+        let renewed = try bob.identity.renewCard(time: world.clock.now).identity
         try await append(.renew(renewed.chain.newest), by: renewed, generation: 0)
         try await withhold(by: renewed, for: [renewed], linking: [try await anna.keyRing.keys(of: 1, in: state())])
         return renewed

@@ -36,7 +36,7 @@ import TresorStore
                 + (part == .user ? other.bytes : user.digest.bytes)
             let hash = part == .card ? other.bytes : part == .noCard ? [] : card.hash.bytes
             let label = part == .label ? DomainLabel.cardHash : DomainLabel.epochWrap
-            let sealed = try XWing.wrap(secret.span, for: card.kemKey, info: label.message(place + hash))
+            let sealed = try XWing.hpkeWrap(secret.span, for: card.kemKey, info: label.message(place + hash))
             let start: [UInt8] = right.dropLast(sealed.encapsulated.count + 2 + sealed.ciphertext.count)
             let count: [UInt8] = [0, UInt8(sealed.ciphertext.count)]
             return start + sealed.encapsulated + count + sealed.ciphertext

@@ -81,7 +81,7 @@ final class CommandStage: Sendable {
 
     /// Gives a person the next generation of keys. No log learns of it.
     func renew(_ session: Session, at name: String) async throws -> Session {
-        let (next, sealed) = try session.identity.renewed(time: world.clock.now)
+        let (next, sealed) = try session.identity.renewCard(time: world.clock.now)
         return try await settle(next, previous: [sealed], at: name)
     }
 

@@ -44,8 +44,8 @@ extension CommandSuite {
         /// - Returns: the shelves, and the subject at each generation. The store has the card of the last.
         private func fill(for subject: Subject) async throws -> (shelves: [Shelf], generations: [Identity]) {
             let first = subject == .house ? house : anna
-            let second = try first.identity.renewed(time: stage.world.clock.now)
-            let third = try second.identity.renewed(time: stage.world.clock.now)
+            let second = try first.identity.renewCard(time: stage.world.clock.now)
+            let third = try second.identity.renewCard(time: stage.world.clock.now)
             let generations = [first.identity, second.identity, third.identity]
             var made: [(shelf: Shelf, tresor: TresorID)] = []
             for generation in 0...2 {

@@ -33,7 +33,7 @@ extension CommandSuite {
         @Test(arguments: [CommandStage.Lie.none, .withholdsAllWraps, .showsOldCards])
         func A203_whatWasStolenWithAnOldCardOpensNothingNew(lie: CommandStage.Lie) async throws {
             // The thief keeps the old home; the new keys live in another.
-            let (next, sealed) = try house.identity.renewed(time: stage.world.clock.now)
+            let (next, sealed) = try house.identity.renewCard(time: stage.world.clock.now)
             let renewed = try await stage.settle(next, previous: [sealed], at: "house-new")
             try renewed.client.people.pin(anna.identity.chain)
             try anna.client.people.pin(next.chain)

@@ -51,7 +51,7 @@ import TresorStore
     }
 
     @Test func A1_everyBitOfACard() throws {
-        let chain = try house.identity.renewed(time: 5).identity.chain
+        let chain = try house.identity.renewCard(time: 5).identity.chain
         let length = chain.cards[0].bytes.count
         for bit in bits(chain.bytes) {
             let error = error { _ = try CardChain(flipped(chain.bytes, bit)) }
@@ -75,7 +75,7 @@ import TresorStore
         for bit in bits(bytes) {
             let damaged = flipped(bytes, bit)
             let place = bit / 8
-            let error = error { _ = try IdentityFile(damaged).open(kit: kit) }
+            let error = error { _ = try IdentityFile(damaged).open(withKit: kit) }
             let expected: [TresorError]
             switch place {
             case 0..<6: expected = [.altered]
@@ -87,7 +87,7 @@ import TresorStore
             #expect(error.map(expected.contains) == true, "\(place)")
         }
         #expect(anna.home == home)
-        #expect(throws: Never.self) { try IdentityFile(bytes).open(kit: kit) }
+        #expect(throws: Never.self) { try IdentityFile(bytes).open(withKit: kit) }
     }
 
     @Test func A1_everyBitOfALogEntry() async throws {

@@ -37,7 +37,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let file = try await anna.seal("content", in: tresor)
         _ = try await anna.unlocking.rememberDevice(name: try Name(typed: "phone"), until: world.clock.now + 9)
         let home = anna.home
-        let card = try anna.identity.renewed(time: 5).identity.chain.bytes
+        let card = try anna.identity.renewCard(time: 5).identity.chain.bytes
         let wrap = try #require(try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: 2).first)
         let identity = try #require(home[.identity])
         let chainCount = anna.identity.chain.bytes.count
@@ -90,7 +90,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let grant = try Chronicle.grant([bob.chain], .writer, notAfter: 99_999_999_999, fromNow: 2)
         try log.add(grant, by: log.founder)
         specimens.append(entry("grant", log.entries[1], lengths: [(128, 4), (132, 2), (135, 4)]))
-        let next = try log.founder.renewed(time: 5).identity.chain.newest
+        let next = try log.founder.renewCard(time: 5).identity.chain.newest
         let bodies: [(String, EntryBody, [(offset: Int, width: Int)])] = [
             ("remove", .remove(users: [bob.user], epoch: try log.nextEpoch()), [(128, 4), (132, 2)]),
             ("leave", .leave, [(128, 4)]),

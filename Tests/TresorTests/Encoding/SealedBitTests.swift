@@ -36,7 +36,7 @@ import TresorStore
             let changed = Epoch(
                 number: 3, contentCommitment: third.contentCommitment, historyCommitment: third.historyCommitment,
                 backLink: $0)
-            try keys.openBackLink(changed, of: tresor)[0].check(against: second, of: tresor)
+            try keys.openBackLink(changed, of: tresor)[0].checkKeys(against: second, of: tresor)
         }
     }
 
@@ -58,11 +58,11 @@ import TresorStore
     }
 
     @Test func A1_everyBitOfAPreviousSeed() throws {
-        let (renewed, previous) = try anna.identity.renewed(time: 5)
+        let (renewed, previous) = try anna.identity.renewCard(time: 5)
         let kit = try RecoveryKit()
         let slot = try Slot.kit(of: renewed, kit: kit, time: 5)
         expectEveryBit(of: previous, .altered) {
-            _ = try IdentityFile(of: renewed, previous: [$0], slots: [slot]).open(kit: kit)
+            _ = try IdentityFile(of: renewed, previous: [$0], slots: [slot]).open(withKit: kit)
         }
     }
 
@@ -71,7 +71,7 @@ import TresorStore
         let kit = try RecoveryKit()
         let slot = try Slot.kit(of: anna.identity, kit: kit, time: 5)
         expectEveryBit(of: slot.sealed, .wrongPassword) {
-            _ = try file(slot, sealing: $0).open(kit: kit)
+            _ = try file(slot, sealing: $0).open(withKit: kit)
         }
     }
 
@@ -83,7 +83,7 @@ import TresorStore
         let slot = try anna.identity.seal(
             under: device.slotKey(serverShare: serverShare), id: device.id, kind: kind, since: 5)
         expectEveryBit(of: slot.sealed, .altered) {
-            _ = try file(slot, sealing: $0).open(device: device, serverShare: serverShare, now: 1)
+            _ = try file(slot, sealing: $0).open(withDevice: device, serverShare: serverShare, now: 1)
         }
     }
 }

@@ -115,7 +115,7 @@ import TresorStore
 
     /// The seed of the generation before, in an identity file whose maker knew the newest.
     private func previous(of identity: Identity, _ name: String) throws -> [Place] {
-        let (second, sealed) = try identity.renewed(time: 5)
+        let (second, sealed) = try identity.renewCard(time: 5)
         let kit = try RecoveryKit()
         let key = try kit.slotKey()
         let slot = try second.seal(under: key, id: .random(), kind: .kit(locator: kit.locator()), since: 1)
@@ -126,7 +126,7 @@ import TresorStore
                 guard $0.count == Slot.sealedByteCount else { throw TresorError.altered }
                 let words = try SecretBytes(copying: typed.span)
                 let kit = try RecoveryKit(typed: words)
-                _ = try IdentityFile(IdentityFile(of: second, previous: [$0], slots: [slot]).bytes).open(kit: kit)
+                _ = try IdentityFile(IdentityFile(of: second, previous: [$0], slots: [slot]).bytes).open(withKit: kit)
             }
         ]
     }

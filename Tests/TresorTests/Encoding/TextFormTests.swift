@@ -66,13 +66,13 @@ import Testing
             #expect(text.utf8.count == 52)
             for count in 6...52 {
                 let prefix = String(text.prefix(count))
-                #expect(Base32.matches(prefix, id))
-                #expect(Base32.matches(prefix.uppercased(), id))
+                #expect(Base32.namedBy(prefix, id))
+                #expect(Base32.namedBy(prefix.uppercased(), id))
                 #expect(id.starts(with: try #require(Base32.prefixBytes(prefix))))
             }
-            #expect(!Base32.matches(String(text.prefix(5)), id))
-            #expect(!Base32.matches(text + "0", id))
-            #expect(!Base32.matches("", id))
+            #expect(!Base32.namedBy(String(text.prefix(5)), id))
+            #expect(!Base32.namedBy(text + "0", id))
+            #expect(!Base32.namedBy("", id))
         }
         #expect(Base32.values("ilo-") == nil)
         #expect(Base32.values("IiLlOo") == [1, 1, 1, 1, 0, 0])

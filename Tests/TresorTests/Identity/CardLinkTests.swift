@@ -16,7 +16,7 @@ import Testing
 
     init() throws {
         first = try Identity.make(handle: Name(typed: "anna"), time: 1)
-        second = try first.renewed(time: 2).identity
+        second = try first.renewCard(time: 2).identity
         userPlace = 10 + 2 + first.chain.handle.bytes.count + 4
         previousPlace = userPlace + 32
     }

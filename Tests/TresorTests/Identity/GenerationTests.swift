@@ -54,8 +54,8 @@ import TresorStore
     @Test func A38_anEarlierSeedOpensNothingOfTheNewFile() throws {
         let seeds = try (0..<3).map { _ in try randomBytes(32) }
         let first = try Identity.make(handle: Name(typed: "anna"), time: 1, seed: seed(seeds[0]))
-        let (second, earliest) = try first.renewed(time: 2, seed: seed(seeds[1]))
-        let (third, earlier) = try second.renewed(time: 3, seed: seed(seeds[2]))
+        let (second, earliest) = try first.renewCard(time: 2, seed: seed(seeds[1]))
+        let (third, earlier) = try second.renewCard(time: 3, seed: seed(seeds[2]))
         let kit = try RecoveryKit()
         let device = try DeviceShare(user: first.user)
         let slots = [
@@ -63,7 +63,7 @@ import TresorStore
             try third.seal(
                 under: device.slotKey(serverShare: SecretBytes(randomCount: 32)), id: device.id,
                 kind: .device(name: .empty, until: 9), since: 3),
-            try Slot.password(of: third, password: password("anna"), cost: .floor, time: 3),
+            try Slot.setPassword(of: third, password: password("anna"), cost: .floor, time: 3),
         ]
         let file = try IdentityFile(of: third, previous: [earlier, earliest], slots: slots)
         #expect(sealed(in: file).count == 5)
@@ -72,7 +72,7 @@ import TresorStore
         // Each seed opens the one before it and no other: the chain leads down alone.
         #expect(try openings(of: file, with: seeds[1]) == 1)
         #expect(try openings(of: file, with: seeds[2]) == 1)
-        #expect(try file.open(kit: kit).generation == 2)
+        #expect(try file.open(withKit: kit).generation == 2)
     }
 
     /// A card of the same person and generation, signed by the same earlier keys, with keys of its own: only the seed
@@ -81,8 +81,8 @@ import TresorStore
         let evil = EvilStore()
         let world = World(store: evil)
         let original = try await world.quick("anna")
-        let (mine, previous) = try original.identity.renewed(time: 2)
-        let (other, _) = try original.identity.renewed(time: 2)
+        let (mine, previous) = try original.identity.renewCard(time: 2)
+        let (other, _) = try original.identity.renewCard(time: 2)
         #expect(mine.user == other.user && mine.generation == other.generation)
         #expect(mine.chain != other.chain && mine.chain.bytes.count == other.chain.bytes.count)
         let anna = try await world.settle(mine, previous: [previous])
@@ -94,7 +94,7 @@ import TresorStore
         let file = try IdentityFile(replaced)
         #expect(file.chain == other.chain)
         let (home, writes) = (anna.home, evil.writeCount)
-        #expect(error { _ = try file.open(kit: kit) } == .altered)
+        #expect(error { _ = try file.open(withKit: kit) } == .altered)
         #expect(await failure { _ = try await anna.client.device.unlock() } == .altered)
         let client = anna.client
         let recovered = await failure {

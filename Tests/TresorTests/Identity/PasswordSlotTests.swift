@@ -62,10 +62,10 @@ import TresorStore
 
     /// The bound: who kept the file needs no more than the password of then.
     @Test func A27_theOldPasswordOpensTheOldFileAlone() throws {
-        #expect(error { _ = try after.open(password: password("anna")) } == .wrongPassword)
-        #expect(error { _ = try before.open(password: password("the new one")) } == .wrongPassword)
-        #expect(try after.open(password: password("the new one")).chain == anna.identity.chain)
-        #expect(try before.open(password: password("anna")).chain == after.chain)
+        #expect(error { _ = try after.open(withPassword: password("anna")) } == .wrongPassword)
+        #expect(error { _ = try before.open(withPassword: password("the new one")) } == .wrongPassword)
+        #expect(try after.open(withPassword: password("the new one")).chain == anna.identity.chain)
+        #expect(try before.open(withPassword: password("anna")).chain == after.chain)
     }
 
     /// The old slot still opens by itself, so that only the tag over the whole file is left to refuse it.
@@ -76,9 +76,9 @@ import TresorStore
         var spliced = after.bytes
         spliced.replaceSubrange(place..<(place + new.bytes.count), with: old.bytes)
         let file = try IdentityFile(spliced)
-        #expect(error { _ = try file.open(password: password("anna")) } == .altered)
-        #expect(error { _ = try file.open(kit: kit()) } == .altered)
-        #expect(error { _ = try file.open(password: password("the new one")) } == .wrongPassword)
+        #expect(error { _ = try file.open(withPassword: password("anna")) } == .altered)
+        #expect(error { _ = try file.open(withKit: kit()) } == .altered)
+        #expect(error { _ = try file.open(withPassword: password("the new one")) } == .wrongPassword)
         let home = try #require(anna.client.home as? MemoryHome)
         try home.replace(.identity, with: spliced)
         let contents = home.contents
@@ -87,7 +87,7 @@ import TresorStore
         #expect(error { try anna.unlocking.changePassword(to: password("another"), cost: .floor) } == .altered)
         #expect(home.contents == contents)
         try home.replace(.identity, with: after.bytes)
-        #expect(throws: Never.self) { try after.open(kit: kit()) }
+        #expect(throws: Never.self) { try after.open(withKit: kit()) }
     }
 
     @Test func A26_aDeviceSeesTheOldPasswordsSlotToo() async throws {

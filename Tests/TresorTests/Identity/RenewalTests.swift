@@ -92,9 +92,9 @@ import TresorStore
         let given: RecoveryKit? = try RecoveryKit(typed: words)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: given)
         let file = try me.client.identityFile()
-        #expect(error { _ = try file.open(kit: first) } == .wrongPassword)
-        #expect(try file.open(kit: kit).generation == 1)
-        #expect(try file.open(password: password("new")).chain == me.identity.chain)
+        #expect(error { _ = try file.open(withKit: first) } == .wrongPassword)
+        #expect(try file.open(withKit: kit).generation == 1)
+        #expect(try file.open(withPassword: password("new")).chain == me.identity.chain)
         #expect(try await world.store.kitCopy(locator: first.locator()) == nil)
         #expect(file.devices.isEmpty)
     }
@@ -109,7 +109,7 @@ import TresorStore
         for text in ["1234567", "123456e\u{301}"] {
             let short = try made(text)
             #expect(
-                error { _ = try Slot.password(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
+                error { _ = try Slot.setPassword(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
             #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage)
             #expect(
                 await failure { _ = try await anna.client.recovery.recover(kit: kit, newPassword: short, cost: .floor) }
@@ -127,18 +127,18 @@ import TresorStore
         let kit = try await anna.unlocking.makeKit()
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let before = try anna.client.identityFile()
-        #expect(try before.open(kit: kit).chain == anna.identity.chain)
+        #expect(try before.open(withKit: kit).chain == anna.identity.chain)
         #expect(try await anna.client.device.unlock().identity.chain == anna.identity.chain)
         let kept = try #require(anna.home[.deviceShare])
         let share = try DeviceShare(SecretBytes(copying: kept.span))
         let me = try await renewed(anna)
         let after = try me.client.identityFile()
-        #expect(error { _ = try after.open(kit: kit) } == .wrongPassword)
+        #expect(error { _ = try after.open(withKit: kit) } == .wrongPassword)
         let nothing = try SecretBytes(count: 32)
-        #expect(error { _ = try after.open(device: share, serverShare: nothing, now: 1) } == .noAccess)
+        #expect(error { _ = try after.open(withDevice: share, serverShare: nothing, now: 1) } == .noAccess)
         #expect(await failure { _ = try await me.client.device.unlock() } != nil)
         // An older copy of the file still opens older objects.
-        #expect(try before.open(kit: kit).generation == 0)
+        #expect(try before.open(withKit: kit).generation == 0)
     }
 
     @Test func A72_aKnownTresorBelowThePinnedGenerationStillOpens() async throws {

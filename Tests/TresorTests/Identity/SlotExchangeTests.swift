@@ -65,8 +65,8 @@ import TresorStore
             let file = try IdentityFile(of: identity, previous: [], slots: slots)
             return error {
                 switch index {
-                case 0: _ = try file.open(password: password(name))
-                case 1: _ = try file.open(kit: RecoveryKit(typed: SecretBytes(copying: words.span)))
+                case 0: _ = try file.open(withPassword: password(name))
+                case 1: _ = try file.open(withKit: RecoveryKit(typed: SecretBytes(copying: words.span)))
                 default:
                     _ = try file.open(
                         device: devices[index - 2], serverShare: SecretBytes(copying: serverShare.span), now: 0)

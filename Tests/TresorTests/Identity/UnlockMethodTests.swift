@@ -107,9 +107,9 @@ import TresorStore
             #expect(error { _ = try slot.open(with: key, user: anna.identity.user, generation: 1) } == .altered)
         }
         let spliced = try IdentityFile(of: anna.identity, previous: [], slots: theirs.slots)
-        #expect(error { _ = try spliced.open(kit: otherKit) } == .wrongPassword)
-        #expect(error { _ = try mine.open(kit: otherKit) } == .wrongPassword)
-        #expect(throws: Never.self) { try mine.open(kit: kit) }
+        #expect(error { _ = try spliced.open(withKit: otherKit) } == .wrongPassword)
+        #expect(error { _ = try mine.open(withKit: otherKit) } == .wrongPassword)
+        #expect(throws: Never.self) { try mine.open(withKit: kit) }
     }
 
     @Test func A26_anOldSlotOrAnEditedFieldBreaksTheTag() async throws {
@@ -119,26 +119,26 @@ import TresorStore
         let now = try file(anna)
         let tag = Array(now.bytes.suffix(32))
         let spliced = Array(old.bytes.dropLast(32)) + tag
-        #expect(error { _ = try IdentityFile(spliced).open(kit: kit) } == .altered)
+        #expect(error { _ = try IdentityFile(spliced).open(withKit: kit) } == .altered)
         var bytes = now.bytes
         let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
         bytes[name] = 0x78
-        #expect(error { _ = try IdentityFile(bytes).open(kit: kit) } == .altered)
+        #expect(error { _ = try IdentityFile(bytes).open(withKit: kit) } == .altered)
         let end = name + 5
         var longer = now.bytes
         longer.replaceSubrange(end..<(end + 8), with: bigEndianBytes(Format.latestTime))
-        #expect(error { _ = try IdentityFile(longer).open(kit: kit) } == .altered)
+        #expect(error { _ = try IdentityFile(longer).open(withKit: kit) } == .altered)
     }
 
     @Test func A27_A31_anOldKitOpensNothingNew() async throws {
         let first = try await anna.unlocking.makeKit()
         let before = try file(anna)
         let second = try await anna.unlocking.makeKit()
-        #expect(error { _ = try file(anna).open(kit: first) } == .wrongPassword)
-        #expect(throws: Never.self) { try file(anna).open(kit: second) }
+        #expect(error { _ = try file(anna).open(withKit: first) } == .wrongPassword)
+        #expect(throws: Never.self) { try file(anna).open(withKit: second) }
         #expect(try await evil.truth.kitCopy(locator: first.locator()) == nil)
         #expect(try await evil.truth.kitCopy(locator: second.locator()) != nil)
-        #expect(throws: Never.self) { try before.open(kit: first) }
+        #expect(throws: Never.self) { try before.open(withKit: first) }
         #expect(try file(anna).slots.count == 1)
     }
 
@@ -250,7 +250,7 @@ import TresorStore
         let prefix = 14 + own.chain.bytes.count
         let bytes =
             Array(own.bytes[..<10]) + bigEndianBytes(UInt32(other.bytes.count)) + other.bytes + own.bytes[prefix...]
-        #expect(error { _ = try IdentityFile(bytes).open(kit: kit) } == .wrongPassword)
+        #expect(error { _ = try IdentityFile(bytes).open(withKit: kit) } == .wrongPassword)
         let key = try kit.slotKey()
         let slot = try #require(own.slots.first)
         let user = anna.identity.user

@@ -17,7 +17,7 @@ import Testing
         try log.add(.remove(users: [people[1].user], epoch: log.nextEpoch()), by: anna)
         try log.add(.leave, by: people[2])
         try log.add(.epoch(log.nextEpoch()), by: people[3])
-        try log.add(.renew(people[4].renewed(time: 5).identity.chain.newest), by: people[4])
+        try log.add(.renew(people[4].renewCard(time: 5).identity.chain.newest), by: people[4])
         for _ in log.entries.count..<20 { try log.add(.rename(Chronicle.anyName()), by: anna) }
         return log
     }
@@ -103,7 +103,7 @@ import Testing
         let anna = try identity("anna")
         let bob = try identity("bob")
         let log = try Chronicle(founder: anna)
-        let next = try anna.renewed(time: 5).identity.chain.newest
+        let next = try anna.renewCard(time: 5).identity.chain.newest
         let bodies: [EntryBody] = [
             try Chronicle.grant([bob.chain], .reader), try Chronicle.grant([bob.chain], .writer, fromNow: 2),
             .remove(users: [bob.user], epoch: try log.nextEpoch()), .leave, .renew(next), .epoch(try log.nextEpoch()),

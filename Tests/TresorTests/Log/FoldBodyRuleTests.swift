@@ -89,9 +89,9 @@ import Testing
     }
 
     @Test func A72_R27_aRenewalIsTheNextCardOfItsUser() throws {
-        let next = try bob.renewed(time: 5).identity
-        let afterNext = try next.renewed(time: 6).identity
-        let another = try eve.renewed(time: 5).identity
+        let next = try bob.renewCard(time: 5).identity
+        let afterNext = try next.renewCard(time: 6).identity
+        let another = try eve.renewCard(time: 5).identity
         for card in [bob.chain.newest, afterNext.chain.newest, another.chain.newest, eve.chain.newest] {
             #expect(try log.verdict(.renew(card), by: bob) == .broken(.r27))
         }
@@ -100,7 +100,7 @@ import Testing
         var log = log
         try log.add(.renew(next.chain.newest), by: bob)
         #expect(try log.verdict(.renew(next.chain.newest), by: next) == .broken(.r27))
-        #expect(try log.verdict(.renew(bob.renewed(time: 7).identity.chain.newest), by: next) == .broken(.r27))
+        #expect(try log.verdict(.renew(bob.renewCard(time: 7).identity.chain.newest), by: next) == .broken(.r27))
         #expect(try log.verdict(.renew(afterNext.chain.newest), by: next) == .valid)
     }
 

@@ -100,7 +100,7 @@ import Testing
         #expect(verdict(try genesis(author: eve)) == .broken(.r8))
         #expect(verdict(try genesis(founder: eve.chain)) == .broken(.r8))
         #expect(verdict(try genesis(root: Root.make(founder: eve.chain))) == .broken(.r8))
-        let renewed = try anna.renewed(time: 5).identity
+        let renewed = try anna.renewCard(time: 5).identity
         #expect(verdict(try genesis(founder: renewed.chain)) == .broken(.r8))
         #expect(verdict(try genesis(root: Root.make(founder: renewed.chain))) == .broken(.r8))
     }
@@ -120,7 +120,7 @@ import Testing
 
     @Test func R11_theLogHoldsTheAuthorsCard() throws {
         #expect(try log.verdict(.leave, by: eve) == .broken(.r11))
-        let renewed = try bob.renewed(time: 5).identity
+        let renewed = try bob.renewCard(time: 5).identity
         #expect(try log.verdict(.leave, by: renewed) == .broken(.r11))
     }
 
@@ -140,7 +140,7 @@ import Testing
 
     @Test func A72_R14_theGenerationIsTheNewest() throws {
         var log = log
-        let renewed = try bob.renewed(time: 5).identity
+        let renewed = try bob.renewCard(time: 5).identity
         try log.add(.renew(renewed.chain.newest), by: bob)
         #expect(try log.verdict(.leave, by: bob) == .broken(.r14))
         #expect(try log.verdict(.leave, by: renewed, generation: 0) == .broken(.r14))
@@ -154,7 +154,7 @@ import Testing
     @Test func A71_R16_nothingIsDatedAfterTheAuthorsOwnNotAfter() throws {
         var log = log
         try log.admit(eve, as: .writer, notAfter: 2_000_000_000)
-        let renewal = EntryBody.renew(try eve.renewed(time: 5).identity.chain.newest)
+        let renewal = EntryBody.renew(try eve.renewCard(time: 5).identity.chain.newest)
         #expect(try log.verdict(renewal, by: eve, time: 2_000_000_000) == .valid)
         #expect(try log.verdict(renewal, by: eve, time: 2_000_000_001) == .broken(.r16))
         #expect(try log.verdict(.leave, by: eve, time: 2_000_000_001) == .valid)
@@ -178,14 +178,14 @@ import Testing
 
     @Test func A52_R19_aGrantKnowsEveryCardTheLogKnows() throws {
         var log = log
-        let one = try bob.renewed(time: 5).identity
-        let other = try bob.renewed(time: 5).identity
+        let one = try bob.renewCard(time: 5).identity
+        let other = try bob.renewCard(time: 5).identity
         try log.add(.renew(one.chain.newest), by: bob)
         try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
         #expect(try log.verdict(Chronicle.grant([bob.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([other.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([one.chain], .reader), by: anna) == .valid)
-        #expect(try log.verdict(Chronicle.grant([one.renewed(time: 6).identity.chain], .reader), by: anna) == .valid)
+        #expect(try log.verdict(Chronicle.grant([one.renewCard(time: 6).identity.chain], .reader), by: anna) == .valid)
     }
 
     @Test func A69_R20_anOwnerHasFullHistory() throws {

@@ -42,7 +42,7 @@ import Testing
     private func history() throws -> (chronicle: Chronicle, people: [Identity]) {
         let anna = try identity("anna")
         let writer = try identity("writer")
-        let (renewed, _) = try writer.renewed(time: 1_777_730_500)
+        let (renewed, _) = try writer.renewCard(time: 1_777_730_500)
         var chronicle = try Chronicle(founder: anna)
         for _ in 0..<20 { try chronicle.add(.rename(try Chronicle.anyName()), by: anna) }
         try chronicle.admit(writer, as: .owner)

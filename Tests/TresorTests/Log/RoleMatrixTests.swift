@@ -72,7 +72,7 @@ import Testing
         case .grantFromNow: try Chronicle.grant([stranger.chain], .reader, fromNow: log.state.epoch + 1)
         case .remove: .remove(users: [target.user], epoch: try log.nextEpoch())
         case .leave: .leave
-        case .renew: .renew(try author.renewed(time: 9).identity.chain.newest)
+        case .renew: .renew(try author.renewCard(time: 9).identity.chain.newest)
         case .epoch: .epoch(try log.nextEpoch())
         case .role: .role(user: target.user, role: .reader, notAfter: nil)
         case .rename: .rename(try Chronicle.anyName())

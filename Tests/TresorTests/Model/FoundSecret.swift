@@ -46,7 +46,7 @@ struct FoundSecret {
         else { return }
         fulfilled.insert(statement.historyCommitment)
         let plain = link.span.publicBytes
-        for start in stride(from: 0, to: plain.count, by: Epoch.linkByteCount) {
+        for start in stride(from: 0, to: plain.count, by: Link.byteCount) {
             linked.insert(Array(plain[(start + 8)..<(start + 40)]))
             linked.insert(Array(plain[(start + 40)..<(start + 72)]))
         }

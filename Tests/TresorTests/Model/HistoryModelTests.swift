@@ -30,8 +30,8 @@ import Testing
 
     private static func generations(_ name: String) throws -> [Identity] {
         let first = try identity(name)
-        let second = try first.renewed(time: 5).identity
-        return [first, second, try second.renewed(time: 6).identity]
+        let second = try first.renewCard(time: 5).identity
+        return [first, second, try second.renewCard(time: 6).identity]
     }
 
     /// A snapshot, and a fold that continues from an earlier snapshot, give the state.
@@ -40,9 +40,9 @@ import Testing
     ) throws {
         let bytes = try keeper.bytes(of: told.state)
         let early = try #require(told.states.randomElement(using: &dice))
-        var fold = Fold(state: try keeper.open(keeper.bytes(of: early)))
+        var fold = Fold(state: try keeper.openSnapshot(keeper.bytes(of: early)))
         for entry in told.entries.dropFirst(early.hashes.count) { try fold.apply(entry) }
-        for other in [try keeper.open(bytes), try #require(fold.state)] {
+        for other in [try keeper.openSnapshot(bytes), try #require(fold.state)] {
             #expect(try keeper.bytes(of: other) == bytes, seed)
             #expect(told.model.difference(from: other, people: told.people) == nil, seed)
             for model in told.models { #expect(model.difference(fromPastOf: other, people: told.people) == nil, seed) }

@@ -144,7 +144,7 @@ private final class RaceHistory {
 
     /// New keys for a person, whom all compare again.
     private func renew(_ party: Party) async throws {
-        let (next, sealed) = try party.session.identity.renewed(time: world.clock.now)
+        let (next, sealed) = try party.session.identity.renewCard(time: world.clock.now)
         let file = try party.session.client.identityFile()
         let home = try #require(party.session.client.home as? MemoryHome)
         party.generations.append(next)
@@ -202,7 +202,7 @@ private final class RaceHistory {
         for epoch in 1...state.epoch {
             guard let keys = try? await fresh.keyRing.keys(of: epoch, in: state) else { continue }
             #expect(state.members[party.user] != nil, seed)
-            try keys.check(against: #require(state.statement(of: epoch)), of: tresor)
+            try keys.checkKeys(against: #require(state.statement(of: epoch)), of: tresor)
             for other in parties {
                 guard let others = other.opened[epoch] else { continue }
                 let isSame = keys.content.matches(others.content)

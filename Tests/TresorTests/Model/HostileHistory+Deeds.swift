@@ -179,7 +179,7 @@ extension HostileHistory {
     private func renewHostile(_ person: HonestPerson) async throws {
         let home = try #require(person.session.client.home as? MemoryHome)
         let file = try person.session.client.identityFile()
-        let (next, sealed) = try person.identity.renewed(time: world.clock.now)
+        let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         let generation = try #require(truth.chain(of: person.user)).newest.generation
         guard generation + 1 == next.generation,
             try await append(.renew(next.chain.newest), by: next, generation: generation)

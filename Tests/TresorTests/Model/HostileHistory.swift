@@ -213,7 +213,7 @@ final class HostileHistory {
         let home = try #require(person.session.client.home as? MemoryHome)
         person.stolen.append(world.session(of: person.session, home: home.copy()))
         let file = try person.session.client.identityFile()
-        let (next, sealed) = try person.identity.renewed(time: world.clock.now)
+        let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         person.session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
         if draw(2) == 0 { try await tell(person) }
         for other in honest + hostile where draw(2) == 0 { try other.compare(next.chain) }

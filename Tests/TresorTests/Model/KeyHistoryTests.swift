@@ -74,7 +74,7 @@ private final class KeyHistory {
 
     /// New keys for a person, whom all compare again.
     private func renew(_ person: Session) async throws -> Session {
-        let (next, sealed) = try person.identity.renewed(time: world.clock.now)
+        let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         let file = try person.client.identityFile()
         let home = try #require(person.client.home as? MemoryHome)
         let session = try await world.settle(next, previous: [sealed] + file.previous, home: home)

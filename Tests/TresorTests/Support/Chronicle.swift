@@ -27,7 +27,7 @@ struct Chronicle {
 
     static func epoch(_ number: UInt64, links: Int? = nil) throws -> Epoch {
         let links = links ?? (number == 1 ? 0 : 1)
-        let size = links == 0 ? 0 : TC1.sealedByteCount(links * Epoch.linkByteCount)
+        let size = links == 0 ? 0 : TC1.sealedByteCount(links * Link.byteCount)
         return Epoch(
             number: number, contentCommitment: try anyDigest(), historyCommitment: try anyDigest(),
             backLink: [UInt8](repeating: 7, count: size))

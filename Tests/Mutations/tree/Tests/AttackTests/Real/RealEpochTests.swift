@@ -32,7 +32,7 @@ extension RealAttackTests {
 
         /// Bob marks the tresor by a renewal of his own, and begins an epoch that nobody else gets.
         private func lockOut(_ scene: Scene) async throws {
-            let next = try scene.bob.identity.renewed(time: 2).identity
+            let next = try scene.bob.identity.renewCard(time: 2).identity
             let first = try await scene.keys(1)
             try await scene.append(.renew(next.chain.newest), by: scene.bob)
             let statement = try EpochKeys(epoch: 2).statement(of: scene.tresor, linking: [first])

@@ -34,7 +34,7 @@ extension RealAttackTests {
             let anna = try identity("anna")
             let kit = try RecoveryKit()
             await RealAttackTests.expectReal(.wrongPassword, without: .sealContext, .identityTag) {
-                try edited(anna, kit, at: 7).open(kit: kit).user == anna.user
+                try edited(anna, kit, at: 7).open(withKit: kit).user == anna.user
             }
         }
 
@@ -49,26 +49,26 @@ extension RealAttackTests {
             bytes[name.lowerBound] ^= 1
             let file = try IdentityFile(bytes)
             await RealAttackTests.expectReal(.altered, without: .identityTag) {
-                try file.open(kit: kit).user == anna.user
+                try file.open(withKit: kit).user == anna.user
             }
         }
 
         @Test func A27_theOldPasswordOpensTheNewFile() async throws {
             let anna = try identity("anna")
             func slot(_ text: String) throws -> Slot {
-                try Slot.password(of: anna, password: password(text), cost: .floor, time: 1)
+                try Slot.setPassword(of: anna, password: password(text), cost: .floor, time: 1)
             }
             let file = try IdentityFile(of: anna, previous: [], slots: [slot("old")])
             await RealAttackTests.expectReal(.wrongPassword, without: .replacedSlot) {
                 let changed = try file.settingPassword(slot("new"), identity: anna)
-                return try changed.open(password: password("old")).user == anna.user
+                return try changed.open(withPassword: password("old")).user == anna.user
             }
         }
 
         @Test func A28_aPasswordIsGuessedQuickly() async throws {
             let anna = try identity("anna")
             await RealAttackTests.expectReal(nil, without: .passwordHash) {
-                let slot = try Slot.password(of: anna, password: password("0042"), cost: .floor, time: 1)
+                let slot = try Slot.setPassword(of: anna, password: password("0042"), cost: .floor, time: 1)
                 guard case .password(_, let salt) = slot.kind else { return false }
                 for number in 0..<100 {
                     let guess = try password("00" + (number < 10 ? "0" : "") + String(number))
@@ -191,7 +191,7 @@ extension RealAttackTests {
             let first = try identity("anna")
             let bytes = try randomBytes(32)
             func seed() throws -> SecretKey<SeedUse> { try SecretKey(SecretBytes(copying: bytes.span)) }
-            let (next, _) = try first.renewed(time: 2, seed: seed())
+            let (next, _) = try first.renewCard(time: 2, seed: seed())
             let empty: [UInt8] = []
             let key: SecretKey<PreviousUse> = try seed().derive(.identityPrevious, context: empty.span)
             let context = next.user.digest.bytes + bigEndianBytes(UInt32(1)) + bigEndianBytes(UInt32(0))

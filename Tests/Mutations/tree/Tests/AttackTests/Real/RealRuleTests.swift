@@ -82,7 +82,7 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r15, Chronicle.grant([ghost.chain], .owner), by: eve, after: log)
             try log.add(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
             try await expectReal(
-                withoutRule: .r13, .renew(eve.renewed(time: 2).identity.chain.newest), by: eve, after: log)
+                withoutRule: .r13, .renew(eve.renewCard(time: 2).identity.chain.newest), by: eve, after: log)
             // A person without a card in the log adds a member.
             let own = try log.entry(Chronicle.grant([ghost.chain], .owner), by: identity("nobody"))
             await RealAttackTests.expectReal(withoutRule: .r11) {
@@ -140,12 +140,12 @@ extension RealAttackTests {
         @Test func A71_anEntryIsDatedAfterItsAuthorsEnd() async throws {
             var log = log
             try log.admit(eve, as: .writer, notAfter: 2_000_000_000)
-            let renewal = EntryBody.renew(try eve.renewed(time: 5).identity.chain.newest)
+            let renewal = EntryBody.renew(try eve.renewCard(time: 5).identity.chain.newest)
             await expectReal(withoutRule: .r16, try log.entry(renewal, by: eve, time: 2_000_000_001), after: log)
         }
 
         @Test func A72_anOldGenerationStaysInUseAndAForeignCardReplacesIt() async throws {
-            let skipped = try bob.renewed(time: 5).identity.renewed(time: 6).identity.chain.newest
+            let skipped = try bob.renewCard(time: 5).identity.renewCard(time: 6).identity.chain.newest
             let leap = try log.entry(.renew(skipped), by: bob)
             await RealAttackTests.expectReal(withoutRule: .r27) {
                 var fold = Fold(state: log.state)
@@ -153,13 +153,13 @@ extension RealAttackTests {
                 return fold.state?.isRekeyPending == true
             }
             var renewed = log
-            try renewed.add(.renew(bob.renewed(time: 5).identity.chain.newest), by: bob)
+            try renewed.add(.renew(bob.renewCard(time: 5).identity.chain.newest), by: bob)
             try await expectReal(withoutRule: .r14, .rename(Chronicle.anyName()), by: bob, after: renewed)
         }
 
         @Test func A52_aGrantForgetsCardsThatTheLogKnows() async throws {
             var log = log
-            try log.add(.renew(bob.renewed(time: 5).identity.chain.newest), by: bob)
+            try log.add(.renew(bob.renewCard(time: 5).identity.chain.newest), by: bob)
             try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
             try await expectReal(withoutRule: .r19, Chronicle.grant([bob.chain], .reader), by: anna, after: log)
         }

@@ -18,7 +18,7 @@ extension RealAttackTests {
 
         /// New keys of a person, published and in the same home. No log learns of them.
         private func renewed(_ person: Session, in scene: Scene) async throws -> Session {
-            let (next, sealed) = try person.identity.renewed(time: 2)
+            let (next, sealed) = try person.identity.renewCard(time: 2)
             let home = try #require(person.client.home as? MemoryHome)
             return try await scene.world.settle(next, previous: [sealed], home: home)
         }
@@ -49,7 +49,7 @@ extension RealAttackTests {
         @Test func A203_aNewKeyIsWrappedToAStolenCard() async throws {
             await RealAttackTests.expectReal(nil, without: .supersededCard, isLate: true) {
                 let scene = try await Scene()
-                let next = try scene.house.identity.renewed(time: 2).identity
+                let next = try scene.house.identity.renewCard(time: 2).identity
                 try scene.anna.client.people.pin(next.chain)
                 try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
@@ -61,7 +61,7 @@ extension RealAttackTests {
         @Test func A203_aStolenCardIsCurrent() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("forged", in: scene.tresor)
-            try scene.anna.client.people.pin(scene.bob.identity.renewed(time: 2).identity.chain)
+            try scene.anna.client.people.pin(scene.bob.identity.renewCard(time: 2).identity.chain)
             var current = Expectations()
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .comparedGeneration, against: [scene.anna]) {
@@ -72,7 +72,7 @@ extension RealAttackTests {
         @Test func A204_aPinThatIsNewerThanTheLogLooksLikeAFork() async throws {
             let scene = try await Scene()
             let user = scene.house.identity.user
-            try scene.anna.client.people.pin(scene.house.identity.renewed(time: 2).identity.chain)
+            try scene.anna.client.people.pin(scene.house.identity.renewCard(time: 2).identity.chain)
             let state = try await scene.state
             await RealAttackTests.expectReal(nil, without: .longerPin, against: [scene.anna]) {
                 error { _ = try scene.anna.client.trust.memberTrust(of: user, in: state) } == .forked
@@ -103,7 +103,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             scene.store.invent(try identity("anna").chain.bytes)
             await RealAttackTests.expectReal(nil, without: .pinnedFirst, against: [scene.house]) {
-                try await scene.house.client.people.named("anna").count == 2
+                try await scene.house.client.people.lookup("anna").count == 2
             }
         }
     }
