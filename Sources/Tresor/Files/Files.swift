@@ -231,9 +231,9 @@ extension LogState {
     /// Checks that this state can judge a file with this header (SPEC §10.5, step 4).
     ///
     /// - Parameter isNewest: whether the store shows this state now; otherwise this home has verified it before.
-    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows; ``TresorError/altered``
-    ///   where no entry that may follow makes the header true; ``TresorError/forked`` for a later entry than the home
-    ///   has verified; ``TresorError/noAccess`` for a later epoch.
+    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows. ``TresorError/altered``
+    ///   where no entry that may follow makes the header true. ``TresorError/forked`` for a later entry than the home
+    ///   has verified. ``TresorError/noAccess`` for a later epoch.
     package func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
         guard header.head.sequence > head.sequence else {
             guard header.epoch <= epoch else { throw .noAccess }

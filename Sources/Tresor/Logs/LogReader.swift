@@ -26,7 +26,7 @@ public struct LogReader: Sendable {
     ///
     /// Memory holds only the state and a page of entries, however long the log is.
     ///
-    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows; ``TresorError/forked`` for an
+    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
     ///   older or different history, with the evidence kept in the home; the error of the rule for a log that is not
     ///   valid.
     public func state(

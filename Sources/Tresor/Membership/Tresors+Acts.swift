@@ -5,8 +5,8 @@ extension Tresors {
 
     /// Computes the effect of an act at this state. Writes nothing.
     ///
-    /// - Throws: ``TresorError/noAccess`` without the right to it; ``TresorError/notFound`` for removing a person who
-    ///   was never a member; ``TresorError/usage`` for an act that makes no sense; ``TresorError/unverified`` when the
+    /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
+    ///   was never a member. ``TresorError/usage`` for an act that makes no sense. ``TresorError/unverified`` when the
     ///   founder is not verified.
     public func effect(of act: Act, in state: LogState) throws(TresorError) -> Effect {
         guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
@@ -108,8 +108,8 @@ extension Tresors {
     /// - Parameters:
     ///   - expecting: the effect that a person was shown; `nil` for the effect at the first reading.
     ///   - acceptingUnverified: whether to add people whose safety number was never compared.
-    /// - Throws: the errors of ``effect(of:in:)``; ``TresorError/unverified`` for people who are not verified;
-    ///   ``TresorError/busy`` when the effect changed while the log was read; ``TresorError/store(_:)`` when the store
+    /// - Throws: the errors of ``effect(of:in:)``. ``TresorError/unverified`` for people who are not verified.
+    ///   ``TresorError/busy`` when the effect changed while the log was read. ``TresorError/store(_:)`` when the store
     ///   did not keep what it accepted.
     @concurrent @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
