@@ -62,7 +62,7 @@ public struct Audit: Sendable {
         findings += file.devices.map { device in
             Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
         }
-        return findings + (await checkDeviceHalf(file))
+        return findings + (await checkDeviceShare(file))
     }
 
     private func checkCard(_ chain: CardChain) async throws(TresorError) -> [Finding] {
@@ -84,14 +84,14 @@ public struct Audit: Sendable {
         return []
     }
 
-    private func checkDeviceHalf(_ file: IdentityFile) async -> [Finding] {
+    private func checkDeviceShare(_ file: IdentityFile) async -> [Finding] {
         do throws(TresorError) {
-            guard let half = try client.device.share() else { return [] }
-            let subject = Finding.Subject.device(half.id)
-            guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
+            guard let share = try client.device.share() else { return [] }
+            let subject = Finding.Subject.device(share.id)
+            guard file.devices.contains(where: { $0.id == share.id }), share.user == file.chain.user else {
                 return [Finding(subject: subject, remark: .withoutSlot)]
             }
-            guard try await store.serverShare(user: half.user, device: half.id) != nil else {
+            guard try await store.serverShare(user: share.user, device: share.id) != nil else {
                 return [Finding(subject: subject, remark: .withoutStoreHalf)]
             }
             return []

@@ -19,22 +19,22 @@ package struct LogArchive: Sendable {
     func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> LogState? {
         guard let pinned else { return nil }
         if let state = folded.state(of: tresor, at: pinned) { return state }
-        var state = try keptState(of: tresor, at: pinned)
-        if state == nil { state = try fold(keptLogOf: tresor, to: pinned) }
+        var state = try snapshotState(of: tresor, at: pinned)
+        if state == nil { state = try fold(localCopyOf: tresor, to: pinned) }
         if let state { folded.keep(state) }
         return state
     }
 
-    private func keptState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> LogState? {
+    private func snapshotState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> LogState? {
         guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return nil }
-        guard let state = try fold(keptLogOf: tresor, onto: kept, to: pinned) else { return nil }
+        guard let state = try fold(localCopyOf: tresor, onto: kept, to: pinned) else { return nil }
         keeper.note(kept)
         return state
     }
 
     /// Folds the local log copy exactly up to the pinned head.
     private func fold(
-        keptLogOf tresor: TresorID, onto state: LogState? = nil, to pinned: Head
+        localCopyOf tresor: TresorID, onto state: LogState? = nil, to pinned: Head
     ) throws(TresorError) -> LogState? {
         var fold = state.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var next = state?.entryCount ?? 0
@@ -99,7 +99,7 @@ package struct LogArchive: Sendable {
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
             guard keeper?.isDue(state) == true else { return true }
-            _ = try? home.exclusively { () throws(TresorError) in keepState(state) }
+            _ = try? home.exclusively { () throws(TresorError) in keepSnapshot(state) }
             return true
         }
         var next = known.map(\.entryCount) ?? 0
@@ -148,7 +148,7 @@ package struct LogArchive: Sendable {
             let part = first / LogCopy.partCount
             try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)
             guard first + UInt64(entries.count) == state.entryCount else { return .kept }
-            keepState(state)
+            keepSnapshot(state)
             try home.replace(.heads, with: heads.bytes)
             folded.keep(state)
             return .kept
@@ -165,7 +165,7 @@ package struct LogArchive: Sendable {
     }
 
     /// Keeps a snapshot. It is a convenience: failing to write it is no error.
-    private func keepState(_ state: LogState) {
+    private func keepSnapshot(_ state: LogState) {
         guard let keeper, keeper.isDue(state) else { return }
         try? keeper.keep(state, in: home)
     }

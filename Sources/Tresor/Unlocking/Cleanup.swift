@@ -34,61 +34,61 @@ public struct Cleanup: Sendable {
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
     public func finish() async throws(TresorError) {
-        try destroyOrphanedHalf()
+        try destroyOrphanedShare()
         let noted = try journal()
         guard !noted.isEmpty else { return }
         var deleted = CleanupJournal()
         // Another process may put a recorded object into use; each is checked again just before it is deleted.
         for kit in noted.kits {
-            let present = presentWaysIn()
+            let present = presentSlots()
             guard present.user == kit.user, present.kit != kit.locator else { continue }
             try await store.deleteKitCopy(locator: kit.locator)
             deleted.kits.insert(kit)
         }
-        for device in noted.devices where try readableHalf() != device.id {
+        for device in noted.devices where try readableShareID() != device.id {
             try await store.deleteServerShares(user: device.user, devices: [device.id])
             deleted.devices.insert(device)
         }
-        try strikeOut(deleted, of: noted)
+        try clear(deleted, of: noted)
     }
 
     /// Removes from the journal what was deleted, and what the home uses now. A slot that nothing opens stays recorded
     /// while the file has it.
-    private func strikeOut(_ deleted: CleanupJournal, of noted: CleanupJournal) throws(TresorError) {
+    private func clear(_ deleted: CleanupJournal, of noted: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            let half = try readableHalf()
-            let present = presentWaysIn()
-            var struck = deleted
-            struck.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
-            struck.devices.formUnion(noted.devices.filter { $0.id == half })
-            struck.slots = noted.slots.filter { $0 == half || !(present.slots?.contains($0) ?? true) }
+            let id = try readableShareID()
+            let present = presentSlots()
+            var cleared = deleted
+            cleared.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
+            cleared.devices.formUnion(noted.devices.filter { $0.id == id })
+            cleared.slots = noted.slots.filter { $0 == id || !(present.slots?.contains($0) ?? true) }
             var rest = try journal()
-            rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != half && present.slots?.contains($0) ?? true })
-            rest.subtract(struck)
+            rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != id && present.slots?.contains($0) ?? true })
+            rest.subtract(cleared)
             try replaceJournal(with: rest)
         }
     }
 
     /// The key slots of the identity file.
-    private struct WaysIn {
+    private struct PresentSlots {
         var user: UserID?
         var kit: Hash256?
         /// The device slots; `nil` for a file that does not decode.
         var slots: Set<DeviceID>? = []
     }
 
-    private func presentWaysIn() -> WaysIn {
+    private func presentSlots() -> PresentSlots {
         do throws(TresorError) {
-            guard let bytes = try home.read(.identity) else { return WaysIn() }
+            guard let bytes = try home.read(.identity) else { return PresentSlots() }
             let file = try IdentityFile(bytes)
-            return WaysIn(user: file.chain.user, kit: file.kitLocator, slots: Set(file.devices.map(\.id)))
+            return PresentSlots(user: file.chain.user, kit: file.kitLocator, slots: Set(file.devices.map(\.id)))
         } catch {
-            return WaysIn(slots: nil)
+            return PresentSlots(slots: nil)
         }
     }
 
     /// Returns the device whose share is here; `nil` for a share that does not decode.
-    private func readableHalf() throws(TresorError) -> DeviceID? {
+    private func readableShareID() throws(TresorError) -> DeviceID? {
         do throws(TresorError) {
             return try client.device.share()?.id
         } catch {
@@ -98,20 +98,20 @@ public struct Cleanup: Sendable {
     }
 
     /// Destroys the device share here if it belongs to no slot of the identity file.
-    private func destroyOrphanedHalf() throws(TresorError) {
+    private func destroyOrphanedShare() throws(TresorError) {
         func orphan() throws(TresorError) -> DeviceID? {
             // The slot is written before the share, so the share is read first.
-            guard let half = try? readableHalf(), let slots = presentWaysIn().slots else { return nil }
-            return try home.read(.identity) == nil || slots.contains(half) ? nil : half
+            guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
+            return try home.read(.identity) == nil || slots.contains(id) ? nil : id
         }
-        guard let half = try orphan() else { return }
-        try destroyDeviceShare(of: half)
+        guard let id = try orphan() else { return }
+        try destroyDeviceShare(of: id)
     }
 
     /// Destroys the share here if it is that of `device`, and not one that replaced it.
     func destroyDeviceShare(of device: DeviceID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            guard try readableHalf() == device else { return }
+            guard try readableShareID() == device else { return }
             try home.delete(.deviceShare)
         }
     }
@@ -138,10 +138,10 @@ public struct Cleanup: Sendable {
         try replaceJournal(with: noted)
     }
 
-    func unnote(_ settled: CleanupJournal) throws(TresorError) {
+    func unnote(_ finished: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var rest = try journal()
-            rest.subtract(settled)
+            rest.subtract(finished)
             try replaceJournal(with: rest)
         }
     }

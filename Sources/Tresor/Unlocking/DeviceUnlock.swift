@@ -28,18 +28,18 @@ public struct DeviceUnlock: Sendable {
     ///   ``TresorError/altered`` when the two shares do not belong together.
     public func unlock() async throws(TresorError) -> Session {
         // A slot is written before its device share, so the share is read first.
-        guard let half = try share() else { throw .notFound }
+        guard let share = try share() else { throw .notFound }
         let file = try client.identityFile()
-        if !file.devices.contains(where: { $0.id == half.id }), try client.cleanup.endingDevices().contains(half.id) {
-            try client.cleanup.destroyDeviceShare(of: half.id)
+        if !file.devices.contains(where: { $0.id == share.id }), try client.cleanup.endingDevices().contains(share.id) {
+            try client.cleanup.destroyDeviceShare(of: share.id)
             throw .notFound
         }
-        guard let bytes = try await store.serverShare(user: half.user, device: half.id) else { throw .noAccess }
+        guard let bytes = try await store.serverShare(user: share.user, device: share.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
-            client: client, identity: try file.open(device: half, serverShare: serverShare, now: clock()))
-        let end = file.devices.first { $0.id == half.id }?.until ?? 0
+            client: client, identity: try file.open(device: share, serverShare: serverShare, now: clock()))
+        let end = file.devices.first { $0.id == share.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
         if end != Format.latestTime {
             guard try client.heads().ownTime <= end else { throw .noAccess }
@@ -64,10 +64,10 @@ public struct DeviceUnlock: Sendable {
         // A missing home is not made for this.
         do throws(TresorError) { guard try isRemembered() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
-            if let half = try? share() {
+            if let share = try? share() {
                 var left = CleanupJournal()
-                left.devices = [CleanupJournal.Device(user: half.user, id: half.id)]
-                left.slots = [half.id]
+                left.devices = [CleanupJournal.Device(user: share.user, id: share.id)]
+                left.slots = [share.id]
                 try client.cleanup.add(left)
             }
             try home.delete(.deviceShare)

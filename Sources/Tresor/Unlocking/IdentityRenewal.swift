@@ -76,7 +76,7 @@ public struct IdentityRenewal: Sendable {
     /// owner, the key is changed too. May be repeated.
     @concurrent public func finish() async throws(TresorError) -> [Outcome] {
         try await client.cleanup.finish()
-        try await putKitCopyBack()
+        try await restoreKitCopy()
         try await client.publishCard()
         var renewals: [Outcome] = []
         for summary in try await session.tresors.all() {
@@ -105,7 +105,7 @@ public struct IdentityRenewal: Sendable {
     }
 
     /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
-    private func putKitCopyBack() async throws(TresorError) {
+    private func restoreKitCopy() async throws(TresorError) {
         let file = try client.identityFile()
         guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
         else { return }

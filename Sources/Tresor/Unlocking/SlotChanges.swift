@@ -18,8 +18,8 @@ public struct SlotChanges: Sendable {
             let file = try client.identityFile()
             guard file.chain == identity.chain else { throw .busy }
             try file.prove(with: identity)
-            let half = try client.device.share()?.id
-            let dead = try client.cleanup.journal().slots.filter { $0 != half }
+            let present = try client.device.share()?.id
+            let dead = try client.cleanup.journal().slots.filter { $0 != present }
             let changed = try change(try file.removing(Array(dead), identity: identity))
             guard changed.bytes != file.bytes else { return }
             try client.home.replace(.identity, with: changed.bytes)
@@ -141,16 +141,16 @@ public struct SlotChanges: Sendable {
     }
 
     /// Puts the server share of a device and reads it back.
-    private func put(_ half: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
-        let half = try SecretBytes(copying: half.span)
+    private func put(_ share: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
+        let share = try SecretBytes(copying: share.span)
         if let kept = try await client.store.serverShare(user: identity.user, device: id),
-            try SecretBytes(copying: kept.span).matches(half)
+            try SecretBytes(copying: kept.span).matches(share)
         {
             return
         }
-        try await client.store.putServerShare(half.span.publicBytes, user: identity.user, device: id)
+        try await client.store.putServerShare(share.span.publicBytes, user: identity.user, device: id)
         guard let kept = try await client.store.serverShare(user: identity.user, device: id),
-            try SecretBytes(copying: kept.span).matches(half)
+            try SecretBytes(copying: kept.span).matches(share)
         else { throw .store(.notStored) }
     }
 
