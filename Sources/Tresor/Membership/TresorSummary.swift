@@ -10,8 +10,8 @@ public struct TresorSummary: Sendable {
     public let name: Name?
     /// This home's trust in the founder.
     public let founderTrust: Person.Trust?
-    /// Whether the tresor lies apart: its founder is not verified, and this home has no pinned head of it. It has no
-    /// bare name.
+    /// Whether the tresor lies apart: its founder is not verified, and this home has no pinned head of it. A bare name
+    /// does not find it.
     public let isApart: Bool
     /// Whether the tresor is hidden; only one that lies apart can be.
     public let isHidden: Bool

@@ -5,8 +5,8 @@ extension Tresors {
     /// (SPEC §4.3, `tresorsNamed`).
     ///
     /// Ids and the names that this home knows come first. Only the logs that they name, and those without a known name,
-    /// are read. Where one of these names no longer holds, or there is none, all logs are read. A tresor that lies
-    /// apart has no bare name.
+    /// are read. Where one of these names no longer holds, or there is none, all logs are read. A bare name does not
+    /// find a tresor that lies apart.
     @concurrent public func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
         let wanted = WantedTresor(text)
         let offered = try await client.store.tresors(of: identity.user)
