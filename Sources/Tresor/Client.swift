@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Connects a home with a store: verifies what the store shows, remembers what was verified, and opens sessions.
+/// Connects a home with a store: it verifies the store's data, remembers what it verified, and opens sessions.
 ///
 /// It needs no secret; a ``Session`` holds the secrets.
 public struct Client: Sendable {
@@ -62,7 +62,7 @@ public struct Client: Sendable {
     /// The proofs and repairs that need no secret.
     public var audit: Audit { Audit(client: self) }
 
-    /// Reads the identity file of this home.
+    /// Reads the identity file of this home (SPEC §8).
     ///
     /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
     ///   when it does not decode.
@@ -83,7 +83,7 @@ public struct Client: Sendable {
         }
     }
 
-    /// Makes a new identity and keeps it in the home, unpublished. Blocks for about a second.
+    /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
     ///
     /// - Throws: ``TresorError/usage`` when the home already has an identity, the handle is not usable, or the password
     ///   has fewer than 8 code points.
@@ -100,7 +100,7 @@ public struct Client: Sendable {
         return Session(client: self, identity: identity)
     }
 
-    /// Opens this home's identity with the password. Blocks for about a second.
+    /// Opens this home's identity with the password (SPEC §8.1). Blocks for about a second.
     ///
     /// - Throws: ``TresorError/notFound`` without an identity file; ``TresorError/wrongPassword``;
     ///   ``TresorError/altered`` when the file is not what its owner wrote.
@@ -108,7 +108,7 @@ public struct Client: Sendable {
         Session(client: self, identity: try identityFile().open(password: password))
     }
 
-    /// Puts this person's card chain into the store.
+    /// Puts this person's card chain into the store (SPEC §7.3, §11).
     ///
     /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
     ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it

@@ -31,7 +31,7 @@ public struct DeepAudit: Sendable {
         return findings
     }
 
-    /// Restores all wraps that the log calls for, without an entry.
+    /// Restores all wraps that the log calls for, without an entry (SPEC §9.9).
     ///
     /// These are the wraps of the current epoch for all members. A member who reads *from now* gets those of every
     /// epoch since they were added. If the store has lost this person's own wrap, the copy in the home replaces it.

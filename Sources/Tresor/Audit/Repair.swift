@@ -48,8 +48,8 @@ extension Audit {
         return shown.missing(of: state.entryCount)
     }
 
-    /// Restores the entries that a store has lost anywhere in a log, if all that it shows is of the verified log (cli:
-    /// `check --repair`).
+    /// Restores the entries that a store has lost anywhere in a log, if all that it shows is of the verified log (SPEC
+    /// §9.9; cli: `check --repair`).
     ///
     /// The wraps of people removed by the last entries are deleted again. ``DeepAudit/restoreWraps(of:)`` restores
     /// missing wraps.

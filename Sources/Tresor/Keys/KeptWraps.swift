@@ -18,7 +18,7 @@ package struct KeptWraps: Hashable, Sendable {
 
     init() {}
 
-    /// Decodes the wraps.
+    /// Decodes the wraps; tresor ids and epochs must rise strictly. The wraps themselves are not decoded.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {

@@ -36,7 +36,7 @@ package actor KeyRing {
     ///
     /// - Throws: ``TresorError/noAccess`` for a person who is no member, for epochs before a *from now* grant, or when
     ///   no wrap leads to the epoch. ``TresorError/altered`` when a wrap or back-link does not hold what the log
-    ///   committed to, and nothing else leads there. ``TresorError/store(_:)``.
+    ///   committed to, and nothing else leads there. ``TresorError/store(_:)`` when the store fails.
     package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }

@@ -25,7 +25,7 @@ package final class SteadyHome: Home {
     private let clock: @Sendable () -> Duration
     private let contents = Mutex(Contents())
 
-    /// Makes a home that holds the readings of another.
+    /// Makes a home that remembers the readings of `home`.
     ///
     /// - Parameter clock: a time that never goes back.
     package init(_ home: any Home, clock: (@Sendable () -> Duration)? = nil) {

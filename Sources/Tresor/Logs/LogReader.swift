@@ -27,7 +27,7 @@ public struct LogReader: Sendable {
     /// Memory holds only the state and a page of entries, however long the log is.
     ///
     /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
-    ///   older or different history, with the evidence kept in the home; the error of the rule for a log that is not
+    ///   older or different history, with the evidence kept in the home. The error of the rule for a log that is not
     ///   valid.
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
@@ -109,7 +109,7 @@ public struct LogReader: Sendable {
         return .forked
     }
 
-    /// Keeps both sides of a fork; returns the name under which they are kept.
+    /// Keeps both sides of a fork as evidence (SPEC §9.8); returns the name under which they are kept.
     func keep(_ evidence: ForkEvidence) throws(TresorError) -> Hash256 {
         let name = try evidence.name()
         try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }

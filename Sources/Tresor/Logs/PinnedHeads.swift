@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The highest verified head of each tresor (SPEC §9.8). It only rises.
+/// The highest verified head of each tresor, which only rises: 18 bytes, then 72 for each tresor (SPEC §9.8).
 package struct PinnedHeads: Hashable, Sendable {
     private(set) var heads: [TresorID: Head] = [:]
     /// The latest time of an entry by this home's own identity in those logs; 0 for none (SPEC §8.3).
@@ -8,7 +8,7 @@ package struct PinnedHeads: Hashable, Sendable {
 
     init() {}
 
-    /// Decodes the pinned heads.
+    /// Decodes the pinned heads; the tresor ids must rise strictly.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The marks that this person set on tresors, which no log has (SPEC §8.5).
+/// The marks that this person set on tresors, which no log has: 10 bytes, then 33 for each tresor, sealed (SPEC §8.5).
 package struct Marks: Hashable, Sendable {
     /// The marks of one tresor.
     package struct Flags: OptionSet, Hashable, Sendable {
@@ -21,7 +21,7 @@ package struct Marks: Hashable, Sendable {
 
     init() {}
 
-    /// Decodes the marks.
+    /// Decodes the marks; the tresor ids must rise strictly, and the flags be 1 to 3.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
@@ -50,7 +50,8 @@ package struct Marks: Hashable, Sendable {
 
     /// Opens the sealed marks.
     ///
-    /// - Throws: ``TresorError/altered`` when this identity did not seal them; ``TresorError/unsupported``.
+    /// - Throws: ``TresorError/altered`` when this identity did not seal them; ``TresorError/unsupported`` for another
+    ///   version or suite.
     package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         try self.init(try identity.openFromHome(sealed, .marksSeal))
     }

@@ -3,7 +3,7 @@
 extension Tresors {
     private static let attemptCount = 16
 
-    /// Computes the effect of an act at this state. Writes nothing.
+    /// Computes the effect of an act at this state (SPEC §9.7). Writes nothing.
     ///
     /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
     ///   was never a member. ``TresorError/usage`` for an act that makes no sense. ``TresorError/unverified`` when the
@@ -100,7 +100,7 @@ extension Tresors {
         if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
-    /// Performs an act. Its entry and its wraps take effect together or not at all.
+    /// Performs an act (SPEC §9.7). Its entry and its wraps take effect together or not at all.
     ///
     /// If another entry comes first, the log is read and judged again. The act continues only if its effect is the
     /// same.

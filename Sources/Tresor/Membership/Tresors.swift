@@ -7,7 +7,7 @@ public struct Tresors: Sendable {
     var client: Client { session.client }
     var identity: Identity { session.identity }
 
-    /// Makes a tresor with its first epoch.
+    /// Makes a tresor with its first epoch (SPEC §9.7, `create`).
     ///
     /// - Throws: ``TresorError/usage`` for an empty name, or one that this person already gave to a tresor of their
     ///   own; the errors of ``proveMarks()``, before anything is sent.
@@ -89,7 +89,7 @@ public struct Tresors: Sendable {
     /// Opens the name of a tresor.
     ///
     /// - Throws: ``TresorError/noAccess`` when no key of this person opens it; ``TresorError/altered`` when it is not
-    ///   what an owner sealed; ``TresorError/store(_:)``.
+    ///   what an owner sealed; ``TresorError/store(_:)`` when the store fails.
     @concurrent public func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
         let name: Result<Name, TresorError>
@@ -148,7 +148,7 @@ public struct Tresors: Sendable {
     /// Whether this person hid a tresor.
     public func isHidden(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
 
-    /// Opens the marks of the home, which proves that they can be changed.
+    /// Opens the marks of the home, which proves that they can be changed (SPEC §8.5, `openMarks`).
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open;
     ///   ``TresorError/failed(_:)`` when they cannot be read. Marks that do not open are not replaced: the person moves
@@ -162,7 +162,8 @@ public struct Tresors: Sendable {
         try mark(tresor, .hidden, isHidden)
     }
 
-    /// Marks a tresor as made by this person although its log still has their old keys. The person confirmed it.
+    /// Marks a tresor as made by this person although its log still has their old keys (SPEC §7.5, `confirmMine`). The
+    /// person confirmed it.
     ///
     /// - Throws: ``TresorError/usage`` for a tresor that names another founder; ``TresorError/forked`` for one that has
     ///   newer or other keys of this person; the errors of ``proveMarks()``; ``TresorError/busy``.

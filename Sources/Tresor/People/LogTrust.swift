@@ -6,9 +6,9 @@ public struct LogTrust: Sendable {
 
     /// Returns this home's trust in the founder, on whom the proof of a tresor rests (SPEC §7.5).
     ///
-    /// A tresor that names this person as founder is theirs if it was made with their newest card, or if this home marked
-    /// it. The home marks the tresors that it makes and those that this person confirms. Marks are sealed, so only the
-    /// client of a ``Session`` can read them.
+    /// A tresor that names this person as founder is theirs if it was made with their newest card, or if this home
+    /// marked it. The home marks the tresors that it makes and those that this person confirms. Marks are sealed, so
+    /// only the client of a session can read them.
     ///
     /// Any other such tresor is ``Person/Trust/unverified``, because anyone with an old seed can make one. So is a
     /// tresor without a pinned head in which the founder's newest keys have signed nothing.

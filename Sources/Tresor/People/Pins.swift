@@ -10,13 +10,13 @@ public struct Pin: Hashable, Sendable {
     public let isReplaced: Bool
 }
 
-/// The pins of a home.
+/// The pins of a home (SPEC §7.5).
 package struct Pins: Hashable, Sendable {
     private(set) var pins: [Pin] = []
 
     init() {}
 
-    /// Decodes the pins.
+    /// Decodes the pins; no user id may occur twice, and no handle among the pins that are not replaced.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {

@@ -21,7 +21,7 @@ public struct DeviceUnlock: Sendable {
         try share()?.id
     }
 
-    /// Opens this home's identity with the device share here and the server share in the store.
+    /// Opens this home's identity with the device share here and the server share of 32 bytes in the store.
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
     ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
@@ -61,7 +61,7 @@ public struct DeviceUnlock: Sendable {
     ///
     /// Both happen in one step: another process sees both or neither.
     public func destroyShare() throws(TresorError) {
-        // A missing home is not made for this.
+        // A home that does not exist is not created for this.
         do throws(TresorError) { guard try isRemembered() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
             if let share = try? share() {

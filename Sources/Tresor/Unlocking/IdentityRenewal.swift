@@ -34,8 +34,8 @@ public struct IdentityRenewal: Sendable {
         guard isMine else { throw .forked }
     }
 
-    /// Makes the next generation, keeps it, and gives it a new password slot and a kit. All trusted devices are
-    /// removed.
+    /// Makes the next generation (SPEC §9.7, `renew`), keeps it, and gives it a new password slot and a kit. All
+    /// trusted devices are removed.
     ///
     /// The identity file is replaced in one step. ``finish()`` brings the generation to the store and the tresors.
     ///

@@ -26,7 +26,7 @@ public struct SlotChanges: Sendable {
         }
     }
 
-    /// Sets another password. Only the password's slot is rewritten. Blocks for about a second.
+    /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Blocks for about a second.
     ///
     /// - Throws: ``TresorError/usage`` for fewer than 8 code points; ``TresorError/busy`` when another process renewed
     ///   the identity; ``TresorError/altered`` when the identity file is not what its owner wrote.
@@ -53,8 +53,8 @@ public struct SlotChanges: Sendable {
         try await client.cleanup.finish()
     }
 
-    /// Gives this identity a new kit. The copy is stored before the identity file names it, and the old copy is deleted
-    /// after.
+    /// Gives this identity a new kit (SPEC §8.2). The copy is stored before the identity file names it, and the old
+    /// copy is deleted after.
     ///
     /// - Returns: the kit, to be shown once.
     /// - Throws: ``TresorError/store(_:)`` when the store does not accept the copy; the old kit then stays valid.
@@ -99,8 +99,8 @@ public struct SlotChanges: Sendable {
         guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 
-    /// Makes this device a trusted device, with a device share here and a server share in the store. An earlier trust
-    /// of this device ends.
+    /// Makes this device a trusted device, with a device share here and a server share of 32 bytes in the store (SPEC
+    /// §8.3). An earlier trust of this device ends.
     ///
     /// - Parameters:
     ///   - name: the name in lists; may be empty.
@@ -133,7 +133,8 @@ public struct SlotChanges: Sendable {
         try client.home.exclusively { () throws(TresorError) in
             try client.home.replace(.deviceShare, withSecret: encoded)
         }
-        // A cleanup between the steps took this device for an interrupted one and deleted its share and slot.
+        // A cleanup between the steps may have taken this device for an interrupted one, and deleted its share and
+        // slot.
         try await put(serverShare, of: id)
         try addSlot()
         try client.cleanup.unnote(noted)
@@ -154,8 +155,8 @@ public struct SlotChanges: Sendable {
         else { throw .store(.notStored) }
     }
 
-    /// Removes trusted devices: first the server shares, then the slots, then the device share here if it is one of
-    /// them.
+    /// Removes trusted devices (SPEC §8.3): first the server shares, then the slots, then the device share here if it
+    /// is one of them.
     ///
     /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor among
     ///   ``Cleanup/endingDevices()``.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that became different for a person (``Client/changes(of:every:)``).
+/// A change for a person, as ``Client/changes(of:every:)`` reports it.
 public enum Change: Hashable, Sendable {
     /// The person was added.
     case added(TresorID)
