@@ -43,11 +43,11 @@ public struct Finding: Hashable, Sendable {
 
     /// The condition of the thing.
     public enum Remark: Hashable, Sendable {
-        /// It is in order.
+        /// In order.
         case fine
-        /// It does not exist.
+        /// Absent.
         case missing
-        /// It could not be proved, with this error.
+        /// Not proved, because of this error.
         case failed(TresorError)
         /// The device has expired.
         case expired

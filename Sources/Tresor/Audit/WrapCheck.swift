@@ -15,7 +15,7 @@ struct WrapCheck: Sendable {
         // Pins that do not decode are a finding of their own.
         if let pinned = try? client.people.pinned() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
-        // So is an identity file that does not decode.
+        // An identity file that does not decode is one too.
         if let mine = (try? client.ownChain())?.user { people.insert(mine) }
         var findings: [Finding] = []
         var reached = 0

@@ -27,8 +27,7 @@ public struct Cleanup: Sendable {
         try journal().generations.contains(client.identityFile().chain.newest.generation)
     }
 
-    /// Finishes an interrupted change of the key slots (SPEC §8.4, `settleWaysIn`). Needs no secret and may be
-    /// repeated.
+    /// Finishes an interrupted change of the key slots (SPEC §8.4). Needs no secret and may be repeated.
     ///
     /// It deletes old kit copies and the server shares of removed devices from the store. It destroys a device share
     /// here that belongs to no slot.

@@ -74,7 +74,7 @@ extension Client {
     }
 }
 
-/// What was last reported.
+/// The view of the person that was last reported.
 private struct View {
     struct Tresor {
         var isIn = false
