@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ties a home and a store together: verifies what the store says, remembers what was verified, and opens sessions. It needs no secret; what does
-/// is a ``Session``.
+/// Connects a home with a store: it verifies the store's data, remembers what it verified, and opens sessions.
+///
+/// It needs no secret; a ``Session`` holds the secrets.
 public struct Client: Sendable {
-    /// What this person keeps. Trusted.
+    /// The trusted side: the identity, the pins and the pinned heads of one person.
     public let home: any Home
-    /// What keeps the data. Not trusted.
+    /// The untrusted side: cards, logs, wraps and server shares.
     public let store: any Store
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     public let clock: @Sendable () -> UInt64
-    /// What this process has folded already.
+    /// The states that this process has folded.
     let folded = FoldCache()
-    /// What this process has read of the home already.
+    /// The objects of the home that this process has decoded.
     let recalled = Recalled()
-    /// Keeps states in the client of a session; without it every log is folded from its beginning.
+    /// The snapshots of a session's client; without them every log is folded from its first entry.
     private(set) var keeper: SnapshotStore?
-    /// Who is at work, in the client of a session: what the home keeps sealed opens for them.
+    /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
 
-    /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
-    ///   read as its latest time.
+    /// Makes a client that holds no secret.
+    ///
+    /// - Parameter clock: gives seconds since 1970. Entries and files carry its dates. A time after the last one of the
+    ///   format counts as that one.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
         self.home = home
         self.store = store
         self.clock = { min(clock(), Format.latestTime) }
     }
 
-    /// This client at work for somebody whose identity is open. If there is no memory for one more key, it keeps no states.
+    /// Returns this client with an unlocked identity and its snapshots; without snapshots if memory for their key is
+    /// lacking.
     func keepingStates(for identity: Identity) -> Client {
         var client = self
         client.keeper = try? SnapshotStore(identity)
@@ -34,40 +38,42 @@ public struct Client: Sendable {
         return client
     }
 
-    /// The logs of tresors, verified.
+    /// The verified logs of tresors.
     public var logs: LogReader { LogReader(client: self) }
 
     /// The local copies of logs.
     package var archive: LogArchive { LogArchive(client: self) }
 
-    /// The people this home knows, and those whom the store offers.
+    /// The people whom this home knows, and those whom the store offers.
     public var people: Contacts { Contacts(client: self) }
 
-    /// What this home knows of the people in a log.
+    /// The trust of this home in the people whom a log names.
     public var trust: LogTrust { LogTrust(client: self) }
 
-    /// This device, where it is trusted to unlock the identity.
+    /// The unlocking of the identity by this device.
     public var device: DeviceUnlock { DeviceUnlock(client: self) }
 
-    /// The recovery kit.
+    /// The unlocking of the identity by its recovery kit.
     public var recovery: Recovery { Recovery(client: self) }
 
-    /// What an interrupted change left to do.
+    /// The rest of a change that was interrupted.
     public var cleanup: Cleanup { Cleanup(client: self) }
 
-    /// Proofs and repairs that need no secret.
+    /// The proofs and repairs that need no secret.
     public var audit: Audit { Audit(client: self) }
 
-    /// The identity file of this home.
+    /// Reads the identity file of this home (SPEC §8).
     ///
-    /// - Throws: ``TresorError/notFound`` when there is none.
+    /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
+    ///   when it does not decode.
     public func identityFile() throws(TresorError) -> IdentityFile {
         guard let bytes = try home.read(.identity) else { throw .notFound }
         return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
     }
 
-    /// This person's own chain, or `nil` when the home has no identity. An identity file that does not read is an error
-    /// and never a stranger's.
+    /// Reads this person's own chain; `nil` when the home has no identity.
+    ///
+    /// An identity file that does not decode is an error: the person is not taken for a stranger.
     package func ownChain() throws(TresorError) -> CardChain? {
         do throws(TresorError) {
             return try identityFile().chain
@@ -77,9 +83,10 @@ public struct Client: Sendable {
         }
     }
 
-    /// Makes a new identity and keeps it. It is not yet published. Blocks for about a second.
+    /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/usage`` when the home has an identity already, a handle is not usable, or the password has fewer than 8 code points.
+    /// - Throws: ``TresorError/usage`` when the home already has an identity, the handle is not usable, or the password
+    ///   has fewer than 8 code points.
     public func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) throws(TresorError) -> Session {
@@ -93,17 +100,19 @@ public struct Client: Sendable {
         return Session(client: self, identity: identity)
     }
 
-    /// Opens this home's identity with the password. Blocks for about a second.
+    /// Opens this home's identity with the password (SPEC §8.1). Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/notFound``, ``TresorError/wrongPassword``, ``TresorError/altered``.
+    /// - Throws: ``TresorError/notFound`` without an identity file; ``TresorError/wrongPassword``;
+    ///   ``TresorError/altered`` when the file is not what its owner wrote.
     public func unlock(password: borrowing Password) throws(TresorError) -> Session {
         Session(client: self, identity: try identityFile().open(withPassword: password))
     }
 
-    /// Puts this person's card chain into the store.
+    /// Puts this person's card chain into the store (SPEC §7.3, §11).
     ///
-    /// - Throws: ``TresorError/unverified`` when the handle belongs to somebody else there; ``TresorError/forked`` when the store has another chain of
-    ///   this user id; ``TresorError/store(_:)`` when it did not keep what it accepted.
+    /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
+    ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
+    ///   accepted.
     public func publishCard() async throws(TresorError) {
         let chain = try identityFile().chain
         let present = try await store.card(of: chain.user)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An unlocked identity at work on one home and one store. Release every copy and the keys it holds are wiped.
+/// Holds an unlocked identity that works on one home and one store. Its keys are wiped when the last copy is released.
 ///
-/// What can be done with it is found by its nouns. What they do asynchronously runs on no actor of the caller: it may cost seconds, and
-/// never holds up a user interface. Sources and sinks of streams alone are read and written where the caller is.
+/// Its properties are named after the things they work on. Their asynchronous methods may take seconds and never run on
+/// the caller's actor. Only the sources and sinks of streams are read and written where the caller runs.
 public struct Session: Sendable {
-    /// Home, store and clock.
+    /// The home, the store and the clock.
     public let client: Client
-    /// Who is at work.
+    /// The unlocked identity.
     public let identity: Identity
-    /// The keys of epochs that this session has opened.
+    /// The epoch keys that this session has opened.
     package let keyRing: KeyRing
     /// The names that the home keeps, as they were last read.
     let namesRead = Recall<KnownNames>()
@@ -21,21 +21,21 @@ public struct Session: Sendable {
         keyRing = KeyRing(client: client, identity: identity)
     }
 
-    /// The tresors of this person: making them, naming them, and acting in them.
+    /// The tresors of this person: making, naming and changing them.
     public var tresors: Tresors { Tresors(session: self) }
 
     /// Sealing and opening files.
     public var files: Files { Files(session: self) }
 
-    /// The password, the kit and the devices that unlock this identity.
+    /// The key slots of this identity: password, recovery kit and devices.
     public var unlocking: SlotChanges { SlotChanges(session: self) }
 
     /// New keys for this identity.
     public var renewal: IdentityRenewal { IdentityRenewal(session: self) }
 
-    /// Proofs and repairs that need an unlocked identity.
+    /// The proofs and repairs that need an unlocked identity.
     public var audit: DeepAudit { DeepAudit(session: self) }
 
-    /// What this session did of its own accord since the last call, each from an entry of its own: for telling.
+    /// Returns what this session did without being asked since the last call. Each notice stands for one entry.
     public func takeNotices() async -> [Notice] { await keyRing.takeNotices() }
 }

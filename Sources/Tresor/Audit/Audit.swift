@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Proves what can be proved without a secret, and restores what a store has lost (cli: `check`).
+/// Proves what can be proved without a secret, and restores entries that a store has lost (cli: `check`).
 public struct Audit: Sendable {
     let client: Client
 
@@ -8,10 +8,12 @@ public struct Audit: Sendable {
     var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Proves what can be proved without a secret: the identity file's form, its ways in, the logs of all known tresors or of some, their heads, people and
-    /// dates. What cannot be read is a finding, not an error.
+    /// Proves what can be proved without a secret. A file that cannot be read is a finding, not an error.
     ///
-    /// - Parameter tresors: `nil` for all that this home knows.
+    /// It checks the form of the identity file, its key slots, the pins, the logs of tresors, their heads, members and
+    /// end dates.
+    ///
+    /// - Parameter tresors: the tresors to check; `nil` for all that this home knows.
     public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()
         let pins = reading(.pins, &findings) { () throws(TresorError) in try client.people.pinned() } ?? []
@@ -31,7 +33,7 @@ public struct Audit: Sendable {
         return findings
     }
 
-    /// Reads a file of the home; one that does not read is named, and the rest is looked at all the same.
+    /// Reads a file of the home. A file that does not decode becomes a finding, and the other files are still checked.
     @discardableResult private func reading<Value>(
         _ object: HomeObject, _ findings: inout [Finding], _ read: () throws(TresorError) -> Value
     ) -> Value? {
@@ -60,7 +62,7 @@ public struct Audit: Sendable {
         findings += file.devices.map { device in
             Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
         }
-        return findings + (await checkDeviceHalf(file))
+        return findings + (await checkDeviceShare(file))
     }
 
     private func checkCard(_ chain: CardChain) async throws(TresorError) -> [Finding] {
@@ -82,14 +84,14 @@ public struct Audit: Sendable {
         return []
     }
 
-    private func checkDeviceHalf(_ file: IdentityFile) async -> [Finding] {
+    private func checkDeviceShare(_ file: IdentityFile) async -> [Finding] {
         do throws(TresorError) {
-            guard let half = try client.device.share() else { return [] }
-            let subject = Finding.Subject.device(half.id)
-            guard file.devices.contains(where: { $0.id == half.id }), half.user == file.chain.user else {
+            guard let share = try client.device.share() else { return [] }
+            let subject = Finding.Subject.device(share.id)
+            guard file.devices.contains(where: { $0.id == share.id }), share.user == file.chain.user else {
                 return [Finding(subject: subject, remark: .withoutSlot)]
             }
-            guard try await store.serverShare(user: half.user, device: half.id) != nil else {
+            guard try await store.serverShare(user: share.user, device: share.id) != nil else {
                 return [Finding(subject: subject, remark: .withoutStoreHalf)]
             }
             return []
@@ -140,7 +142,9 @@ public struct Audit: Sendable {
         }
     }
 
-    /// - Parameter isWhole: whether the store shows the whole log; its head is named only then.
+    /// Checks a verified state.
+    ///
+    /// - Parameter isWhole: whether the store shows the whole log; only then is its head reported.
     private func check(
         _ state: LogState, _ subject: Finding.Subject, isWhole: Bool
     ) throws(TresorError) -> [Finding] {
@@ -153,7 +157,7 @@ public struct Audit: Sendable {
             switch try client.trust.founderTrust(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
-            // Whether what bears this person's own name is theirs, the open identity knows.
+            // Only the unlocked identity can decide whether a tresor that names this person as founder is theirs.
             case .unverified where client.identity == nil && isMine(state): break
             case .unverified: findings.append(Finding(subject: subject, remark: .ownerNotVerified))
             case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
@@ -169,7 +173,7 @@ public struct Audit: Sendable {
         return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
     }
 
-    /// Whether the identity file can be asked who is *me*; one that does not read is a finding of its own.
+    /// Whether the identity file tells who *me* is. A file that does not decode is a finding of its own.
     private var isIdentityRead: Bool {
         do throws(TresorError) { _ = try client.ownChain() } catch { return false }
         return true
@@ -177,7 +181,8 @@ public struct Audit: Sendable {
 
     private func isMine(_ state: LogState) -> Bool { (try? client.ownChain()?.user) == state.founder }
 
-    /// Both heads, where a store shows another history. It may show a third one by now: what is named is kept.
+    /// Reports both heads where a store shows another history. It may show a third history by now: the reported one is
+    /// kept.
     private func fork(of tresor: TresorID) async throws(TresorError) -> Finding.Remark? {
         guard let divergence = try await client.logs.divergence(of: tresor), !divergence.isOver else { return nil }
         return .forked(

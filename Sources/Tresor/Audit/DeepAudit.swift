@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Proofs and repairs that need an unlocked identity.
+/// Runs the proofs and repairs that need an unlocked identity.
 public struct DeepAudit: Sendable {
     let session: Session
 
     private var client: Client { session.client }
     private var identity: Identity { session.identity }
 
-    /// Proves what needs the identity: that it opens, that what the home keeps of each tresor's state is what its log says from the beginning on, that keys and
-    /// name are what the log committed to. Heads that do not read are named by ``Client/check(_:)`` alone.
+    /// Proves what needs the identity: each snapshot is what its log gives from the genesis on, and keys and names are
+    /// what the log committed to.
+    ///
+    /// Pinned heads that do not decode are reported by ``Audit/check(_:)`` alone.
     @concurrent public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
         for tresor in tresors ?? (try? client.logs.known()) ?? [] {
@@ -29,12 +31,13 @@ public struct DeepAudit: Sendable {
         return findings
     }
 
-    /// Restores all wraps that the log calls for: those of the current epoch for everybody who is in, and every one
-    /// since they came for who reads *from now*. Makes no entry. Where the store has lost this person's own, the one
-    /// that the home keeps serves.
+    /// Restores all wraps that the log calls for, without an entry (SPEC §9.9).
     ///
-    /// - Throws: ``TresorError/noAccess`` for who cannot read everything themselves; ``TresorError/store(_:)`` when the
-    ///   store did not keep what it took.
+    /// These are the wraps of the current epoch for all members. A member who reads *from now* gets those of every
+    /// epoch since they were added. If the store has lost this person's own wrap, the copy in the home replaces it.
+    ///
+    /// - Throws: ``TresorError/noAccess`` unless this person can read everything; ``TresorError/store(_:)`` when the
+    ///   store did not keep what it accepted.
     @concurrent public func restoreWraps(of tresor: TresorID) async throws(TresorError) {
         let state = try await client.logs.state(of: tresor)
         guard try await session.keyRing.keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
@@ -54,8 +57,8 @@ public struct DeepAudit: Sendable {
         }
     }
 
-    /// Another device may put its own meanwhile, and a later act may take some away: then they are put again, or not
-    /// needed.
+    /// Puts the wraps, and repeats it if they are not there afterwards. Another device may put its own at the same
+    /// time, and a later act may delete some.
     private func restore(_ wraps: [StoredWrap], in state: LogState) async throws(TresorError) {
         for _ in 0..<3 {
             try await client.store.putWraps(wraps, in: state.tresor)

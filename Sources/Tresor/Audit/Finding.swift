@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that was looked at, and how it was found (cli: `check`).
+/// One thing that was checked, and its condition (cli: `check`).
 public struct Finding: Hashable, Sendable {
-    /// How bad it is.
+    /// The severity of a finding.
     public enum Level: String, Hashable, Sendable, Comparable {
         /// In order.
         case ok
@@ -11,7 +11,7 @@ public struct Finding: Hashable, Sendable {
         /// Not in order.
         case bad
 
-        /// `ok` before `warn` before `bad`.
+        /// Orders `ok` before `warn` before `bad`.
         public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
 
         private var rank: Int {
@@ -23,15 +23,15 @@ public struct Finding: Hashable, Sendable {
         }
     }
 
-    /// What was looked at.
+    /// The thing that was checked.
     public enum Subject: Hashable, Sendable {
-        /// What the home keeps besides the identity.
+        /// The files of the home besides the identity.
         case home
-        /// One of the files of the home.
+        /// One file of the home.
         case file(HomeObject)
         /// The identity file.
         case identity
-        /// A remembered device.
+        /// A trusted device.
         case device(DeviceID)
         /// A person.
         case person(UserID)
@@ -41,19 +41,19 @@ public struct Finding: Hashable, Sendable {
         case member(UserID, of: TresorID)
     }
 
-    /// What was found.
+    /// The condition of the thing.
     public enum Remark: Hashable, Sendable {
-        /// It is in order.
+        /// In order.
         case fine
-        /// There is none.
+        /// Absent.
         case missing
-        /// It could not be proved: the error.
+        /// Not proved, because of this error.
         case failed(TresorError)
-        /// A device opens no longer.
+        /// The device has expired.
         case expired
-        /// The half of a key that lies here belongs to no slot of the identity file.
+        /// The device share in this home belongs to no slot of the identity file.
         case withoutSlot
-        /// The store has no half for this device.
+        /// The store has no server share for this device.
         case withoutStoreHalf
         /// There is no recovery kit.
         case withoutKit
@@ -61,43 +61,45 @@ public struct Finding: Hashable, Sendable {
         case withoutKitCopy
         /// The store does not have this person's newest card.
         case notPublished
-        /// A change of the ways in was interrupted; repeat it.
+        /// A change of the key slots was interrupted; repeat it.
         case interrupted
-        /// The store shows another history of a tresor than was seen here. Both sides are kept as evidence under this hash.
+        /// The store shows another history than this home has verified. Both sides are kept as evidence under this
+        /// hash.
         case forked(seen: Head, shown: Head?, evidence: Hash256)
-        /// A member's date has passed; an owner's next act removes them.
+        /// A member's grant has expired; the next act of an owner removes them.
         case ended
-        /// The key must be changed before the next writing.
+        /// The key must be changed before anything is sealed: a rekey is pending.
         case rotateFirst
-        /// The owner's number was not compared.
+        /// The founder's safety number was not compared.
         case ownerNotVerified
-        /// The person has new keys; compare numbers again.
+        /// The person has new keys; compare safety numbers again.
         case renewed
-        /// The store shows an older card of the person than the one that was compared, which is used.
+        /// The store shows an older card than the compared one, which stays in use.
         case olderCard
-        /// The newest entry is dated later than this machine's clock says.
+        /// The newest entry is dated later than this machine's clock.
         case clockBehind
-        /// The store lacks so many of the entries that this home has verified; `check --repair` restores them.
+        /// The store lacks this many of the entries that this home has verified; `check --repair` restores them.
         case lostEntries(UInt64)
-        /// A member has no wrap for an epoch they may read; `check --repair` by who reads everything puts it again.
+        /// A member has no wrap for an epoch that they may read; `check --repair` by a member who reads everything
+        /// restores it.
         case missingWrap
-        /// The newest epoch's author did not give everybody its keys: well-formed wraps lie in the store for so many of the members. That one opens, only its
-        /// receiver knows.
+        /// The author of the newest epoch did not give its keys to all members. The store has well-formed wraps for
+        /// `reaching` of them; whether a wrap opens, only its receiver can tell.
         case withheldEpoch(UInt64, by: UserID, reaching: Int, of: Int)
-        /// An entry has a body that this release does not know. It changes no member, role, key or name.
+        /// An entry has a body of a type that this release does not know. It changes no member, role, key or name.
         case unknownBody(sequence: UInt64, type: UInt16)
-        /// The store has a wrap for somebody who is not in, or for an epoch that is not theirs.
+        /// The store has a wrap for a person who is no member, or for an epoch that is not theirs.
         case surplusWrap
-        /// The head of a verified log, and how old its newest entry is in seconds.
+        /// The head of a verified log, with the age of its newest entry in seconds.
         case head(Head, age: UInt64)
     }
 
-    /// What was looked at.
+    /// The thing that was checked.
     public let subject: Subject
-    /// What was found.
+    /// The condition of the thing.
     public let remark: Remark
 
-    /// How bad it is.
+    /// The severity, which follows from the condition.
     public var level: Level {
         switch remark {
         case .fine, .head: .ok

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which entries of a log that this home has verified a store still shows.
+/// The entries of a verified log that a store still shows.
 struct ShownEntries {
-    /// The sequence numbers of those it shows, rising.
+    /// The sequence numbers of these entries, rising.
     var sequences: [UInt64] = []
-    /// Whether others follow behind the head.
+    /// Whether other entries follow the head.
     var goesOn = false
 
-    /// How many of a log of `count` entries it lacks.
+    /// The number of entries that are missing in a log of `count` entries.
     func missing(of count: UInt64) -> UInt64 { count - UInt64(sequences.count) }
 }
 
 extension Audit {
-    /// Reads a store's log from its first entry on. Its answer says nothing of sequence numbers: each entry is known by
-    /// its hash.
+    /// Reads a store's log from its first entry on. The answer has no sequence numbers: each entry is recognized by its
+    /// hash.
     ///
-    /// - Parameter look: gets each entry of the state that the store shows, in order.
-    /// - Returns: `nil` when it shows another entry before the head, or one out of its place.
+    /// - Parameter look: takes each entry of the state that the store shows, in order.
+    /// - Returns: `nil` when the store shows another entry before the head, or one out of its place.
     func shownEntries(
         of state: LogState, _ look: ([UInt8]) throws(TresorError) -> Void = { (_) throws(TresorError) in }
     ) async throws(TresorError) -> ShownEntries? {
@@ -40,7 +40,7 @@ extension Audit {
         }
     }
 
-    /// How many entries of a verified log the store no longer shows, from the first one on.
+    /// Counts the entries of a verified log that the store no longer shows, from the first one on.
     ///
     /// - Throws: ``TresorError/forked`` when it shows others in their place.
     public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
@@ -48,14 +48,16 @@ extension Audit {
         return shown.missing(of: state.entryCount)
     }
 
-    /// Restores the entries of a log that a store has lost, wherever they were, where all that it shows is of the log
-    /// verified here (cli: `check --repair`). The wraps of whoever the entries at the end remove are deleted again;
-    /// missing ones are restored by ``Session/restoreWraps(of:)``.
+    /// Restores the entries that a store has lost anywhere in a log, if all that it shows is of the verified log (SPEC
+    /// §9.9; cli: `check --repair`).
     ///
-    /// - Returns: how many entries were restored.
-    /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor
-    ///   that this home does not know, or of which it no longer keeps the entries; ``TresorError/busy`` when the
-    ///   store's log changed meanwhile; the error of the rule when what goes on is not valid.
+    /// The wraps of people removed by the last entries are deleted again. ``DeepAudit/restoreWraps(of:)`` restores
+    /// missing wraps.
+    ///
+    /// - Returns: the number of restored entries.
+    /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
+    ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
+    ///   changed while it was read; the error of the rule when the entries after the head are not valid.
     public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
         guard let shown = try await shownEntries(of: known) else {
@@ -75,7 +77,7 @@ extension Audit {
             guard try await store.restore(entry, at: sequence, of: tresor) == .done else { throw .busy }
         }
         if !shown.goesOn { try await append(from: end, of: known) }
-        // What follows is judged as always.
+        // The entries after the head are validated as usual.
         if shown.goesOn { _ = try await client.logs.state(of: tresor) }
         return Int(shown.missing(of: known.entryCount))
     }
@@ -98,7 +100,7 @@ extension Audit {
 }
 
 extension Entry {
-    /// Who is no longer in after this entry.
+    /// The people who are no longer members after this entry.
     fileprivate var dismissed: [UserID] {
         switch try? body {
         case .remove(let users, _): users

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The wraps that a store shows, against those that the log calls for. What is inside a wrap is judged by whoever it is for.
+/// Compares the wraps that a store shows with those that the log calls for. Only the receiver of a wrap can judge its
+/// content.
 struct WrapCheck: Sendable {
     let client: Client
 
     private var store: any Store { client.store }
 
-    /// The most cards of a store that are looked through for people who have a wrap without being in.
+    /// The most cards of a store that are searched for people who have a wrap without being members.
     private static let strangerCount = 1024
 
     func findings(in state: LogState) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
-        // Pins that do not read are named by themselves.
+        // Pins that do not decode are a finding of their own.
         if let pinned = try? client.people.pinned() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
-        // So is an identity file that does not read.
+        // An identity file that does not decode is one too.
         if let mine = (try? client.ownChain())?.user { people.insert(mine) }
         var findings: [Finding] = []
         var reached = 0
@@ -35,7 +36,8 @@ struct WrapCheck: Sendable {
         return findings
     }
 
-    /// Who began an epoch, if it was somebody else; `nil` too where the store has lost the entry, which is a finding of its own.
+    /// Returns the author of an epoch, if it is another person; `nil` also where the store has lost the entry, which is
+    /// a finding of its own.
     private func author(of epoch: UInt64, in state: LogState) async -> UserID? {
         guard epoch >= 1, epoch <= state.epoch else { return nil }
         let sequence = state.epochs[Int(epoch - 1)].sequence
@@ -45,7 +47,7 @@ struct WrapCheck: Sendable {
         return author == (try? client.identityFile().chain.user) ? nil : author
     }
 
-    /// A body that this release does not know: it is valid, and what it does is not seen here.
+    /// Reports a body of a type that this release does not know: it is valid, and its effect is not seen here.
     static func remark(onBody bytes: [UInt8]) throws(TresorError) -> Finding.Remark? {
         let entry = try Entry(bytes)
         guard case .additive(let type, _) = try entry.body else { return nil }

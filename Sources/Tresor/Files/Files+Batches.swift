@@ -2,14 +2,14 @@
 
 /// A small content to be sealed with others.
 public struct NamedContent: Hashable, Sendable {
-    /// Sealed untouched.
+    /// The bytes to seal, unchanged.
     public let content: [UInt8]
     /// The record name; may be empty.
     public let record: Name
     /// The content type.
     public let type: Name
 
-    /// A content under a name.
+    /// Makes a content with its names.
     public init(_ content: [UInt8], record: Name = .empty, type: Name) {
         self.content = content
         self.record = record
@@ -17,14 +17,14 @@ public struct NamedContent: Hashable, Sendable {
     }
 }
 
-/// Many small files at once: the log is read once, an epoch's keys are unlocked once, and the files are worked on by all cores.
+/// Many small files at once, on all cores: the log is read once, and the keys of an epoch are unlocked once.
 extension Files {
     private static let grain = 16
 
-    /// Seals contents for everybody in a tresor, like ``seal(_:record:type:in:)`` one by one, all at one state of the log.
+    /// Seals contents for all members of a tresor, as ``seal(_:record:type:in:)`` does, all at one state of the log.
     ///
-    /// - Returns: the sealed files in the order of the contents.
-    /// - Throws: what ``seal(_:record:type:in:)`` throws.
+    /// - Returns: the sealed files, in the order of the contents.
+    /// - Throws: the errors of ``seal(_:record:type:in:)``.
     @concurrent public func seal(_ contents: [NamedContent], in tresor: TresorID) async throws(TresorError)
         -> [SealedFile]
     {
@@ -44,10 +44,10 @@ extension Files {
         }
     }
 
-    /// Opens sealed files after every check, like ``open(_:expecting:)`` one by one. The log of each tresor is read once.
+    /// Opens sealed files after every check, as ``open(_:expecting:)`` does. The log of each tresor is read once.
     ///
-    /// - Parameter expecting: what is expected of each.
-    /// - Returns: for each file its content, or why there is none.
+    /// - Parameter expecting: the expectations of each file.
+    /// - Returns: for each file its content, or the error that withholds it.
     @concurrent public func open(
         _ files: [SealedFile], expecting: Expectations = Expectations()
     ) async -> [Result<OpenedFile, TresorError>] {
@@ -81,7 +81,7 @@ extension Files {
         }
     }
 
-    /// Files that one admission serves: what is asked of a file before it is opened depends on nothing else of its header.
+    /// The fields of a header on which the checks before opening depend. Files that agree in them share one admission.
     private struct Admitted: Hashable {
         let tresor: TresorID
         let epoch: UInt64

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Files of any length, in constant memory and on all cores: a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content.
+/// Files of any length, on all cores and in constant memory: a few chunks of 256 KiB, and 32 bytes for each 64 KiB of
+/// content.
 extension Files {
-    /// Seals a content as it comes, like ``seal(_:record:type:in:)``.
+    /// Seals a content while it is read, as ``seal(_:record:type:in:)`` does.
     ///
     /// - Parameters:
-    ///   - content: may be of unknown length.
-    ///   - sink: takes the sealed file. What it holds after an error is no sealed file and does not open.
-    ///   - record: may be empty.
-    ///   - type: a content type.
-    /// - Throws: what ``seal(_:record:type:in:)`` throws, and what source and sink throw; ``TresorError/usage`` when the file would be larger than
-    ///   2^40 bytes.
+    ///   - content: the source; its length may be unknown.
+    ///   - sink: takes the sealed file. After an error its bytes are no sealed file and do not open.
+    ///   - record: the record name; may be empty.
+    ///   - type: the content type.
+    /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage`` when
+    ///   the file would be larger than 2^40 bytes.
     public func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID
@@ -22,10 +23,13 @@ extension Files {
             time: client.clock())
     }
 
-    /// Opens a sealed file in one pass (SPEC §10.5). Not public, because the sink gets the content before the last check: it keeps it to itself until this
-    /// has returned, and forgets it when this throws, as an unnamed file does. Others verify first and read ``VerifiedContent``.
+    /// Opens a sealed file in one pass (SPEC §10.5).
     ///
-    /// - Throws: what ``open(_:expecting:)`` throws, and what source and sink throw.
+    /// Not public, because the sink gets the content before the last check. The sink must hide it until this returns,
+    /// and discard it when this throws, as an unnamed file does. Other callers verify first and read
+    /// ``VerifiedContent``.
+    ///
+    /// - Throws: the errors of ``open(_:expecting:)``, of the source and of the sink.
     package func open(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
@@ -34,10 +38,11 @@ extension Files {
         return verified.judged(try judge(verified.proof, in: state, expecting))
     }
 
-    /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``, and all of it as ``VerifiedContent``.
-    /// Nothing of it comes out before.
+    /// Verifies a whole sealed file in one pass, and releases nothing of it before.
     ///
-    /// - Throws: what ``open(_:expecting:)`` throws, and what the source throws.
+    /// Afterwards ``VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
+    ///
+    /// - Throws: the errors of ``open(_:expecting:)`` and of the source.
     public func verify(
         _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
@@ -45,13 +50,16 @@ extension Files {
         return try await open(file, to: &nothing, expecting: expecting)
     }
 
-    /// Seals a file again under the current key of its tresor, like ``reseal(_:expecting:acceptingNewcomers:)``: verified as a whole, then read a second time.
+    /// Seals a file again under the current key of its tresor, as ``reseal(_:expecting:acceptingNewcomers:)`` does.
+    ///
+    /// The file is first verified as a whole, then read a second time.
     ///
     /// - Parameters:
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
-    ///   - acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards.
-    /// - Returns: `nil` for a file that is sealed under the current key already.
-    /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
+    ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards.
+    /// - Returns: `nil` for a file that is already sealed under the current key.
+    /// - Throws: the errors of opening and sealing; ``TresorError/usage`` where there are such members and they are not
+    ///   accepted.
     public func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false
@@ -67,9 +75,10 @@ extension Files {
             origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())
     }
 
-    /// Under which epoch ``reseal(_:to:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    /// Returns the epoch under which ``reseal(_:to:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for
+    /// a current one. Writes nothing.
     ///
-    /// - Throws: what opening and sealing throw, and what newcomers would stop.
+    /// - Throws: the errors of opening and sealing, and ``TresorError/usage`` for newcomers who are not accepted.
     public func resealingEpoch(
         of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false
@@ -79,7 +88,7 @@ extension Files {
     }
 }
 
-/// For verification alone.
+/// A sink for verification, which discards what it takes.
 private struct NoSink: ByteSink {
     mutating func write(_ bytes: Span<UInt8>) {}
 }
@@ -89,10 +98,10 @@ public struct VerifiedContent: ContentSource {
     private let file: VerifiedFile
     private var used = 0
 
-    /// Takes the content of `file`.
+    /// Reads the content of `file` from its beginning.
     public init(_ file: VerifiedFile) { self.file = file }
 
-    /// Adds the next bytes to `output`.
+    /// Appends the next bytes to `output`.
     public mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
         while output.freeCapacity > 0, used < file.proof.contentByteCount {
             let part = ContentHash.partByteCount

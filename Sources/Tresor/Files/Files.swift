@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a caller expects of a file. One that does not hold is ``TresorError/altered``: it is not the file that was asked for.
+/// The expectations of a caller about a file. If one of them fails, the error is ``TresorError/altered``: it is another
+/// file than the one asked for.
 public struct Expectations: Sendable {
-    /// The tresor it must be in.
+    /// The tresor of the file.
     public var tresor: TresorID?
-    /// The record name it must have.
+    /// The record name of the file.
     public var record: Name?
-    /// The person whose content it must be.
+    /// The first author of the content.
     public var author: UserID?
-    /// Whether its author must still be owner or writer, with the same generation; else ``TresorError/noAccess``.
+    /// Whether the author must still be an owner or a writer of the same generation; otherwise
+    /// ``TresorError/noAccess``.
     public var currentAuthor = false
-    /// Whether to judge by the log that this home has verified, whatever the store shows now; ``TresorError/forked`` where there is none. Nothing is
-    /// remembered then.
+    /// Whether to use only the log that this home has verified, whatever the store shows; ``TresorError/forked`` where
+    /// there is none. Nothing is then remembered.
     public var acceptingForked = false
-    /// Whether to read although nobody compared the owner's number. Nothing is remembered then.
+    /// Whether to read although the founder's safety number was never compared. Nothing is then remembered.
     public var acceptingUnverified = false
 
-    /// Expects nothing.
+    /// Makes expectations that every file meets.
     public init() {}
 
     fileprivate func areMet(by proof: FileProof) -> Bool {
@@ -25,20 +27,21 @@ public struct Expectations: Sendable {
     }
 }
 
-/// Sealing and opening the files of tresors (SPEC §10).
+/// Seals and opens the files of tresors (SPEC §10).
 public struct Files: Sendable {
     let session: Session
 
     var client: Client { session.client }
     var identity: Identity { session.identity }
 
-    /// Seals a content for everybody in a tresor, under its current key. A tresor marked *rotate first* is rotated before.
+    /// Seals a content for all members of a tresor, under its current key. A pending rekey is done first.
     ///
     /// - Parameters:
-    ///   - content: sealed untouched.
-    ///   - record: may be empty.
-    ///   - type: a content type.
-    /// - Throws: ``TresorError/noAccess`` unless owner or writer; ``TresorError/unverified`` when the tresor's owner is not verified.
+    ///   - content: the bytes to seal, unchanged.
+    ///   - record: the record name; may be empty.
+    ///   - type: the content type.
+    /// - Throws: ``TresorError/noAccess`` unless this person is an owner or a writer; ``TresorError/unverified`` when
+    ///   the founder of the tresor is not verified.
     @concurrent public func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
     ) async throws(TresorError) -> SealedFile {
@@ -48,8 +51,10 @@ public struct Files: Sendable {
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
 
-    /// The state to write at: one in which this person may, where an owner has put out whose date has passed, rotated before if it is marked so, by
-    /// whoever is faster.
+    /// Returns the state for a write, in which this person may write.
+    ///
+    /// An owner has ended expired grants by then. A pending rekey is done by this person, or by another member who is
+    /// faster.
     @concurrent func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<4 {
             do throws(TresorError) {
@@ -80,10 +85,9 @@ public struct Files: Sendable {
         guard try client.trust.founderTrust(in: state).isVerified else { throw .unverified }
     }
 
-    /// Opens a sealed file after every check (SPEC §10.5).
+    /// Opens a sealed file after every check (SPEC §10.5). With an error, nothing of the content is released.
     ///
-    /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``. Nothing of the content is released
-    ///   with an error.
+    /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``.
     @concurrent public func open(
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
@@ -93,7 +97,7 @@ public struct Files: Sendable {
         return opened
     }
 
-    /// The log to judge a file by and the keys to open it with (SPEC §10.5, steps 3 to 6).
+    /// Returns the state of the log that judges a file, and the keys that open it (SPEC §10.5, steps 3 to 6).
     @concurrent func admit(
         _ header: FileHeader, _ expecting: Expectations
     ) async throws(TresorError) -> (state: LogState, keys: EpochKeys) {
@@ -104,9 +108,9 @@ public struct Files: Sendable {
         return (state, try await session.keyRing.keys(of: header.epoch, in: state))
     }
 
-    /// Whether the authors are whom this home knows, and the file the one that was asked for (SPEC §10.5, steps 14a to 16).
+    /// Checks that this home accepts the authors, and that the file is the one asked for (SPEC §10.5, steps 14a to 16).
     ///
-    /// - Returns: the proof, with what this home knows of the authors.
+    /// - Returns: the proof, with this home's knowledge of the authors.
     func judge(
         _ proof: FileProof, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) -> FileProof {
@@ -114,7 +118,7 @@ public struct Files: Sendable {
         return try judge(proof, in: state, expecting, &authors)
     }
 
-    /// The same for one of several files.
+    /// Checks one of several files, which share what is looked up of their authors.
     func judge(
         _ proof: FileProof, in state: LogState, _ expecting: Expectations, _ authors: inout AuthorChecks
     ) throws(TresorError) -> FileProof {
@@ -128,7 +132,7 @@ public struct Files: Sendable {
 
     private func state(for header: FileHeader, _ expecting: Expectations) async throws(TresorError) -> LogState {
         if expecting.acceptingForked {
-            // Whatever the store shows of the log now is not looked at.
+            // The log that the store shows now is not read.
             guard let known = try client.archive.verifiedState(of: header.tresor) else { throw .forked }
             return known
         }
@@ -140,12 +144,14 @@ public struct Files: Sendable {
         }
     }
 
-    /// Seals a file again under the current key of its tresor. The first author, their signature and standing stay with it (SPEC §10.7).
+    /// Seals a file again under the current key of its tresor. It keeps its first author, their signature and their
+    /// author status (SPEC §10.7).
     ///
-    /// - Parameter acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards, and cannot now
-    ///   (``LogState/newcomers(after:)``).
-    /// - Returns: `nil` for a file that is sealed under the current key already.
-    /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
+    /// - Parameter acceptingNewcomers: whether to continue although members admitted *from now* could open the file
+    ///   afterwards, and cannot now (``LogState/newcomers(after:)``).
+    /// - Returns: `nil` for a file that is already sealed under the current key.
+    /// - Throws: the errors of opening and sealing; ``TresorError/usage`` where there are such members and they are not
+    ///   accepted.
     @concurrent public func reseal(
         _ file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
@@ -160,9 +166,10 @@ public struct Files: Sendable {
             author: identity, time: client.clock())
     }
 
-    /// Under which epoch ``reseal(_:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for one that is current. Writes nothing.
+    /// Returns the epoch under which ``reseal(_:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for a
+    /// current one. Writes nothing.
     ///
-    /// - Throws: what opening and sealing throw, and what newcomers would stop.
+    /// - Throws: the errors of opening and sealing, and ``TresorError/usage`` for newcomers who are not accepted.
     @concurrent public func resealingEpoch(
         of file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
@@ -180,14 +187,16 @@ public struct Files: Sendable {
         return effect
     }
 
-    /// Whether everybody who could open a file of `epoch` sealed again now can open it as it is (SPEC §10.7 step 2).
+    /// Checks that resealing a file of `epoch` now gives it to no member who cannot open it already (SPEC §10.7 step
+    /// 2).
     func checkNewcomers(
         after epoch: UInt64, in state: LogState, accepting: Bool
     ) throws(TresorError) {
         guard accepting || state.newcomers(after: epoch).isEmpty else { throw .usage }
     }
 
-    /// What the pinned generation of the owner signed still opens; what a newer one signed waits for another comparison.
+    /// Checks the founder by this home's pins. Files signed with the pinned generation still open; those of a newer one
+    /// wait for another comparison.
     private func checkFounder(
         of header: FileHeader, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) {
@@ -204,8 +213,8 @@ public struct Files: Sendable {
         }
     }
 
-    /// Why a file is ``TresorError/forked``, if its author is somebody who may no longer write: the store shows another
-    /// history, or they made the head up.
+    /// Explains a file that is ``TresorError/forked``, if its author may no longer write. Either the store shows
+    /// another history, or the author invented the head.
     ///
     /// - Returns: `nil` for every other file.
     @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
@@ -219,11 +228,12 @@ public struct Files: Sendable {
 }
 
 extension LogState {
-    /// Whether a file with this header can be judged by this state (SPEC §10.5, step 4).
+    /// Checks that this state can judge a file with this header (SPEC §10.5, step 4).
     ///
-    /// - Parameter isNewest: whether this is what the store shows; else it is what the home knew before.
-    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows; ``TresorError/altered`` where no entry that may follow
-    ///   makes the header true; ``TresorError/forked`` for a later entry than the home knew; ``TresorError/noAccess`` for a later epoch.
+    /// - Parameter isNewest: whether the store shows this state now; otherwise this home has verified it before.
+    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows. ``TresorError/altered``
+    ///   where no entry that may follow makes the header true. ``TresorError/forked`` for a later entry than the home
+    ///   has verified. ``TresorError/noAccess`` for a later epoch.
     package func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
         guard header.head.sequence > head.sequence else {
             guard header.epoch <= epoch else { throw .noAccess }

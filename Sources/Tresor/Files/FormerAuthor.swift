@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody who may no longer write, and signed a file that names a head which is not on the log.
+/// A person who may no longer write, and who signed a file with a head that is not in the log.
 public struct FormerAuthor: Hashable, Sendable {
     /// The handle, from the log.
     public let handle: Name
-    /// How and when they ceased to be a writer.
+    /// The end of their right to write: its reason and its time.
     public let former: AuthorStatus.Former
 }

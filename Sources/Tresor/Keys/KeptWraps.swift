@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A person's own wraps that their home keeps (SPEC §8.5): who was given an old copy of a store back, or is denied a wrap, still reads, and can restore
-/// everybody's wraps. They open under the identity alone, as they do in the store.
+/// The wraps of this person that their home keeps (SPEC §8.5).
+///
+/// With them a person still reads, and can restore the wraps of all members, if a store was reset to an old copy or
+/// withholds a wrap. They open with the identity alone, as in the store.
 package struct KeptWraps: Hashable, Sendable {
     private var wraps: [Place: [UInt8]] = [:]
 
@@ -16,6 +18,8 @@ package struct KeptWraps: Hashable, Sendable {
 
     init() {}
 
+    /// Decodes the wraps; tresor ids and epochs must rise strictly. The wraps themselves are not decoded.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -45,12 +49,12 @@ package struct KeptWraps: Hashable, Sendable {
         set { wraps[Place(tresor: tresor, epoch: epoch)] = newValue }
     }
 
-    /// The wraps of a tresor, by falling epoch.
+    /// Returns the wraps of a tresor, by falling epoch.
     func wraps(of tresor: TresorID) -> [(epoch: UInt64, bytes: [UInt8])] {
         wraps.filter { $0.key.tresor == tresor }.sorted { $1.key < $0.key }.map { ($0.key.epoch, $0.value) }
     }
 
-    /// Takes wraps that opened, but for those of epochs to which the links of newer ones lead: these go.
+    /// Takes wraps that opened. Those of epochs to which the links of newer ones lead are dropped.
     mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, linked: Set<UInt64>) {
         for (epoch, wrap) in opened where !linked.contains(epoch) { self[tresor, epoch] = wrap }
         wraps = wraps.filter { $0.key.tresor != tresor || !linked.contains($0.key.epoch) }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a member comes to the keys of an epoch (SPEC §9.6, `keysOf`): by wraps of their own and by back-links, each judged by the log. An epoch whose
-/// author kept its keys from somebody takes nothing older away from them.
+/// Finds the keys of an epoch for a member (SPEC §9.6, `keysOf`), and holds the only state of a session that changes.
 ///
-/// This is the only state of a session that changes.
+/// The keys come from the member's own wraps and from back-links, each checked against the log. An author who withholds
+/// the keys of one epoch takes away nothing older.
 package actor KeyRing {
     private let client: Client
     private let identity: Identity
-    /// Keys that have come out of wraps and back-links, each checked against the log.
+    /// The keys that wraps and back-links gave, each checked against the log.
     private var keys: [TresorID: [UInt64: EpochKeys]] = [:]
-    /// This person's own wraps that opened, by epoch.
+    /// The wraps of this person that opened, by epoch.
     private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
-    /// Tresors in which a person said to go on although the clock is far from the log's.
+    /// The tresors in which this person continued although the clock is far from the log's.
     private var acceptedClocks: Set<TresorID> = []
-    /// What was done besides what was asked for, and not yet told.
+    /// The reports of what was done besides the requested acts, not yet taken.
     private var notices: [Notice] = []
 
     init(client: Client, identity: Identity) {
@@ -32,16 +32,17 @@ package actor KeyRing {
 
     func acceptsClock(in tresor: TresorID) -> Bool { acceptedClocks.contains(tresor) }
 
-    /// The keys of an epoch, as far as this person may have them.
+    /// Returns the keys of an epoch, as far as this person may have them.
     ///
-    /// - Throws: ``TresorError/noAccess`` for somebody who is no member, for epochs before a *from now* grant, or when no wrap leads to the epoch;
-    ///   ``TresorError/altered`` when wrap or back-link do not hold what the log committed to, and nothing else leads there; ``TresorError/store(_:)``.
+    /// - Throws: ``TresorError/noAccess`` for a person who is no member, for epochs before a *from now* grant, or when
+    ///   no wrap leads to the epoch. ``TresorError/altered`` when a wrap or back-link does not hold what the log
+    ///   committed to, and nothing else leads there. ``TresorError/store(_:)`` when the store fails.
     package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
         var search = KeySearch(state: state, target: epoch, history: member.history)
-        // Nearly always one wrap is enough, and a long tresor has many.
+        // One wrap is nearly always enough, and a long tresor has many.
         let first = member.history == .all ? state.epoch : epoch
         search.add(await ownWraps(in: state, epoch: first))
         if let found = follow(&search) { return found }
@@ -51,7 +52,7 @@ package actor KeyRing {
         throw search.refusal ?? .noAccess
     }
 
-    /// Opens wraps and follows their links until the epoch is reached; `nil` when neither is left.
+    /// Opens wraps and follows their links until the epoch is reached; `nil` when none is left.
     private func follow(_ search: inout KeySearch) -> EpochKeys? {
         while true {
             while let lowest = search.takeLowest() {
@@ -74,7 +75,7 @@ package actor KeyRing {
         }
     }
 
-    /// Opens what a search took, unless a wrap of that epoch was taken from the store already.
+    /// Opens the wrap that a search took, unless a wrap of that epoch was already taken from the store.
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
         let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
         search.spend(wrap)
@@ -91,15 +92,16 @@ package actor KeyRing {
         return known
     }
 
-    /// This person's own wraps, the newest epoch first, the store's before the home's.
+    /// Reads this person's own wraps, the newest epoch first, the store's before the home's.
     ///
-    /// - Parameter epoch: those of one epoch; `nil` for all.
-    /// - Returns: with the first error, if the store failed or gave what is no wrap: the home may have what the store does not hand out.
+    /// - Parameter epoch: the epoch of the wraps; `nil` for all.
+    /// - Returns: the wraps, with the first error if the store failed or gave bytes that are no wrap. The home may have
+    ///   what the store withholds.
     private func ownWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
         var own = OwnWraps()
         do throws(TresorError) {
             for bytes in try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) {
-                // Where one epoch was asked for, whatever comes is an answer to that.
+                // Every answer to a request for one epoch counts as a wrap of that epoch.
                 own.add(bytes, of: epoch)
             }
         } catch {
@@ -114,9 +116,10 @@ package actor KeyRing {
         return own
     }
 
-    /// What the back-link yields, each key checked against the log; nothing behind one that does not hold is believed.
+    /// Returns the keys in a back-link, each checked against the log. After one that does not match, none is believed.
     ///
-    /// - Throws: ``TresorError/altered`` when the link does not open, or the first key in it is not what the log committed to.
+    /// - Throws: ``TresorError/altered`` when the link does not open, or its first key is not what the log committed
+    ///   to.
     func links(of keys: EpochKeys, in state: LogState) throws(TresorError) -> [EpochKeys] {
         guard let statement = state.statement(of: keys.epoch) else { throw .altered }
         guard !statement.backLink.isEmpty else { return [] }
@@ -134,14 +137,14 @@ package actor KeyRing {
         return links
     }
 
-    /// Opens a wrap of this person's, wherever it was kept.
+    /// Opens one of this person's wraps, from the store or the home.
     func open(
         _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys {
         try open(fitting(bytes, of: epoch, in: state), history: history, of: state.tresor)
     }
 
-    /// What costs next to nothing to judge of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
+    /// Makes the cheap checks of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
     private func fitting(
         _ bytes: [UInt8], of epoch: UInt64, in state: LogState
     ) throws(TresorError) -> FittingWrap {
@@ -168,9 +171,11 @@ package actor KeyRing {
         keys[tresor, default: [:]][unwrapped.epoch] = unwrapped
     }
 
-    /// Whether an owner cannot reach the newest epoch: its author gave them no wrap that opens. Before anything is sealed the owner changes the key.
+    /// Whether an owner cannot reach the newest epoch: its author gave them no wrap that opens. The owner then changes
+    /// the key before anything is sealed.
     ///
-    /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: then it is the store that withholds the wrap, and another epoch would not help.
+    /// - Throws: ``TresorError/store(_:)`` where this person began that epoch: the store withholds the wrap, and
+    ///   another epoch would not help.
     func isCutOff(in state: LogState) async throws(TresorError) -> Bool {
         guard state.members[identity.user]?.role == .owner else { return false }
         do throws(TresorError) {
@@ -185,10 +190,13 @@ package actor KeyRing {
         return true
     }
 
-    /// What an owner's next epoch links to, by falling epoch: the newest keys that the owner reaches, and those to which no back-link leads from there but
-    /// another wrap does (SPEC §9.5, `reachable`).
+    /// Returns the keys to which an owner's next epoch links, by falling epoch (SPEC §9.5, `reachable`).
     ///
-    /// - Throws: ``TresorError/store(_:)`` or ``TresorError/busy``: an epoch whose author did not see all wraps would hide what they lead to.
+    /// These are the newest keys that the owner reaches, and those to which no back-link leads from there but another
+    /// wrap does.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` or ``TresorError/busy``: an epoch whose author did not see all wraps would
+    ///   hide the keys behind them.
     func reachableKeys(in state: LogState) async throws(TresorError) -> [EpochKeys] {
         let own = await ownWraps(in: state, epoch: nil)
         if let failure = own.failure { throw failure }
@@ -208,7 +216,7 @@ package actor KeyRing {
 }
 
 extension KeyRing {
-    /// Keeps what opened. A convenience, as the names are: what cannot be read or written is no error.
+    /// Keeps the wraps that opened. The file is a convenience: failing to read or write it is no error.
     func rememberOpenedWraps(in state: LogState) {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
@@ -227,8 +235,9 @@ extension KeyRing {
         }
     }
 
-    /// Those of some epochs to which the links of newer ones lead whose wraps opened. An author may link past what an older
-    /// wrap still opens, and then that one stays.
+    /// Returns the epochs among some to which the links of newer ones lead whose wraps opened.
+    ///
+    /// An author may omit from the links an epoch that an older wrap still opens; that wrap stays.
     private func linkedEpochs(among epochs: Set<UInt64>, in state: LogState) -> Set<UInt64> {
         guard let least = epochs.min() else { return [] }
         var reached: Set<UInt64> = []

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A wrap of one's own, not yet judged.
+/// One of this person's wraps, not yet checked.
 struct OwnWrap {
     let epoch: UInt64
     let bytes: [UInt8]
-    /// Whether the home kept it; else it comes from the store.
+    /// Whether the wrap comes from the home; otherwise from the store.
     let isKept: Bool
 }
 
-/// A wrap that may be this person's of that epoch: only opening it tells.
+/// A wrap that may be this person's for that epoch; only opening it decides.
 struct FittingWrap {
     let wrap: Wrap
     let bytes: [UInt8]
@@ -16,11 +16,11 @@ struct FittingWrap {
     let card: Card
 }
 
-/// Wraps of one person, and the first error on the way to them.
+/// The wraps of one person, and the first error on the way to them.
 struct OwnWraps {
     var wraps: [OwnWrap] = []
     var refusal: TresorError?
-    /// Why the store gave none.
+    /// The reason why the store gave none.
     var failure: TresorError?
 
     mutating func add(_ bytes: [UInt8], of epoch: UInt64?) {
@@ -33,21 +33,21 @@ struct OwnWraps {
     }
 }
 
-/// What is reached, and what is still to be tried, on the way to one epoch.
+/// The keys that are reached, and the wraps still to be tried, on the way to one epoch.
 struct KeySearch {
     let state: LogState
-    /// The epoch that is looked for; 0 for all there are.
+    /// The wanted epoch; 0 for all.
     let target: UInt64
     let history: History
     /// The first error of a wrap or a link that was refused.
     var refusal: TresorError?
     private(set) var found: EpochKeys?
     private var reached: Set<UInt64> = []
-    /// Reached, with a link that was not opened.
+    /// The keys that were reached, and whose link was not opened.
     private var unopened: [UInt64: EpochKeys] = [:]
     private var wraps: [OwnWrap] = []
     private var tried: Set<[UInt8]> = []
-    /// The epochs of which the store's wrap was opened. A store that gives many of one costs one opening.
+    /// The epochs whose wrap from the store was opened. A store that gives many wraps of one epoch costs one opening.
     private var spent: Set<UInt64> = []
 
     init(state: LogState, target: UInt64, history: History) {
@@ -56,14 +56,15 @@ struct KeySearch {
         self.history = history
     }
 
-    /// Takes more wraps to try.
+    /// Adds more wraps to try.
     mutating func add(_ more: OwnWraps) {
         wraps += more.wraps.reversed()
         refusal = refusal ?? more.refusal
     }
 
-    /// The next wrap to open: of the newest epoch that nothing has reached, the store's before the home's. Of one epoch
-    /// the store's first that fits is the only one.
+    /// Takes the next wrap to open: of the newest epoch that nothing has reached, the store's before the home's.
+    ///
+    /// Of the store's wraps for one epoch, only the first that fits is used.
     mutating func takeWrap() -> OwnWrap? {
         while let wrap = wraps.popLast() {
             let isUseful = (max(target, 1)...state.epoch).contains(wrap.epoch) && !reached.contains(wrap.epoch)
@@ -73,7 +74,7 @@ struct KeySearch {
         return nil
     }
 
-    /// Takes no more of the store's wraps of this one's epoch.
+    /// Ends the use of the store's wraps of this one's epoch.
     mutating func spend(_ wrap: OwnWrap) {
         if !wrap.isKept { spent.insert(wrap.epoch) }
     }
@@ -84,7 +85,7 @@ struct KeySearch {
         if keys.epoch > target, history == .all { unopened[keys.epoch] = keys }
     }
 
-    /// The lowest epoch above the target whose link was not opened; `nil` once the target is reached.
+    /// Takes the lowest epoch above the target whose link was not opened; `nil` once the target is reached.
     mutating func takeLowest() -> EpochKeys? {
         guard found == nil, let lowest = unopened.keys.min() else { return nil }
         return unopened.removeValue(forKey: lowest)

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What an object of the home was last found to say: the same bytes are not decoded and proved twice.
+/// Holds the last decoded value of a home object. The same bytes are not decoded and checked twice.
 final class Recall<Value: Sendable>: Sendable {
     private struct Reading: Sendable {
         let bytes: [UInt8]
@@ -11,7 +11,9 @@ final class Recall<Value: Sendable>: Sendable {
 
     private let last = Mutex<Reading?>(nil)
 
-    /// - Throws: what `decode` throws; nothing is kept then.
+    /// Returns the value of these bytes, decoded at most once in a row.
+    ///
+    /// - Throws: the errors of `decode`; nothing is kept then.
     func value(
         of bytes: [UInt8], decode: ([UInt8]) throws(TresorError) -> Value
     ) throws(TresorError) -> Value {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The objects that every operation asks for, as they were last read.
+/// The objects that every operation reads, as they were last decoded.
 struct Recalled: Sendable {
     let identity = Recall<IdentityFile>()
     let pins = Recall<Pins>()
@@ -8,7 +8,7 @@ struct Recalled: Sendable {
     let wraps = Recall<KeptWraps>()
 }
 
-/// What the home keeps, decoded.
+/// The decoded objects of the home.
 extension Client {
     func pins() throws(TresorError) -> Pins {
         guard let bytes = try home.read(.pins) else { return Pins() }
@@ -20,10 +20,10 @@ extension Client {
         return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
     }
 
-    /// The marks of this home; none without an open identity, or where they do not open.
+    /// Reads the marks of this home; none without an unlocked identity, or where they do not open.
     func marks() -> Marks { (try? openMarks()) ?? Marks() }
 
-    /// The marks of this home; none without an open identity.
+    /// Reads the marks of this home; none without an unlocked identity.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` for marks that do not open;
     ///   ``TresorError/failed(_:)`` for those that cannot be read.

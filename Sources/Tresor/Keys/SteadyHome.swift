@@ -2,11 +2,10 @@
 
 import Synchronization
 
-/// A home whose identity, pins, heads, names, wraps and marks are read once an operation, however often they are asked
-/// for.
+/// A home that reads the identity, pins, pinned heads, names, wraps and marks only once for each operation.
 ///
-/// What was read holds for one second at most: an operation that waits for a person or for a long file reads again.
-/// Under the home's lock everything is read again, and a write ends what was read before it. Secrets are never held.
+/// A reading holds for one second at most: an operation that waits for a person or a long file reads again. Under the
+/// home's lock everything is read again, and a write ends the readings before it. Secrets are never held.
 package final class SteadyHome: Home {
     private struct Reading: Sendable {
         let bytes: [UInt8]?
@@ -15,17 +14,19 @@ package final class SteadyHome: Home {
 
     private struct Contents: Sendable {
         var readings: [HomeObject: Reading] = [:]
-        /// Rises with every write and every lock: what was read before that is not kept after it.
+        /// Rises with every write and every lock; a reading that began before is not kept.
         var turn: UInt64 = 0
     }
 
-    /// How long a reading holds.
+    /// The time for which a reading holds.
     package static let patience = Duration.seconds(1)
 
     private let home: any Home
     private let clock: @Sendable () -> Duration
     private let contents = Mutex(Contents())
 
+    /// Makes a home that remembers the readings of `home`.
+    ///
     /// - Parameter clock: a time that never goes back.
     package init(_ home: any Home, clock: (@Sendable () -> Duration)? = nil) {
         self.home = home
@@ -77,7 +78,7 @@ package final class SteadyHome: Home {
         }
     }
 
-    /// Small objects that every step asks for, and no secret key.
+    /// Whether readings are held: those of small objects that every step needs, and of no secret key.
     private static func isHeld(_ object: HomeObject) -> Bool {
         switch object {
         case .identity, .pins, .heads, .names, .wraps, .marks: true

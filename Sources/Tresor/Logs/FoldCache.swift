@@ -2,8 +2,9 @@
 
 import Synchronization
 
-/// States that this process has folded or taken from its home, so that the same log is not verified again at every step. Each is bound to its head, which
-/// binds all entries before it.
+/// The states that this process has folded or read from its home, so that a log is not verified again at every step.
+///
+/// Each is bound to its head, which binds all entries before it.
 final class FoldCache: Sendable {
     private struct Folded: Sendable {
         let state: LogState
@@ -15,12 +16,12 @@ final class FoldCache: Sendable {
         var turn: UInt64 = 0
     }
 
-    /// The most logs that are kept; the one not used for longest gives way.
+    /// The most logs that are kept; the least recently used one is dropped.
     static let maximumCount = 16
 
     private let contents = Mutex(Contents())
 
-    /// The state that was folded up to exactly this head.
+    /// Returns the state that was folded up to exactly this head.
     func state(of tresor: TresorID, at head: Head) -> LogState? {
         contents.withLock { contents in
             guard let folded = contents.logs[tresor], folded.state.head == head else { return nil }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Two histories of one tresor: what this home had verified and what a store showed instead (SPEC §9.8).
+/// Two histories of one tresor: the one that this home had verified, and the one that a store showed instead (SPEC
+/// §9.8).
 package struct ForkEvidence: Hashable, Sendable {
     let tresor: TresorID
     /// The pinned head.
     let head: Head
     /// The entry at the pinned head; empty where the home no longer has it.
     let verified: [UInt8]
-    /// The entry that the store showed with the same sequence number, else its last; empty if it showed none.
+    /// The entry that the store showed at the same sequence number, or its last one; empty if it showed none.
     let shown: [UInt8]
 
     package init(tresor: TresorID, head: Head, verified: [UInt8], shown: [UInt8]) {
@@ -28,21 +29,22 @@ package struct ForkEvidence: Hashable, Sendable {
         return encoder.bytes
     }
 
-    /// Under what the home keeps it.
+    /// Computes the name under which the home keeps it.
     func name() throws(TresorError) -> Hash256 { try BLAKE2b.hash(.evidenceHash, bytes) }
 
-    /// The same of another answer, of which nothing was decoded: what is longer than an entry may be is none.
+    /// Returns the evidence with another answer of the store, undecoded. More bytes than an entry may have count as
+    /// none.
     func showing(_ shown: [UInt8]) -> ForkEvidence {
         let isEntry = shown.count <= Entry.maximumByteCount
         return ForkEvidence(tresor: tresor, head: head, verified: verified, shown: isEntry ? shown : [])
     }
 }
 
-/// A store that shows another history than this home has seen.
+/// A store's history that differs from the one that this home has verified.
 struct Divergence: Hashable, Sendable {
-    /// Where the store's log ends; `nil` when it shows none.
+    /// The head of the store's log; `nil` when it shows none.
     let shown: Head?
-    /// Whether it shows by now what was verified.
+    /// Whether the store now shows what was verified.
     let isOver: Bool
     let evidence: ForkEvidence
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The local copies of the logs that a home has verified (SPEC §9.8, §9.10): the entries in parts, and in a session snapshots of their states.
+/// The local copies of verified logs (SPEC §9.8, §9.10): the entries in parts and, in a session, snapshots of their
+/// states.
 package struct LogArchive: Sendable {
     let client: Client
 
@@ -9,7 +10,8 @@ package struct LogArchive: Sendable {
     private var folded: FoldCache { client.folded }
     private var keeper: SnapshotStore? { client.keeper }
 
-    /// The state at the pinned head, of a log that this home has verified; `nil` when there is none, or what is kept does not lead to the pinned head.
+    /// Returns the state of a verified log at its pinned head; `nil` when there is none, or the local copy does not
+    /// lead to that head.
     package func verifiedState(of tresor: TresorID) throws(TresorError) -> LogState? {
         try verifiedState(of: tresor, at: try client.heads()[tresor])
     }
@@ -17,22 +19,22 @@ package struct LogArchive: Sendable {
     func verifiedState(of tresor: TresorID, at pinned: Head?) throws(TresorError) -> LogState? {
         guard let pinned else { return nil }
         if let state = folded.state(of: tresor, at: pinned) { return state }
-        var state = try keptState(of: tresor, at: pinned)
-        if state == nil { state = try fold(keptLogOf: tresor, to: pinned) }
+        var state = try snapshotState(of: tresor, at: pinned)
+        if state == nil { state = try fold(localCopyOf: tresor, to: pinned) }
         if let state { folded.keep(state) }
         return state
     }
 
-    private func keptState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> LogState? {
+    private func snapshotState(of tresor: TresorID, at pinned: Head) throws(TresorError) -> LogState? {
         guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return nil }
-        guard let state = try fold(keptLogOf: tresor, onto: kept, to: pinned) else { return nil }
+        guard let state = try fold(localCopyOf: tresor, onto: kept, to: pinned) else { return nil }
         keeper.note(kept)
         return state
     }
 
-    /// Folds the kept log up to the pinned head and not beyond.
+    /// Folds the local log copy exactly up to the pinned head.
     private func fold(
-        keptLogOf tresor: TresorID, onto state: LogState? = nil, to pinned: Head
+        localCopyOf tresor: TresorID, onto state: LogState? = nil, to pinned: Head
     ) throws(TresorError) -> LogState? {
         var fold = state.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var next = state?.entryCount ?? 0
@@ -45,7 +47,7 @@ package struct LogArchive: Sendable {
         return state
     }
 
-    /// The kept entries from one sequence number on, as far as its part has them; nothing is proved of them.
+    /// Reads local entries from one sequence number on, to the end of its part. They are not verified.
     private func entries(
         of tresor: TresorID, from first: UInt64, through last: UInt64
     ) throws(TresorError) -> [[UInt8]] {
@@ -55,7 +57,7 @@ package struct LogArchive: Sendable {
         return Array(log.entries.prefix(Int(count)).dropFirst(Int(offset)))
     }
 
-    /// The kept entry at a head.
+    /// Reads the local entry at a head, and checks its hash.
     func entry(at head: Head, of tresor: TresorID) throws(TresorError) -> [UInt8]? {
         guard let entry = try entries(of: tresor, from: head.sequence, through: head.sequence).first,
             try BLAKE2b.hash(.entryHash, entry) == head.hash
@@ -63,16 +65,17 @@ package struct LogArchive: Sendable {
         return entry
     }
 
-    /// The kept entries of a state from one sequence number on, as far as its part goes.
+    /// Reads the local entries of a state from one sequence number on, to the end of its part.
     ///
-    /// - Throws: ``TresorError/notFound`` when they are not all there.
+    /// - Throws: ``TresorError/notFound`` when some of them are missing.
     func entries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
         let entries = try entries(of: state.tresor, from: first, through: state.head.sequence)
         guard !entries.isEmpty, try state.hasEntries(entries, from: first) else { throw .notFound }
         return entries
     }
 
-    /// Writes what is there already. What the home could not remember is not sent to the store: the act would be done, and look as if it had failed.
+    /// Rewrites the pinned heads to prove that the home is writable before anything is sent. Otherwise an act could
+    /// succeed in the store and fail in the home.
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
     func proveWritable() throws(TresorError) {
@@ -83,18 +86,20 @@ package struct LogArchive: Sendable {
         }
     }
 
-    /// Keeps the log, part by part, then in a session the state, then the head. Whoever is interrupted leaves parts that count for nothing.
+    /// Keeps the log part by part, then in a session the snapshot, then the head. An interruption leaves parts that
+    /// count for nothing.
     ///
     /// - Parameters:
-    ///   - fresh: entries that were just read, so far as they are held.
-    ///   - known: what was kept before; `nil` for nothing that is in order.
-    /// - Returns: `false` when a higher head was pinned meanwhile to which nothing kept leads: the log is to be read again, and judged by that head.
-    /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
+    ///   - fresh: the entries just read, as far as they are held.
+    ///   - known: the state that was kept before; `nil` when nothing kept is in order.
+    /// - Returns: `false` when another process pinned a higher head to which no local copy leads. Read the log again,
+    ///   and judge it by that head.
+    /// - Throws: ``TresorError/forked`` when another process remembered another history.
     @discardableResult
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
             guard keeper?.isDue(state) == true else { return true }
-            _ = try? home.exclusively { () throws(TresorError) in keepState(state) }
+            _ = try? home.exclusively { () throws(TresorError) in keepSnapshot(state) }
             return true
         }
         var next = known.map(\.entryCount) ?? 0
@@ -112,12 +117,12 @@ package struct LogArchive: Sendable {
         return true
     }
 
-    /// What became of entries that were to be kept.
+    /// The outcome of keeping entries.
     private enum Keeping {
         case kept
-        /// Somebody else has remembered more meanwhile.
+        /// Another process has remembered more.
         case known
-        /// The same, but what they remembered is not there.
+        /// Another process has pinned a higher head, but its local copy is missing.
         case unproved
     }
 
@@ -127,9 +132,9 @@ package struct LogArchive: Sendable {
         return try entries(before: state.entryCount, of: state) != nil
     }
 
-    /// Keeps entries of one part; with the last of them, the state and the head.
+    /// Keeps entries of one part; with the last of them, the snapshot and the head.
     ///
-    /// - Throws: ``TresorError/forked`` when what was remembered meanwhile is another history.
+    /// - Throws: ``TresorError/forked`` when another process remembered another history.
     private func keep(_ entries: [[UInt8]], from first: UInt64, of state: LogState) throws(TresorError) -> Keeping {
         try home.exclusively { () throws(TresorError) in
             var heads = try client.heads()
@@ -143,14 +148,14 @@ package struct LogArchive: Sendable {
             let part = first / LogCopy.partCount
             try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)
             guard first + UInt64(entries.count) == state.entryCount else { return .kept }
-            keepState(state)
+            keepSnapshot(state)
             try home.replace(.heads, with: heads.bytes)
             folded.keep(state)
             return .kept
         }
     }
 
-    /// The kept entries of the same part before one; `nil` when they are not all there.
+    /// Reads the local entries of the same part before one; `nil` when some are missing.
     private func entries(before next: UInt64, of state: LogState) throws(TresorError) -> [[UInt8]]? {
         let offset = next % LogCopy.partCount
         guard offset > 0 else { return [] }
@@ -159,15 +164,15 @@ package struct LogArchive: Sendable {
         return entries
     }
 
-    /// A convenience: what cannot be written is no error.
-    private func keepState(_ state: LogState) {
+    /// Keeps a snapshot. It is a convenience: failing to write it is no error.
+    private func keepSnapshot(_ state: LogState) {
         guard let keeper, keeper.isDue(state) else { return }
         try? keeper.keep(state, in: home)
     }
 
-    /// Proves that the kept state is what the log says, from its genesis on.
+    /// Proves that the snapshot equals the state that the log gives from its genesis on.
     ///
-    /// - Throws: ``TresorError/altered`` when it is not.
+    /// - Throws: ``TresorError/altered`` when it does not.
     func proveSnapshot(of tresor: TresorID) async throws(TresorError) {
         guard let keeper, let kept = try keeper.state(of: tresor, in: home) else { return }
         var fold = Fold(tresor: tresor)
@@ -183,7 +188,7 @@ package struct LogArchive: Sendable {
     }
 }
 
-/// Entries just read from a store, held as long as they are few; of more, what is needed is read again.
+/// The entries just read from a store, held up to 512. If there are more, the needed ones are read again.
 struct FreshEntries {
     /// The sequence number of the first.
     let first: UInt64
@@ -205,7 +210,7 @@ struct FreshEntries {
 }
 
 extension LogState {
-    /// Whether these are its entries from one sequence number on.
+    /// Whether these are the entries of this state from one sequence number on.
     func hasEntries(_ entries: [[UInt8]], from first: UInt64) throws(TresorError) -> Bool {
         guard let first = Int(exactly: first), first <= hashes.count, entries.count <= hashes.count - first else {
             return false

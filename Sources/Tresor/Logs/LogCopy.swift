@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of the entries of a log as a home keeps them: a cache, worth nothing unless all parts fold to the pinned head.
+/// A part of a log in the home: a cache, which counts only if all parts fold to the pinned head.
 package struct LogCopy: Hashable, Sendable {
-    /// How many entries a part has, the last one apart: 512.
+    /// The number of entries in each part but the last: 512.
     static let partCount: UInt64 = 512
 
     package var entries: [[UInt8]]
@@ -16,7 +16,7 @@ package struct LogCopy: Hashable, Sendable {
         while decoder.remaining > 0 { entries.append(try decoder.vector32(1...Entry.maximumByteCount)) }
     }
 
-    /// The sequence number behind the last entry of the part in which an entry lies.
+    /// Returns the sequence number after the last entry of the part in which an entry lies.
     static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
 
     package var bytes: [UInt8] {

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the logs of tresors from the store and verifies them (SPEC §9.8). Nothing of a log is believed that this home has not verified.
+/// Reads the logs of tresors from the store and verifies them (SPEC §9.8). Nothing unverified is believed.
 public struct LogReader: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
     private var store: any Store { client.store }
 
-    /// How many entries are read from a store at once.
+    /// The number of entries in one read of the store.
     static let pageCount = 256
 
-    /// How often a log is read while others pin heads that nothing kept leads to.
+    /// The number of attempts while other processes pin heads to which no local copy leads.
     private static let readingCount = 4
 
-    /// Whether to keep what a log says.
+    /// Whether a log that was read is remembered.
     public enum Remembering: Sendable {
-        /// The head is pinned and the log cached; a log that is new here only when its owner's number was compared, be it before a renewal.
+        /// Pins the head and keeps a local log copy. A new log is remembered only if its founder was compared, now or
+        /// before a renewal.
         case yes
-        /// Nothing in the home changes.
+        /// Changes nothing in the home.
         case no
     }
 
-    /// Reads a tresor's log from the store, verifies it, compares it with what this home has verified before, and remembers it. However long the log is, no
-    /// more of it is held than the state and a page.
+    /// Reads a tresor's log from the store, verifies it, compares it with the pinned head, and remembers it.
     ///
-    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows; ``TresorError/forked`` for an older or different
-    ///   history, with the evidence kept in the home; the error of the rule for a log that is not valid.
+    /// Memory holds only the state and a page of entries, however long the log is.
+    ///
+    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
+    ///   older or different history, with the evidence kept in the home. The error of the rule for a log that is not
+    ///   valid.
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> LogState {
@@ -40,7 +43,8 @@ public struct LogReader: Sendable {
         throw .busy
     }
 
-    /// What the store shows, folded onto what is known; `shown` is the entry in the place of the pinned head, or the last.
+    /// Folds what the store shows onto the known state; `shown` is the entry at the pinned head's place, or the last
+    /// one.
     private func readLog(
         _ tresor: TresorID, onto known: LogState?, pinned: Head?
     ) async throws(TresorError) -> (state: LogState, fresh: FreshEntries, shown: [UInt8]) {
@@ -69,8 +73,8 @@ public struct LogReader: Sendable {
         return (state, fresh, shown)
     }
 
-    /// Of a tresor that bears this person's own name a pinned head is not enough: the thief of an old seed may have
-    /// made it.
+    /// Whether to remember a log. For a tresor that names this person as founder a pinned head is not enough: the thief
+    /// of an old seed may have made it.
     private func isToBeKept(_ state: LogState, _ pinned: Head?) -> Bool {
         if pinned != nil, (client.identity?.user ?? (try? client.identityFile().chain.user)) != state.founder {
             return true
@@ -83,36 +87,38 @@ public struct LogReader: Sendable {
         return isKnown
     }
 
-    /// The tresors of which this home has verified a log.
+    /// Returns the tresors of which this home has verified a log.
     public func known() throws(TresorError) -> [TresorID] {
         try client.heads().heads.keys.sorted()
     }
 
-    /// Another or a shorter history. If what the store shows is no valid log at all it is `altered`, else `forked`, and both sides are kept.
+    /// Returns the error for another or a shorter history: ``TresorError/forked``, with both sides kept.
     ///
-    /// - Parameter shown: what it showed first, which counts if it now shows what was verified.
+    /// - Parameter shown: the store's first answer, which becomes the evidence if the store now shows the verified
+    ///   history.
+    /// - Throws: ``TresorError/altered`` when the store shows no valid log.
     private func fork(of tresor: TresorID, shown: [UInt8]) async throws(TresorError) -> TresorError {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
         let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
         do throws(TresorError) {
             _ = try keep(evidence)
         } catch {
-            // Whoever comes next keeps it. That there is a fork is said at once.
+            // The next reader keeps it. The fork is reported at once.
             guard error == .busy else { throw error }
         }
         return .forked
     }
 
-    /// Keeps both sides of a fork, under the name that is given back.
+    /// Keeps both sides of a fork as evidence (SPEC §9.8); returns the name under which they are kept.
     func keep(_ evidence: ForkEvidence) throws(TresorError) -> Hash256 {
         let name = try evidence.name()
         try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
         return name
     }
 
-    /// What this home has seen of a tresor beside what the store shows; `nil` when it has seen nothing.
+    /// Compares the history that the store shows with the one this home has verified; `nil` when it has verified none.
     ///
-    /// - Throws: ``TresorError/altered`` when what the store shows is no valid log.
+    /// - Throws: ``TresorError/altered`` when the store shows no valid log.
     func divergence(of tresor: TresorID) async throws(TresorError) -> Divergence? {
         guard let pinned = try client.heads()[tresor] else { return nil }
         var fold = Fold(tresor: tresor)
@@ -133,9 +139,9 @@ public struct LogReader: Sendable {
                 shown: shown))
     }
 
-    /// The entries of a log, verified and remembered before the first is given, oldest first.
+    /// Reads the entries of a log, oldest first, all verified and remembered before the first is returned.
     ///
-    /// - Throws: what ``state(of:remembering:)`` throws.
+    /// - Throws: the errors of ``state(of:remembering:)``.
     public func records(of tresor: TresorID) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
         let state = try await state(of: tresor)
         var records: [LogRecord] = []
@@ -146,9 +152,9 @@ public struct LogReader: Sendable {
         return (state, records)
     }
 
-    /// Entries of a state that was verified, from the store again.
+    /// Reads entries of a verified state from the store again.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when it shows others now.
+    /// - Throws: ``TresorError/store(_:)`` when the store shows others now.
     func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
         var entries: [[UInt8]] = []
         while entries.count < range.count {
@@ -165,7 +171,8 @@ public struct LogReader: Sendable {
 }
 
 extension Head {
-    /// Of a page of entries that begins at `first`, the one in this head's place, or the last if that comes before it.
+    /// Returns the entry in this head's place from a page that begins at `first`, or the page's last if that comes
+    /// before it.
     fileprivate func entry(of page: [[UInt8]], from first: UInt64) -> [UInt8]? {
         guard sequence >= first, let index = Int(exactly: sequence - first) else { return nil }
         return index < page.count ? page[index] : page.last

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The highest verified head of each tresor (SPEC §9.8). It only rises.
+/// The highest verified head of each tresor, which only rises: 18 bytes, then 72 for each tresor (SPEC §9.8).
 package struct PinnedHeads: Hashable, Sendable {
     private(set) var heads: [TresorID: Head] = [:]
-    /// The latest time that an entry of this home's own identity carries in those logs; 0 for none (SPEC §8.3).
+    /// The latest time of an entry by this home's own identity in those logs; 0 for none (SPEC §8.3).
     private(set) var ownTime: UInt64 = 0
 
     init() {}
 
+    /// Decodes the pinned heads; the tresor ids must rise strictly.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -39,8 +41,8 @@ package struct PinnedHeads: Hashable, Sendable {
 
     /// Raises a head to that of a state which contains the present one.
     ///
-    /// - Parameter me: whose home it is; `nil` when it has no identity.
-    /// - Throws: ``TresorError/forked`` when it does not.
+    /// - Parameter me: the user of this home; `nil` when it has no identity.
+    /// - Throws: ``TresorError/forked`` when the state does not contain the present head.
     mutating func raise(to state: LogState, me: UserID?) throws(TresorError) {
         if let present = heads[state.tresor], !state.contains(present) { throw .forked }
         heads[state.tresor] = state.head

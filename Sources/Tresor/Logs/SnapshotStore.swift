@@ -2,14 +2,16 @@
 
 import Synchronization
 
-/// Keeps validated states under a tag that only one generation of an identity can make (SPEC §9.10). It holds the key of those tags and nothing else
-/// of the identity.
+/// Keeps snapshots of validated states under a tag that only one generation of an identity can make (SPEC §9.10).
+///
+/// It holds the key of those tags and nothing else of the identity.
 package final class SnapshotStore: Sendable {
-    /// How many entries of a log there may be to one entry that its kept state lacks: what is kept is written anew seldom, and little is left to fold.
+    /// The most entries of a log for each entry that its snapshot lacks. Snapshots are then seldom written, and few
+    /// entries are left to fold.
     private static let patience: UInt64 = 64
 
     private let key: SecretKey<StateUse>
-    /// Up to which entry the home keeps a state that was found in order.
+    /// The sequence number of each snapshot that was found in order.
     private let kept = Mutex<[TresorID: UInt64]>([:])
 
     package init(_ identity: Identity) throws(TresorError) {
@@ -17,7 +19,7 @@ package final class SnapshotStore: Sendable {
         self.key = key
     }
 
-    /// The bytes to keep: the state, then the tag.
+    /// Encodes a snapshot: the state, then the 32-byte tag.
     package func bytes(of state: LogState) throws(TresorError) -> [UInt8] {
         var encoder = ByteEncoder()
         state.encode(into: &encoder)
@@ -25,7 +27,7 @@ package final class SnapshotStore: Sendable {
         return encoder.bytes
     }
 
-    /// What was kept. Nothing is read before the tag holds.
+    /// Opens a snapshot. Nothing is decoded before the tag is checked.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package func openSnapshot(_ bytes: [UInt8]) throws(TresorError) -> LogState {
@@ -43,7 +45,7 @@ package final class SnapshotStore: Sendable {
         try key.deriveDigest(.stateTag, context: body.span)
     }
 
-    /// The state that a home keeps of a tresor; `nil` when there is none, or what lies there is not in order.
+    /// Reads the snapshot that a home keeps of a tresor; `nil` when there is none, or it is not in order.
     func state(of tresor: TresorID, in home: any Home) throws(TresorError) -> LogState? {
         guard let bytes = try home.read(.state(tresor)), let state = try? openSnapshot(bytes), state.tresor == tresor
         else {
@@ -52,10 +54,10 @@ package final class SnapshotStore: Sendable {
         return state
     }
 
-    /// The home keeps this state.
+    /// Records that the home keeps this snapshot.
     func note(_ state: LogState) { kept.withLock { $0[state.tresor] = state.head.sequence } }
 
-    /// Whether a state is worth keeping anew.
+    /// Whether a new snapshot is due.
     func isDue(_ state: LogState) -> Bool {
         guard let last = kept.withLock({ $0[state.tresor] }), last <= state.head.sequence else { return true }
         return (state.head.sequence - last) * Self.patience >= state.entryCount && last != state.head.sequence

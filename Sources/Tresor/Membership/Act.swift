@@ -1,63 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person does to a tresor (SPEC §9.7).
+/// An act of a person on a tresor (SPEC §9.7).
 public enum Act: Hashable, Sendable {
-    /// Lets people in, or changes the role and date of those who are in.
+    /// Adds people, or changes the role and the end date of members.
     case share(with: [CardChain], role: Role, fromNow: Bool, notAfter: UInt64?)
-    /// Puts people out and changes the key.
+    /// Removes members and changes the key.
     case revoke([UserID])
-    /// Goes.
+    /// Ends this person's own membership.
     case leave
     /// Changes the key.
     case rotate
-    /// Gives another name, and another kind if one is given.
+    /// Changes the name, and the kind if one is given.
     case rename(Name, kind: Name? = nil)
-    /// Puts this person's next card in the place of the one the log holds.
+    /// Replaces this person's card in the log by their next card.
     case renew
 }
 
-/// What a member may do, and until when.
+/// The rights of a member, and their end.
 public struct Terms: Hashable, Sendable {
-    /// What they may do.
+    /// The role of the member.
     public let role: Role
-    /// When the owner means to take access back, in seconds since 1970.
+    /// The end of the grant in seconds since 1970; `nil` for none.
     public let notAfter: UInt64?
 
-    /// A role and a date.
+    /// Makes terms from a role and an end date.
     public init(role: Role, notAfter: UInt64?) {
         self.role = role
         self.notAfter = notAfter
     }
 
-    /// What a member has.
+    /// Reads the terms of a member.
     public init(_ member: Member) { self.init(role: member.role, notAfter: member.notAfter) }
 }
 
-/// What an act means at one state of the log. When the log has moved on and the meaning is no longer the same, the act is not done.
+/// The effect of an act at one state of the log. If the log has grown and the effect differs, the act is not done.
 public struct Effect: Hashable, Sendable {
-    /// Who gains access, by rising user id.
+    /// The people who gain access, by rising user id.
     public var admitted: [UserID] = []
-    /// Whose role or date changes.
+    /// The members whose role or end date changes.
     public var changed: [UserID] = []
-    /// The role and date they have until then.
+    /// The terms that these members have until then.
     public var replaced: [UserID: Terms] = [:]
-    /// Who loses access.
+    /// The members who lose access.
     public var dismissed: [UserID] = []
-    /// For whom nothing changes, because it is so already.
+    /// The people for whom nothing changes, because the act is already done for them.
     public var already: [UserID] = []
-    /// How many people are in afterwards.
+    /// The number of members afterwards.
     public var remaining = 0
-    /// The epoch that begins, if one does.
+    /// The epoch that begins, if any.
     public var epoch: UInt64?
     /// Whether the name changes.
     public var renames = false
-    /// The generation that this person's entries have from then on.
+    /// The new generation of this person's entries, if it changes.
     public var generation: UInt32?
 
-    /// An effect in which nothing is done.
+    /// Makes an effect that changes nothing.
     public init() {}
 
-    /// Whether both do the same to the same people. How many others are in, and the epoch's number, may differ.
+    /// Whether both do the same to the same people. The number of members and the number of the epoch may differ.
     func means(_ other: Effect) -> Bool {
         var other = other
         other.remaining = remaining
@@ -65,7 +65,7 @@ public struct Effect: Hashable, Sendable {
         return self == other
     }
 
-    /// Whether nothing is to be done.
+    /// Whether the act changes nothing.
     public var isNothing: Bool {
         admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
     }

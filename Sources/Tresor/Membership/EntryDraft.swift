@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An entry about to be signed, and the wraps that go with it.
+/// An entry before its signature, with the wraps that belong to it.
 struct EntryDraft {
     let body: EntryBody
     var wraps: [StoredWrap] = []
-    /// The generation that signs, if it is not the newest.
+    /// The generation that signs; `nil` for the newest.
     var generation: UInt32?
 }
 
-/// Makes the entries of acts, with the wraps that go with them.
+/// Makes the entries of acts, with their wraps.
 struct EntryDrafting: Sendable {
     let session: Session
 
@@ -69,7 +69,7 @@ struct EntryDrafting: Sendable {
         return EntryDraft(body: .grant(grant), wraps: wraps)
     }
 
-    /// The name to be sealed again. Where its author withheld its key, it is spoiled as well.
+    /// Opens the name that is sealed again. If its author withheld the key, the name counts as altered too.
     private func presentName(in state: LogState) async throws(TresorError) -> (name: Name, kind: Name) {
         do throws(TresorError) {
             return try await session.tresors.nameAndKind(in: state)
@@ -78,7 +78,7 @@ struct EntryDrafting: Sendable {
         }
     }
 
-    /// The kind that stays when the name changes; none where the name that was there does not open.
+    /// Returns the kind that stays when the name changes; empty where the present name does not open.
     private func keptKind(in state: LogState) async throws(TresorError) -> Name {
         do throws(TresorError) {
             return try await session.tresors.nameAndKind(in: state).kind
@@ -88,8 +88,10 @@ struct EntryDrafting: Sendable {
         }
     }
 
-    /// Fresh keys for the next epoch, linked back to the present ones. An owner's links go past that to whatever a spoiled back-link hides from others,
-    /// and begin lower where the present epoch's author withheld its keys: no owner can be stopped.
+    /// Makes fresh keys for the next epoch, linked back to the present ones.
+    ///
+    /// An owner's links also reach the keys that a spoiled back-link hides from others. They begin lower where the
+    /// author of the present epoch withheld its keys. No member can therefore stop an owner.
     private func newEpoch(in state: LogState) async throws(TresorError) -> (keys: EpochKeys, statement: Epoch) {
         let next = try EpochKeys(epoch: state.epoch + 1)
         let needsPresentKey = state.members[identity.user]?.role != .owner

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ends what has passed before an act (SPEC §9.7, `settle`).
+/// Ends expired grants before an act (SPEC §9.7, `settle`).
 struct Expiry: Sendable {
     let session: Session
 
@@ -9,15 +9,18 @@ struct Expiry: Sendable {
 
     private static let attemptCount = 16
 
-    /// Reads a tresor's log and, where this person is an owner, brings it up to what this home knows (SPEC §9.7): newer cards that were compared are put
-    /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
+    /// Reads a tresor's log and, for an owner, brings it up to date with this home (SPEC §9.7).
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
+    /// Newer cards that were compared are added to the log, and members with expired grants are removed. Call it before
+    /// computing an effect that a person is shown.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a grant has expired by a clock that is too far from the
+    ///   log's, unless ``Tresors/acceptClock(in:)`` was called.
     func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<Self.attemptCount {
             var state = try await client.logs.state(of: tresor)
             guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
-            // Before anything is written: an entry of this very clock would make it believed.
+            // Checked before anything is written: an entry with this clock's time would make the clock believed.
             let mayEndDates = try await checkClock(in: state)
             state = try await renewOthers(state)
             guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else {
@@ -38,7 +41,7 @@ struct Expiry: Sendable {
         throw .busy
     }
 
-    /// The members whose date has passed, by rising user id.
+    /// Returns the members whose grant has expired, by rising user id.
     private func ended(in state: LogState) -> [UserID] {
         let now = client.clock()
         return state.members.filter { user, member in
@@ -46,7 +49,9 @@ struct Expiry: Sendable {
         }.keys.sorted()
     }
 
-    /// - Returns: whether dates may be ended by this clock; not where a person was asked and said to go on.
+    /// Checks this clock against the log's.
+    ///
+    /// - Returns: whether grants may end by this clock; `false` where a person chose to continue despite it.
     /// - Throws: ``TresorError/failed(_:)`` with `clock`.
     private func checkClock(in state: LogState) async throws(TresorError) -> Bool {
         if await session.keyRing.acceptsClock(in: state.tresor) { return false }
@@ -60,7 +65,8 @@ struct Expiry: Sendable {
             && state.chain(of: identity.user)?.newest == identity.chain.newest
     }
 
-    /// Puts newer cards of others into the log, one entry each. The keys that follow are then wrapped to no card that this home knows to be superseded.
+    /// Adds newer cards of others to the log, one entry each. Later keys are then wrapped to no card that this home
+    /// knows to be superseded.
     private func renewOthers(_ state: LogState) async throws(TresorError) -> LogState {
         var state = state
         while let user = try session.tresors.superseded(in: state).first {
@@ -80,7 +86,10 @@ struct Expiry: Sendable {
         return state
     }
 
-    /// A founder whose card in the log is older than the one compared is not verified. Their newer card may be put in where this home knew the tresor before.
+    /// Whether newer cards of others may be added.
+    ///
+    /// A founder whose card in the log is older than the compared one is not verified. Their newer card may still be
+    /// added if this home knew the tresor before.
     private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
         if try client.trust.founderTrust(in: state).isVerified { return true }
         return try client.trust.isKnownFromBefore(state)
@@ -88,7 +97,8 @@ struct Expiry: Sendable {
 }
 
 extension LogState {
-    /// Whether a clock may end dates: it is at most a day before, and at most 400 days after, the newest entry of an owner without a date of their own.
+    /// Whether grants may end by a clock. It is at most a day before and at most 400 days after the newest entry of an
+    /// owner who has no end date.
     func believes(_ clock: UInt64) -> Bool {
         let day: UInt64 = 86_400
         let first = ownerTime > day ? ownerTime - day : 0

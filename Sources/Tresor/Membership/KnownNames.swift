@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What tresors were called when they could last be opened (SPEC §8.5), so that a person who was put out still sees which tresor a file is in.
+/// The names of tresors as they were last opened (SPEC §8.5). They are sealed: 32 bytes of tresor id and a name of 1 to
+/// 256 bytes each. A removed member still sees which tresor a file is in.
 package struct KnownNames: Hashable, Sendable {
     package private(set) var names: [TresorID: Name] = [:]
 
     init() {}
 
-    /// - Throws: ``TresorError/altered`` when it is not what this identity sealed.
+    /// Opens the sealed names.
+    ///
+    /// - Throws: ``TresorError/altered`` when this identity did not seal them.
     package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         var decoder = ByteDecoder(try identity.openFromHome(sealed, .namesSeal))
         var last: TresorID?

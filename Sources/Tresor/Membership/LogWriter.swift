@@ -7,7 +7,7 @@ struct LogWriter: Sendable {
     private var client: Client { session.client }
     private var identity: Identity { session.identity }
 
-    /// `nil` when somebody else was faster.
+    /// Appends an entry; returns `nil` when another writer was faster.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         let sequence = state.head.sequence + 1
         let previous = try await client.logs.entries(state.head.sequence..<sequence, of: state).first
@@ -24,16 +24,19 @@ struct LogWriter: Sendable {
         return try await confirm(entry, outcome, wraps: draft.wraps)
     }
 
-    /// Whose wraps are deleted: who goes with this act, and when the key changes whoever else went before, should the store have kept theirs.
+    /// Returns the people whose wraps are deleted: those whom this act removes.
+    ///
+    /// When the key changes, earlier members are included, in case the store kept their wraps.
     private func departed(_ effect: Effect, in state: LogState) -> [UserID] {
         guard effect.epoch != nil else { return effect.dismissed }
         return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
     }
 
-    /// After a write: the next verified read decides whether it happened, whatever the store said. `nil` when another entry came first.
+    /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when
+    /// another entry came first.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with `notNoted` when the store said that it is done, and then the home failed or either was busy: nobody is to
-    ///   take it for not done, and do it again.
+    /// - Throws: ``TresorError/failed(_:)`` with `notNoted` when the store confirmed the write, and the home then
+    ///   failed or either was busy. Nobody may then take the act for undone and repeat it.
     func confirm(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
     ) async throws(TresorError) -> LogState? {
@@ -64,7 +67,7 @@ struct LogWriter: Sendable {
         if state.head.sequence == entry.sequence,
             try await !areKept(wraps, in: entry.tresor, orOthers: outcome == .conflict)
         {
-            // Somebody else's later act may have taken a wrap away again.
+            // A later act of another member may have deleted a wrap.
             let later = try await client.logs.state(of: entry.tresor)
             guard later.head.sequence > entry.sequence else { throw .store(.notStored) }
             return later
@@ -73,7 +76,7 @@ struct LogWriter: Sendable {
             do throws(TresorError) {
                 _ = try await session.keyRing.keys(of: state.epoch, in: state)
             } catch {
-                // Somebody else's later act may have put this person out, or changed the key again.
+                // A later act of another member may have removed this person or changed the key again.
                 let later = try await client.logs.state(of: entry.tresor)
                 guard later.head.sequence > state.head.sequence else {
                     throw error == .noAccess ? .store(.notStored) : error
@@ -87,9 +90,9 @@ struct LogWriter: Sendable {
         return state
     }
 
-    /// Whether the store hands out what was put, byte for byte.
+    /// Whether the store returns the wraps that were put, byte for byte.
     ///
-    /// - Parameter orOthers: whether another device of the same person may have written the very entry, with wraps of its own.
+    /// - Parameter orOthers: whether another device of this person may have written the same entry with its own wraps.
     func areKept(
         _ wraps: [StoredWrap], in tresor: TresorID, orOthers: Bool
     ) async throws(TresorError) -> Bool {
@@ -103,12 +106,13 @@ struct LogWriter: Sendable {
         return true
     }
 
-    /// Keeps this person's own wrap of an epoch that is about to begin, beside the one that opened: a store that takes the entry and not the wrap takes
-    /// nothing away.
+    /// Keeps this person's own wrap of a new epoch in the home, beside the wrap that opened. A store that takes the
+    /// entry but not the wrap then withholds nothing.
     ///
-    /// Where there is none, the home is shown to be writable all the same: what it could not remember is not begun.
+    /// Without such a wrap, it proves that the home is writable: an act that the home could not remember is not begun.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written: nothing is sent then.
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy`` when the home cannot be written; nothing is sent
+    ///   then.
     func keepBeforeSending(_ wraps: [StoredWrap], of tresor: TresorID) throws(TresorError) {
         guard let mine = wraps.first(where: { $0.user == identity.user }) else {
             return try client.archive.proveWritable()

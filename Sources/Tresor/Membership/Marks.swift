@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What this person said of tresors, or did to them, that no log says (SPEC §8.5).
+/// The marks that this person set on tresors, which no log has: 10 bytes, then 33 for each tresor, sealed (SPEC §8.5).
 package struct Marks: Hashable, Sendable {
     /// The marks of one tresor.
     package struct Flags: OptionSet, Hashable, Sendable {
@@ -8,9 +8,9 @@ package struct Marks: Hashable, Sendable {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// It is kept out of sight while its owner is not verified.
+        /// The tresor is hidden while its founder is not verified.
         static let hidden = Flags(rawValue: 1)
-        /// This home made it, or its owner confirmed that they did.
+        /// This home made the tresor, or this person confirmed that they did.
         package static let confirmed = Flags(rawValue: 2)
 
         var isHidden: Bool { contains(.hidden) }
@@ -21,6 +21,8 @@ package struct Marks: Hashable, Sendable {
 
     init() {}
 
+    /// Decodes the marks; the tresor ids must rise strictly, and the flags be 1 to 3.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -46,7 +48,10 @@ package struct Marks: Hashable, Sendable {
         return encoder.bytes
     }
 
-    /// - Throws: ``TresorError/altered`` when it is not what this identity sealed; ``TresorError/unsupported``.
+    /// Opens the sealed marks.
+    ///
+    /// - Throws: ``TresorError/altered`` when this identity did not seal them; ``TresorError/unsupported`` for another
+    ///   version or suite.
     package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         try self.init(try identity.openFromHome(sealed, .marksSeal))
     }

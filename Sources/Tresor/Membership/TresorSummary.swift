@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a list shows of one tresor.
+/// The entry of one tresor in a list.
 public struct TresorSummary: Sendable {
-    /// Which tresor.
+    /// The tresor.
     public let tresor: TresorID
-    /// The verified state, unless the log could not be verified.
+    /// The verified state; `nil` when the log could not be verified.
     public let state: LogState?
     /// The name, as this person could last open it.
     public let name: Name?
-    /// What the home knows of the owner.
+    /// This home's trust in the founder.
     public let founderTrust: Person.Trust?
-    /// Whether it lies apart: its owner is not verified, and this home has no pinned head of it. It answers to no bare
-    /// name.
+    /// Whether the tresor lies apart: its founder is not verified, and this home has no pinned head of it. A bare name
+    /// does not find it.
     public let isApart: Bool
-    /// Whether it is to be kept out of sight; only of what lies apart.
+    /// Whether the tresor is hidden; only one that lies apart can be.
     public let isHidden: Bool
-    /// What went wrong while reading it.
+    /// The error of reading it, if any.
     public let error: TresorError?
 }

@@ -3,17 +3,19 @@
 extension Tresors {
     private static let attemptCount = 16
 
-    /// What an act would do now. Writes nothing.
+    /// Computes the effect of an act at this state (SPEC §9.7). Writes nothing.
     ///
-    /// - Throws: ``TresorError/noAccess`` without the right to it; ``TresorError/notFound`` for revoking somebody who was never in;
-    ///   ``TresorError/usage`` for an act that makes no sense; ``TresorError/unverified`` when the owner is not.
+    /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
+    ///   was never a member. ``TresorError/usage`` for an act that makes no sense. ``TresorError/unverified`` when the
+    ///   founder is not verified.
     public func effect(of act: Act, in state: LogState) throws(TresorError) -> Effect {
         guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
             identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
-        // Leaving needs no trust in anybody.
+        // Leaving needs no trust in the founder.
         if act != .leave {
-            // New keys of one's own may go where the founder's, which this home compared, are not yet known.
+            // This person's new card may be added where this home compared the founder's newer keys and the log lacks
+            // them.
             let isKnown = act == .renew ? try client.trust.isKnownFromBefore(state) : false
             guard try client.trust.founderTrust(in: state).isVerified || isKnown else { throw .unverified }
         }
@@ -34,7 +36,8 @@ extension Tresors {
         case .rotate:
             let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.isRekeyPending)
             guard mayRotate else { throw .noAccess }
-            // An owner says it in the log first. A writer cannot, and would wrap to keys that may be a thief's.
+            // An owner first adds the newer card to the log. A writer cannot, and would wrap to keys that a thief may
+            // have.
             if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
             effect.epoch = state.epoch + 1
         case .rename(let name, _):
@@ -97,15 +100,17 @@ extension Tresors {
         if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
-    /// Does an act. Everything it changes, entry and wraps, changes at once or not at all.
+    /// Performs an act (SPEC §9.7). Its entry and its wraps take effect together or not at all.
     ///
-    /// If somebody else writes meanwhile, the log is read and judged again; the act goes on only if it still means the same.
+    /// If another entry comes first, the log is read and judged again. The act continues only if its effect is the
+    /// same.
     ///
     /// - Parameters:
-    ///   - expecting: the effect that a person was shown; `nil` for whatever it is at the first reading.
-    ///   - acceptingUnverified: whether to let people in whose number nobody compared.
-    /// - Throws: what ``effect(of:in:)`` throws; ``TresorError/unverified`` for people who are not verified; ``TresorError/busy`` when the meaning
-    ///   changed meanwhile; ``TresorError/store(_:)`` when the store did not keep what it accepted.
+    ///   - expecting: the effect that a person was shown; `nil` for the effect at the first reading.
+    ///   - acceptingUnverified: whether to add people whose safety number was never compared.
+    /// - Throws: the errors of ``effect(of:in:)``. ``TresorError/unverified`` for people who are not verified.
+    ///   ``TresorError/busy`` when the effect changed while the log was read. ``TresorError/store(_:)`` when the store
+    ///   did not keep what it accepted.
     @concurrent @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
@@ -131,7 +136,7 @@ extension Tresors {
         throw .busy
     }
 
-    /// What was compared is what is wrapped to: each chain must be the very one that is pinned.
+    /// Checks that each chain is the very one that is pinned: keys are wrapped only to what was compared.
     private func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
         for chain in people {
             switch try client.people.trust(in: chain) {
@@ -142,7 +147,7 @@ extension Tresors {
         }
     }
 
-    /// Whether the key has to be changed before an act. What an owner cannot reach cannot be wrapped for others.
+    /// Whether the key has to change before an act. An owner cannot wrap a key that they cannot reach.
     private func needsNextEpoch(_ act: Act, in state: LogState) async throws(TresorError) -> Bool {
         switch act {
         case .rename: return try await needsNextEpoch(in: state)
@@ -153,7 +158,7 @@ extension Tresors {
         }
     }
 
-    /// Whether the key has to be changed before anything is sealed: a member who left still has it, or this person, an owner, does not.
+    /// Whether the key has to change before anything is sealed: a member who left still has it, or this owner does not.
     func needsNextEpoch(in state: LogState) async throws(TresorError) -> Bool {
         if state.isRekeyPending { return true }
         return try await session.keyRing.isCutOff(in: state)
@@ -165,20 +170,24 @@ extension Tresors {
         await session.keyRing.add(Notice(tresor: tresor, deed: .rekeyed, epoch: state.epoch))
     }
 
-    /// Reads a tresor's log and, where this person is an owner, brings it up to what this home knows (SPEC §9.7): newer cards that were compared are put
-    /// into it, and dates that have passed become removals. To be called before an effect is computed that somebody is shown.
+    /// Reads a tresor's log and, for an owner, brings it up to date with this home (SPEC §9.7).
     ///
-    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a date has passed by a clock that is too far from the log's, unless ``acceptClock(in:)``.
+    /// Newer cards that were compared are added to the log, and members with expired grants are removed. Call it before
+    /// computing an effect that a person is shown.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` with `clock` when a grant has expired by a clock that is too far from the
+    ///   log's, unless ``acceptClock(in:)`` was called.
     @concurrent public func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         try await Expiry(session: session).settle(tresor)
     }
 
-    /// Goes on in a tresor although this machine's clock is too far from its log's to end dates by it. The dates stay.
+    /// Allows acts in a tresor although this machine's clock is too far from its log's to end grants by it. No grant
+    /// ends.
     public func acceptClock(in tresor: TresorID) async { await session.keyRing.acceptClock(in: tresor) }
 
-    /// Whose newer card this home has compared than the log knows: members, and the founder, on whom everything rests.
+    /// Returns the people of whom this home has compared a newer card than the log has: members, and the founder.
     ///
-    /// - Returns: by rising user id.
+    /// - Returns: the user ids, rising.
     public func superseded(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
         return Set(state.members.keys).union([state.founder]).filter { user in

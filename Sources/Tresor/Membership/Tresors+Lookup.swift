@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tresors {
-    /// The tresors that a text can mean: a name, `OWNER/NAME`, or an id of at least 6 characters; by rising id (SPEC
-    /// §4.3, `tresorsNamed`).
+    /// Returns the tresors that a text can mean, by rising id: a name, `OWNER/NAME`, or an id of at least 6 characters
+    /// (SPEC §4.3, `tresorsNamed`).
     ///
-    /// Ids and the names that this home knows come first: only the logs that they name, and those without a known name,
-    /// are read. Where one of these names no longer holds, or there is none, all logs are read. What lies apart answers
-    /// to no bare name.
+    /// Ids and the names that this home knows come first. Only the logs that they name, and those without a known name,
+    /// are read. Where one of these names no longer holds, or there is none, all logs are read. A bare name does not
+    /// find a tresor that lies apart.
     @concurrent public func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
         let wanted = WantedTresor(text)
         let offered = try await client.store.tresors(of: identity.user)
@@ -31,16 +31,16 @@ extension Tresors {
     }
 }
 
-/// What a text can stand for.
+/// The possible meanings of a text.
 private struct WantedTresor {
     private let name: Name?
-    /// `OWNER` and `NAME`.
+    /// The `OWNER` and the `NAME`.
     private let parts: [Name]
     private let prefix: Base32.Prefix?
 
     init(_ text: String) {
         name = try? Name(typed: text)
-        // By the byte: to Swift a slash and a combining mark are one other character.
+        // Split by bytes: to Swift a slash and a combining mark are one other character.
         parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
             .compactMap { try? Name(typed: String(Substring($0))) }
         prefix = Base32.Prefix(text)
@@ -50,7 +50,7 @@ private struct WantedTresor {
 
     func isID(of tresor: TresorID) -> Bool { prefix?.begins(tresor.digest.bytes) ?? false }
 
-    /// Whether a tresor of this name can be meant, whoever its owner is.
+    /// Whether a tresor of this name can be meant, of any owner.
     func canBe(_ known: Name) -> Bool { known == name || parts.count == 2 && known == parts[1] }
 
     func isMet(by summary: TresorSummary) -> Bool {

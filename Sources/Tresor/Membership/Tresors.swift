@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The tresors of one person: making them, naming them, and acting in them.
+/// Makes, names and changes the tresors of one person.
 public struct Tresors: Sendable {
     let session: Session
 
     var client: Client { session.client }
     var identity: Identity { session.identity }
 
-    /// Makes a tresor and its first epoch.
+    /// Makes a tresor with its first epoch (SPEC §9.7, `create`).
     ///
-    /// - Throws: ``TresorError/usage`` for an empty name, or one that a tresor of this person's own has already; what
-    ///   ``proveMarks()`` throws, before anything is sent.
+    /// - Throws: ``TresorError/usage`` for an empty name, or one that this person already gave to a tresor of their
+    ///   own; the errors of ``proveMarks()``, before anything is sent.
     @concurrent public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage }
         for summary in try await all() where summary.name == name {
-            // Of a log that the store does not show the home knows whose it is.
+            // Where the store withholds a log, the home still knows its founder.
             let state =
                 if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
             guard state?.founder != identity.user else { throw .usage }
@@ -42,13 +42,13 @@ public struct Tresors: Sendable {
         return state
     }
 
-    /// Every tresor this person is in by the store's word or was in by the home's, each with what can be said of it; by rising id.
+    /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
     @concurrent public func all() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
         return await summaries(of: Set(offered).union(try client.logs.known()))
     }
 
-    /// What can be said of each of these; by rising id.
+    /// Summarizes each of these tresors, by rising id.
     func summaries(of tresors: Set<TresorID>) async -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for tresor in tresors.sorted() { summaries.append(await summary(of: tresor)) }
@@ -86,9 +86,10 @@ public struct Tresors: Sendable {
         }
     }
 
-    /// The name of a tresor.
+    /// Opens the name of a tresor.
     ///
-    /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
+    /// - Throws: ``TresorError/noAccess`` when no key of this person opens it; ``TresorError/altered`` when it is not
+    ///   what an owner sealed; ``TresorError/store(_:)`` when the store fails.
     @concurrent public func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
         let name: Result<Name, TresorError>
@@ -104,9 +105,9 @@ public struct Tresors: Sendable {
         return try name.get()
     }
 
-    /// What a tresor is said to be for; empty where nobody said it. Every member can read it, and the store cannot.
+    /// Opens the kind of a tresor, which every member can read and the store cannot; empty when none was given.
     ///
-    /// - Throws: what ``name(in:)`` throws.
+    /// - Throws: the errors of ``name(in:)``.
     @concurrent public func kind(in state: LogState) async throws(TresorError) -> Name {
         try await nameAndKind(in: state).kind
     }
@@ -118,16 +119,17 @@ public struct Tresors: Sendable {
             with: keys.content, tresor: state.tresor, epoch: record.epoch, sequence: record.sequence)
     }
 
-    /// What a tresor was called when this person could last open it; `nil` when the home does not know.
+    /// Returns the name of a tresor as this person last opened it; `nil` when the home does not know it.
     public func knownName(of tresor: TresorID) -> Name? {
         knownNames()[tresor]
     }
 
-    /// A convenience, rebuilt as tresors are opened: what cannot be read or written is no error.
+    /// Remembers a name. The file is a convenience, rebuilt as tresors are opened: failing to read or write it is no
+    /// error.
     func remember(_ name: Name, of tresor: TresorID) {
         guard knownNames()[tresor] != name else { return }
         _ = try? client.home.exclusively { () throws(TresorError) in
-            // Names that others can read are neither believed nor written over: their owner can still close the file.
+            // Names that others can read are neither believed nor overwritten: their owner can still restrict the file.
             _ = try client.home.read(.names)
             var names = knownNames()
             names[tresor] = name
@@ -143,26 +145,28 @@ public struct Tresors: Sendable {
         return names ?? KnownNames()
     }
 
-    /// Whether a tresor is kept out of sight.
+    /// Whether this person hid a tresor.
     public func isHidden(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
 
-    /// Proves that marks can be set: those that the home has open.
+    /// Opens the marks of the home, which proves that they can be changed (SPEC §8.5, `openMarks`).
     ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open. They are then not replaced
-    ///   either; the person moves the file away. ``TresorError/failed(_:)`` when they cannot be read.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open;
+    ///   ``TresorError/failed(_:)`` when they cannot be read. Marks that do not open are not replaced: the person moves
+    ///   the file away.
     public func proveMarks() throws(TresorError) { _ = try client.openMarks() }
 
-    /// Keeps a tresor out of sight, or shows it again.
+    /// Hides a tresor, or shows it again.
     ///
-    /// - Throws: what ``proveMarks()`` throws; ``TresorError/busy``.
+    /// - Throws: the errors of ``proveMarks()``; ``TresorError/busy``.
     public func hide(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
         try mark(tresor, .hidden, isHidden)
     }
 
-    /// Notes that this person made a tresor whose log still shows their old keys. They looked at it and said so.
+    /// Marks a tresor as made by this person although its log still has their old keys (SPEC §7.5, `confirmMine`). The
+    /// person confirmed it.
     ///
-    /// - Throws: ``TresorError/usage`` for a tresor that bears somebody else's name; ``TresorError/forked`` for one
-    ///   that knows newer or other keys of this person; what ``proveMarks()`` throws; ``TresorError/busy``.
+    /// - Throws: ``TresorError/usage`` for a tresor that names another founder; ``TresorError/forked`` for one that has
+    ///   newer or other keys of this person; the errors of ``proveMarks()``; ``TresorError/busy``.
     public func confirmMine(_ state: LogState) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage }
         if case .renewed = try client.trust.founderTrust(in: state) { throw .forked }
@@ -171,7 +175,7 @@ public struct Tresors: Sendable {
 
     package func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
-            // Marks that do not open, or that others can read or change, are not written over.
+            // Marks that do not open, or that others can read or change, are not overwritten.
             let present = try client.openMarks()
             var marks = present
             if isSet { marks[tresor].insert(flag) } else { marks[tresor].remove(flag) }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A person as a store offers them, and what this home knows of them.
+/// A person offered by a store, with this home's trust in them.
 public struct Person: Hashable, Sendable {
-    /// Why to believe that a chain is somebody's.
+    /// The reason to believe that a chain belongs to a person.
     public enum Trust: Hashable, Sendable {
-        /// It is the owner of this home.
+        /// The owner of this home.
         case me
-        /// Its number was compared.
+        /// A person whose safety number was compared.
         case verified
-        /// Its number was compared before it got new keys; compare again.
+        /// A person with newer keys than those whose safety number was compared; compare again.
         case renewed(since: CardChain)
-        /// The handle is pinned to somebody else.
+        /// A person whose handle is pinned to another person.
         case changed(from: CardChain)
-        /// Nobody compared its number.
+        /// A person whose safety number was never compared.
         case unverified
 
-        /// Whether something may rest on it.
+        /// Whether an act may rely on this person.
         public var isVerified: Bool { self == .me || self == .verified }
     }
 
-    /// The public face.
+    /// The public card chain.
     public let chain: CardChain
-    /// Why to believe it.
+    /// The reason to believe the chain.
     public let trust: Trust
 }
 
-/// The people whom this home has verified, and those whom the store offers (SPEC §7.5).
+/// Looks up the people whom this home has verified, and those whom the store offers (SPEC §7.5).
 public struct Contacts: Sendable {
     let client: Client
 
@@ -33,14 +33,16 @@ public struct Contacts: Sendable {
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Everybody this home has verified.
+    /// Returns all people whom this home has verified.
     public func pinned() throws(TresorError) -> [Pin] { try client.pins().pins }
 
-    /// The people a handle or a user id of at least 6 characters stands for (SPEC §4.3). Where it names somebody this home knows, by either, nobody
-    /// whom only the store offers is among them: a handle that looks like a friend's id stands for the friend.
+    /// Returns the people meant by a handle, or by a user id of at least 6 characters (SPEC §4.3).
     ///
-    /// - Throws: ``TresorError/altered`` when the store offers what is no card of that person; ``TresorError/forked`` when it offers an older or a
-    ///   different card of a pinned person.
+    /// If this home knows a person by that handle or id, people known to the store alone are left out. A handle that
+    /// looks like a friend's id then means the friend.
+    ///
+    /// - Throws: ``TresorError/altered`` when the store offers something that is no card of that person;
+    ///   ``TresorError/forked`` when it offers an older or different card of a pinned person.
     public func lookup(_ text: String) async throws(TresorError) -> [Person] {
         let pins = try client.pins()
         let handle = try? Name(typed: text)
@@ -59,8 +61,9 @@ public struct Contacts: Sendable {
         return try await offeredPeople(named: text, handle: handle, pins: pins)
     }
 
-    /// Whom the store offers under a handle that this home has pinned to somebody else. It stands for the pinned
-    /// person; a program says that there are others.
+    /// Returns the people whom the store offers under a handle that this home has pinned to another person.
+    ///
+    /// The handle stands for the pinned person; a program mentions that there are others.
     public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
         guard let pin = try client.pins()[handle: handle] else { return [] }
         return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
@@ -79,11 +82,12 @@ public struct Contacts: Sendable {
         return people
     }
 
-    /// A person by user id: of the store's chain and the pinned one, the longer. A store that shows an older card than
-    /// was compared, or none, changes nothing (SPEC §7.5).
+    /// Returns the person with a user id, with the longer of the store's chain and the pinned one (SPEC §7.5).
     ///
-    /// - Throws: ``TresorError/notFound`` when nobody has a card of them; ``TresorError/forked`` when neither chain
-    ///   extends the other.
+    /// A store that shows an older card than the compared one, or none, changes nothing.
+    ///
+    /// - Throws: ``TresorError/notFound`` when neither store nor home has a card of them; ``TresorError/forked`` when
+    ///   neither chain extends the other.
     public func person(_ user: UserID) async throws(TresorError) -> Person {
         try await person(user, pins: client.pins())
     }
@@ -96,7 +100,7 @@ public struct Contacts: Sendable {
         return Person(chain: chain, trust: try trust(in: chain, pins: pins))
     }
 
-    /// Why to believe a chain, by this home's pins.
+    /// Returns the reason to believe a chain, by this home's pins.
     ///
     /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
     public func trust(in chain: CardChain) throws(TresorError) -> Person.Trust {
@@ -115,11 +119,11 @@ public struct Contacts: Sendable {
         return chain.newest == pin.chain.newest ? .verified : .renewed(since: pin.chain)
     }
 
-    /// Keeps a chain whose number was compared. What was compared is what is pinned: pass the very chain that was shown.
+    /// Pins a chain whose safety number was compared. Pass the very chain whose number was shown.
     ///
-    /// - Parameter replacing: whether another person pinned under the handle gives way.
-    /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle; ``TresorError/forked`` for an older or
-    ///   different card of a known one.
+    /// - Parameter replacing: whether to replace another person who is pinned under the handle.
+    /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle;
+    ///   ``TresorError/forked`` for an older or different card of a known one.
     public func pin(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()

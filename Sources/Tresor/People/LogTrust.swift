@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What this home knows of the people whom a log names (SPEC §7.5, §10.5).
+/// Decides how far this home trusts the people whom a log names (SPEC §7.5, §10.5).
 public struct LogTrust: Sendable {
     let client: Client
 
-    /// What the home knows of the person from whom a tresor is proved (SPEC §7.5).
+    /// Returns this home's trust in the founder, on whom the proof of a tresor rests (SPEC §7.5).
     ///
-    /// A tresor that bears this person's own name is theirs only if it was made with their newest card, or if this home
-    /// marked it: it made the tresor, or they confirmed it. Marks are sealed, so only the client of a ``Session`` knows
-    /// them. Any other is ``Person/Trust/unverified``: whoever has an old seed can make one. So is one of which this home
-    /// has no pinned head, and in which nothing is signed with the newest keys of its founder.
+    /// A tresor that names this person as founder is theirs if it was made with their newest card, or if this home
+    /// marked it. The home marks the tresors that it makes and those that this person confirms. Marks are sealed, so
+    /// only the client of a session can read them.
     ///
-    /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
+    /// Any other such tresor is ``Person/Trust/unverified``, because anyone with an old seed can make one. So is a
+    /// tresor without a pinned head in which the founder's newest keys have signed nothing.
+    ///
+    /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
     public func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try client.ownChain(), mine.user == state.founder {
@@ -32,8 +34,8 @@ public struct LogTrust: Sendable {
         }
     }
 
-    /// Whether a tresor is not believed although its founder was compared: nothing in it is signed with their newest keys, and
-    /// this home does not know it from before.
+    /// Whether a tresor is not believed although its founder was compared. Their newest keys have signed nothing in it,
+    /// and this home has no pinned head of it.
     package func isUnproved(_ state: LogState) throws(TresorError) -> Bool {
         guard let chain = state.chain(of: state.founder), try client.pins()[state.founder]?.isReplaced == false else {
             return false
@@ -41,17 +43,19 @@ public struct LogTrust: Sendable {
         return try !isProved(by: chain, in: state)
     }
 
-    /// Whether the founder's newest keys have signed anything in a log, or this home knows it from before. Cards are public:
-    /// whoever has an old seed can make a tresor, and put the newest card into its log.
+    /// Whether the founder's newest keys have signed an entry, or this home has a pinned head of the tresor.
+    ///
+    /// Cards are public: anyone with an old seed can make a tresor and put the newest card into its log.
     private func isProved(by chain: CardChain, in state: LogState) throws(TresorError) -> Bool {
         if state.founderGeneration == chain.newest.generation { return true }
         return try client.heads()[state.tresor] != nil
     }
 
-    /// What the home knows of somebody whom a log names (SPEC §7.5). A log may lag behind: who was compared with newer
-    /// keys was compared with these too.
+    /// Returns this home's trust in a member whom a log names (SPEC §7.5).
     ///
-    /// - Throws: ``TresorError/forked`` when the log holds another card of a generation that this home knows.
+    /// A log may lag behind: a person compared with newer keys counts as compared with these.
+    ///
+    /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
     public func memberTrust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
         guard user != state.founder else { return try founderTrust(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
@@ -64,7 +68,8 @@ public struct LogTrust: Sendable {
         return isBehind(chain, pins) ? .verified : try client.people.trust(in: chain, pins: pins)
     }
 
-    /// Whether a log still shows an older generation of its founder than the one that was compared, and was kept here before that.
+    /// Whether a log still has an older generation of its founder than the compared one, and this home had pinned its
+    /// head before.
     package func isKnownFromBefore(_ state: LogState) throws(TresorError) -> Bool {
         guard let chain = state.chain(of: state.founder), try client.heads()[state.tresor] != nil else { return false }
         return isBehind(chain, try client.pins())
@@ -75,11 +80,13 @@ public struct LogTrust: Sendable {
         return pin.chain.extends(chain) && pin.chain.newest != chain.newest
     }
 
-    /// What a home knows of the author of something signed: who was compared counts up to the generation that was, who never was is vouched for
-    /// by the log. A pin that another person replaced counts as none.
+    /// Checks this home's trust in the author of a signature.
     ///
-    /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle; ``TresorError/forked`` when the log holds
-    ///   another card of a generation that this home knows.
+    /// A compared author counts up to the compared generation. The log vouches for an author who was never compared. A
+    /// pin that another person replaced counts as none.
+    ///
+    /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle;
+    ///   ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
     func authorTrust(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
         guard let chain = state.chain(of: author.user) else { throw .altered }
         let compared: CardChain
@@ -95,7 +102,8 @@ public struct LogTrust: Sendable {
         guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
     }
 
-    /// The chain of somebody up to the card that this home has compared, its own identity's included; `nil` for none, and for a pin that was replaced.
+    /// Returns a person's chain up to the card that this home has compared; `nil` for none, and for a replaced pin. The
+    /// own identity counts as compared.
     package func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
         if let mine = try client.ownChain(), mine.user == user { return mine }
         guard let pin = try client.pins()[user], !pin.isReplaced else { return nil }
@@ -103,7 +111,7 @@ public struct LogTrust: Sendable {
     }
 }
 
-/// What this home knows of authors, looked up once for all files of one author at one state of the log.
+/// Looks up authors once for all files of one author at one state of the log.
 struct AuthorChecks {
     private struct Author: Hashable {
         let user: UserID
@@ -121,7 +129,7 @@ struct AuthorChecks {
         self.acceptingUnverified = acceptingUnverified
     }
 
-    /// - Throws: what ``LogTrust/authorTrust(_:in:acceptingUnverified:)`` throws.
+    /// Checks an author as ``LogTrust/authorTrust(_:in:acceptingUnverified:)`` does, with the same errors.
     mutating func check(_ author: FileAuthor, in state: LogState) throws(TresorError) {
         let key = Author(user: author.user, generation: author.generation, head: state.head)
         let outcome =
@@ -133,7 +141,7 @@ struct AuthorChecks {
         try outcome.get()
     }
 
-    /// - Throws: what ``Client/comparedChain(of:)`` throws.
+    /// Returns a chain as ``LogTrust/comparedChain(of:)`` does, with the same errors.
     mutating func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
         if let known = compared[user] { return known }
         let chain = try client.trust.comparedChain(of: user)

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A person whose number was compared (SPEC §7.5).
+/// A person whose safety number was compared (SPEC §7.5).
 public struct Pin: Hashable, Sendable {
-    /// The chain up to the card that was compared.
+    /// The chain up to the compared card.
     public let chain: CardChain
-    /// When it was pinned, in seconds since 1970.
+    /// The time of the comparison, in seconds since 1970.
     public let time: UInt64
-    /// Whether another person has since been pinned under the handle. A replaced pin answers to its user id alone.
+    /// Whether another person has since been pinned under the handle. A replaced pin is found by its user id alone.
     public let isReplaced: Bool
 }
 
-/// All pins of a home.
+/// The pins of a home (SPEC §7.5).
 package struct Pins: Hashable, Sendable {
     private(set) var pins: [Pin] = []
 
     init() {}
 
+    /// Decodes the pins; no user id may occur twice, and no handle among the pins that are not replaced.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -47,13 +49,13 @@ package struct Pins: Hashable, Sendable {
 
     subscript(user: UserID) -> Pin? { pins.first { $0.chain.user == user } }
 
-    /// The person this handle stands for.
+    /// The person for whom this handle stands.
     subscript(handle handle: Name) -> Pin? { pins.first { !$0.isReplaced && $0.chain.handle == handle } }
 
     /// Pins a chain.
     ///
-    /// - Throws: ``TresorError/forked`` for an older or another card of a known person; ``TresorError/unverified`` for another person under
-    ///   a known handle, unless `replacing`.
+    /// - Throws: ``TresorError/forked`` for an older or a different card of a known person; ``TresorError/unverified``
+    ///   for another person under a known handle, unless `replacing`.
     package mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
         if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
         if let other = self[handle: chain.handle], other.chain.user != chain.user {

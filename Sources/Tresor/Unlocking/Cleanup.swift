@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finishes what an interrupted change of the unlock methods left behind (SPEC §8.4).
+/// Finishes what an interrupted change of the key slots left to do (SPEC §8.4).
 public struct Cleanup: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
     private var store: any Store { client.store }
 
-    /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``settleWaysIn()`` does, or to learn of a generation.
+    /// Whether a change of the key slots was interrupted. The store then still has to delete something, which
+    /// ``finish()`` does, or to learn of a generation.
     public func isPending() throws(TresorError) -> Bool {
         let noted = try journal()
         let mine = try client.ownChain()
@@ -15,76 +16,79 @@ public struct Cleanup: Sendable {
             || noted.generations.contains { $0 == mine?.newest.generation }
     }
 
-    /// The devices of this home's identity whose end was begun and interrupted.
+    /// Returns the devices of this home's identity whose removal was begun and interrupted.
     public func endingDevices() throws(TresorError) -> [DeviceID] {
         let mine = try client.identityFile().chain.user
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
-    /// Whether this home's newest generation was made, and telling the store and the tresors of it was interrupted.
+    /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
     public func isIntroducing() throws(TresorError) -> Bool {
         try journal().generations.contains(client.identityFile().chain.newest.generation)
     }
 
-    /// Finishes what an interrupted change of the ways in began: old kit copies and halves of ended devices leave the store, a half here that
-    /// belongs to no slot is destroyed. Needs no secret and may be repeated.
+    /// Finishes an interrupted change of the key slots (SPEC §8.4). Needs no secret and may be repeated.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; what is to be done stays noted.
+    /// It deletes old kit copies and the server shares of removed devices from the store. It destroys a device share
+    /// here that belongs to no slot.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
     public func finish() async throws(TresorError) {
-        try destroyOrphanedHalf()
+        try destroyOrphanedShare()
         let noted = try journal()
         guard !noted.isEmpty else { return }
         var deleted = CleanupJournal()
-        // Others may put in place meanwhile what was noted; each is looked at again just before it goes.
+        // Another process may put a recorded object into use; each is checked again just before it is deleted.
         for kit in noted.kits {
-            let present = presentWaysIn()
+            let present = presentSlots()
             guard present.user == kit.user, present.kit != kit.locator else { continue }
             try await store.deleteKitCopy(locator: kit.locator)
             deleted.kits.insert(kit)
         }
-        for device in noted.devices where try readableHalf() != device.id {
+        for device in noted.devices where try readableShareID() != device.id {
             try await store.deleteServerShares(user: device.user, devices: [device.id])
             deleted.devices.insert(device)
         }
-        try strikeOut(deleted, of: noted)
+        try clear(deleted, of: noted)
     }
 
-    /// Takes from the note what was deleted, and what the home uses now. Slots that nothing opens any more stay noted for as long as the file has them.
-    private func strikeOut(_ deleted: CleanupJournal, of noted: CleanupJournal) throws(TresorError) {
+    /// Removes from the journal what was deleted, and what the home uses now. A slot that nothing opens stays recorded
+    /// while the file has it.
+    private func clear(_ deleted: CleanupJournal, of noted: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            let half = try readableHalf()
-            let present = presentWaysIn()
-            var struck = deleted
-            struck.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
-            struck.devices.formUnion(noted.devices.filter { $0.id == half })
-            struck.slots = noted.slots.filter { $0 == half || !(present.slots?.contains($0) ?? true) }
+            let id = try readableShareID()
+            let present = presentSlots()
+            var cleared = deleted
+            cleared.kits.formUnion(noted.kits.filter { $0.locator == present.kit })
+            cleared.devices.formUnion(noted.devices.filter { $0.id == id })
+            cleared.slots = noted.slots.filter { $0 == id || !(present.slots?.contains($0) ?? true) }
             var rest = try journal()
-            rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != half && present.slots?.contains($0) ?? true })
-            rest.subtract(struck)
+            rest.slots.formUnion(deleted.devices.map(\.id).filter { $0 != id && present.slots?.contains($0) ?? true })
+            rest.subtract(cleared)
             try replaceJournal(with: rest)
         }
     }
 
-    /// What the identity file has.
-    private struct WaysIn {
+    /// The key slots of the identity file.
+    private struct PresentSlots {
         var user: UserID?
         var kit: Hash256?
-        /// `nil` for those of a file that does not read.
+        /// The device slots; `nil` for a file that does not decode.
         var slots: Set<DeviceID>? = []
     }
 
-    private func presentWaysIn() -> WaysIn {
+    private func presentSlots() -> PresentSlots {
         do throws(TresorError) {
-            guard let bytes = try home.read(.identity) else { return WaysIn() }
+            guard let bytes = try home.read(.identity) else { return PresentSlots() }
             let file = try IdentityFile(bytes)
-            return WaysIn(user: file.chain.user, kit: file.kitLocator, slots: Set(file.devices.map(\.id)))
+            return PresentSlots(user: file.chain.user, kit: file.kitLocator, slots: Set(file.devices.map(\.id)))
         } catch {
-            return WaysIn(slots: nil)
+            return PresentSlots(slots: nil)
         }
     }
 
-    /// The device whose half lies here; none for one that opens nothing.
-    private func readableHalf() throws(TresorError) -> DeviceID? {
+    /// Returns the device whose share is here; `nil` for a share that does not decode.
+    private func readableShareID() throws(TresorError) -> DeviceID? {
         do throws(TresorError) {
             return try client.device.share()?.id
         } catch {
@@ -93,21 +97,21 @@ public struct Cleanup: Sendable {
         }
     }
 
-    /// Destroys the half here if it belongs to no slot of the identity file.
-    private func destroyOrphanedHalf() throws(TresorError) {
+    /// Destroys the device share here if it belongs to no slot of the identity file.
+    private func destroyOrphanedShare() throws(TresorError) {
         func orphan() throws(TresorError) -> DeviceID? {
-            // The slot comes before the half, so the half is looked at first.
-            guard let half = try? readableHalf(), let slots = presentWaysIn().slots else { return nil }
-            return try home.read(.identity) == nil || slots.contains(half) ? nil : half
+            // The slot is written before the share, so the share is read first.
+            guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
+            return try home.read(.identity) == nil || slots.contains(id) ? nil : id
         }
-        guard let half = try orphan() else { return }
-        try destroyDeviceShare(of: half)
+        guard let id = try orphan() else { return }
+        try destroyDeviceShare(of: id)
     }
 
-    /// Destroys the half here if it is that of `device`; another one was put there since.
+    /// Destroys the share here if it is that of `device`, and not one that replaced it.
     func destroyDeviceShare(of device: DeviceID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            guard try readableHalf() == device else { return }
+            guard try readableShareID() == device else { return }
             try home.delete(.deviceShare)
         }
     }
@@ -117,7 +121,7 @@ public struct Cleanup: Sendable {
         return try CleanupJournal(bytes)
     }
 
-    /// Notes what may have to be taken away, durably.
+    /// Records durably what may have to be deleted.
     func note(
         kits: Set<CleanupJournal.Kit> = [], devices: Set<CleanupJournal.Device> = [], slots: Set<DeviceID> = [],
         generations: Set<UInt32> = []
@@ -127,17 +131,17 @@ public struct Cleanup: Sendable {
         try home.exclusively { () throws(TresorError) in try add(left) }
     }
 
-    /// Adds to the note; under the home's lock.
+    /// Adds to the journal; call it under the home's lock.
     func add(_ left: CleanupJournal) throws(TresorError) {
         var noted = try journal()
         noted.formUnion(left)
         try replaceJournal(with: noted)
     }
 
-    func unnote(_ settled: CleanupJournal) throws(TresorError) {
+    func unnote(_ finished: CleanupJournal) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var rest = try journal()
-            rest.subtract(settled)
+            rest.subtract(finished)
             try replaceJournal(with: rest)
         }
     }
@@ -157,10 +161,10 @@ public struct Cleanup: Sendable {
         try unnote(told)
     }
 
-    /// Replaces the identity file if it is still `present`, and notes in the same step what that leaves behind: a change
-    /// that is not made ends no device and leaves no note.
+    /// Replaces the identity file if it is still `present`, and records in the same step what is then left to do. A
+    /// change that is not made ends no device and records nothing.
     ///
-    /// - Throws: ``TresorError/busy`` when somebody else has replaced it meanwhile.
+    /// - Throws: ``TresorError/busy`` when another process has replaced the file.
     func replaceIdentity(
         _ present: [UInt8], with file: IdentityFile, noting left: CleanupJournal = CleanupJournal()
     ) throws(TresorError) {
@@ -171,7 +175,7 @@ public struct Cleanup: Sendable {
             do throws(TresorError) {
                 try home.replace(.identity, with: file.bytes)
             } catch {
-                // What was replaced after all must still be cleaned up after.
+                // If the file was replaced after all, the cleanup is still needed.
                 if (try? home.read(.identity)) == present { try? replaceJournal(with: noted) }
                 throw error
             }

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a change of the ways in must still take away or finish, noted in the home before the change begins (SPEC §8.4). Whoever is killed in the
-/// middle leaves the note, and the next change goes by it.
+/// The cleanup journal: what a change of the key slots must still delete or finish (SPEC §8.4).
 ///
-/// A note condemns nothing by itself: what the home uses when the note is read was put in place after all, and stays.
+/// It is written to the home before the change begins. If the change is killed, the journal stays and the next change
+/// finishes it.
+///
+/// A record alone deletes nothing: an object that the home uses when the journal is read was put into use after all,
+/// and stays.
 package struct CleanupJournal: Hashable, Sendable {
-    /// A device half that the store may hold.
+    /// A server share that the store may hold for a device.
     struct Device: Hashable, Sendable {
         let user: UserID
         let id: DeviceID
     }
 
-    /// A sealed copy that the store may hold.
+    /// A sealed kit copy that the store may hold.
     struct Kit: Hashable, Sendable {
         let user: UserID
         let locator: Hash256
     }
 
-    /// Copies that old kits open, or kits that never counted.
+    /// The copies that old kits open, or whose kits were never put into use.
     var kits: Set<Kit> = []
-    /// Halves in the store.
+    /// The server shares in the store.
     var devices: Set<Device> = []
-    /// Slots of the identity file that nothing opens any more.
+    /// The slots of the identity file that nothing opens any more.
     var slots: Set<DeviceID> = []
-    /// Generations that the store, and from the second on the tresors, must still learn of. One that the identity file does not have was never made.
+    /// The generations still to be published to the store and, from the second on, to the tresors. One that the
+    /// identity file lacks was never made.
     var generations: Set<UInt32> = []
 
     private static let maximumCount = 4096
@@ -46,6 +50,8 @@ package struct CleanupJournal: Hashable, Sendable {
         generations.subtract(other.generations)
     }
 
+    /// Decodes the journal.
+    ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
@@ -75,7 +81,7 @@ package struct CleanupJournal: Hashable, Sendable {
         return id
     }
 
-    /// Each kind by rising bytes.
+    /// The encoded journal, each kind of record by rising bytes.
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.cleanupJournal)

@@ -8,7 +8,7 @@ public struct DeviceUnlock: Sendable {
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Whether this device was remembered: its half is in the home.
+    /// Whether this device is trusted: the home has its device share.
     public func isRemembered() throws(TresorError) -> Bool {
         switch try home.readSecret(.deviceShare) {
         case .some: true
@@ -16,29 +16,30 @@ public struct DeviceUnlock: Sendable {
         }
     }
 
-    /// The id of this device, if it is remembered.
+    /// Reads the id of this device; `nil` if it is not trusted.
     public func id() throws(TresorError) -> DeviceID? {
         try share()?.id
     }
 
-    /// Opens this home's identity with this device's half and the store's.
+    /// Opens this home's identity with the device share here and the server share of 32 bytes in the store.
     ///
-    /// - Throws: ``TresorError/notFound`` when the device is not remembered, or was being ended when that was interrupted; ``TresorError/noAccess`` when the
-    ///   store has no half, or the slot is gone or expired; ``TresorError/altered`` when the halves do not belong together.
+    /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
+    ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
+    ///   ``TresorError/altered`` when the two shares do not belong together.
     public func unlock() async throws(TresorError) -> Session {
-        // A slot comes before its half, so the half is looked at first.
-        guard let half = try share() else { throw .notFound }
+        // A slot is written before its device share, so the share is read first.
+        guard let share = try share() else { throw .notFound }
         let file = try client.identityFile()
-        if !file.devices.contains(where: { $0.id == half.id }), try client.cleanup.endingDevices().contains(half.id) {
-            try client.cleanup.destroyDeviceShare(of: half.id)
+        if !file.devices.contains(where: { $0.id == share.id }), try client.cleanup.endingDevices().contains(share.id) {
+            try client.cleanup.destroyDeviceShare(of: share.id)
             throw .notFound
         }
-        guard let bytes = try await store.serverShare(user: half.user, device: half.id) else { throw .noAccess }
+        guard let bytes = try await store.serverShare(user: share.user, device: share.id) else { throw .noAccess }
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
-            client: client, identity: try file.open(withDevice: half, serverShare: serverShare, now: clock()))
-        let end = file.devices.first { $0.id == half.id }?.until ?? 0
+            client: client, identity: try file.open(withDevice: share, serverShare: serverShare, now: clock()))
+        let end = file.devices.first { $0.id == share.id }?.until ?? 0
         // A clock that was set back does not lengthen an expiry.
         if end != Format.latestTime {
             guard try client.heads().ownTime <= end else { throw .noAccess }
@@ -46,25 +47,27 @@ public struct DeviceUnlock: Sendable {
         return session
     }
 
-    /// Destroys this device's half, then the store's. Needs no password and is repeatable.
+    /// Destroys this device's share, then the server share. Needs no password and may be repeated.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when the store's half could not be deleted; the half here is gone all the same, and repeating this
-    ///   deletes the store's.
+    /// - Throws: ``TresorError/store(_:)`` when the server share could not be deleted. The device share is gone
+    ///   nevertheless; repeat the call to delete the server share.
     public func forget() async throws(TresorError) {
         try destroyShare()
         try await client.cleanup.finish()
     }
 
-    /// Destroys this device's half alone, and notes that the store's has to follow: for when the store cannot be reached. Both in one step: whoever
-    /// settles sees both or none.
+    /// Destroys only this device's share, and records in the cleanup journal that the server share must follow. For a
+    /// store that cannot be reached.
+    ///
+    /// Both happen in one step: another process sees both or neither.
     public func destroyShare() throws(TresorError) {
-        // A home that is not there is not made for this.
+        // A home that does not exist is not created for this.
         do throws(TresorError) { guard try isRemembered() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
-            if let half = try? share() {
+            if let share = try? share() {
                 var left = CleanupJournal()
-                left.devices = [CleanupJournal.Device(user: half.user, id: half.id)]
-                left.slots = [half.id]
+                left.devices = [CleanupJournal.Device(user: share.user, id: share.id)]
+                left.slots = [share.id]
                 try client.cleanup.add(left)
             }
             try home.delete(.deviceShare)

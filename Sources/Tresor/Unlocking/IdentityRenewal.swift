@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// New keys for an identity (SPEC §8.4).
+/// Makes new keys for an identity (SPEC §8.4).
 public struct IdentityRenewal: Sendable {
     let session: Session
 
     private var client: Client { session.client }
     private var identity: Identity { session.identity }
 
-    /// What became of one tresor when the identity was renewed.
+    /// The result of a renewal in one tresor.
     public struct Outcome: Hashable, Sendable {
-        /// Which tresor.
+        /// The tresor.
         public let tresor: TresorID
-        /// Whether this person changed its key too; otherwise another owner or writer has to.
+        /// Whether this person changed the tresor's key too; otherwise another owner or writer has to.
         public let isRotated: Bool
-        /// What went wrong; repeating the command goes on from there.
+        /// The error, if any; repeat the command to resume.
         public let error: TresorError?
     }
 
-    /// Whether a renewal was interrupted, by the home's own note: what a store shows does not keep anybody from making
-    /// new keys.
+    /// Whether a renewal was interrupted, by this home's own journal. A store cannot prevent new keys by what it shows.
     public func isUnfinished() throws(TresorError) -> Bool {
         guard identity.generation > 0 else { return false }
         return try client.cleanup.isIntroducing()
     }
 
-    /// Whether the store lets new keys be made: before anything is changed, it must not show other keys of this person,
-    /// or newer ones.
+    /// Checks before any change that the store does not show other or newer keys of this person.
     ///
     /// - Throws: ``TresorError/forked`` for a chain that this person's does not extend; ``TresorError/altered`` or
-    ///   ``TresorError/unsupported`` for what is no card; ``TresorError/store(_:)`` when it cannot be asked.
+    ///   ``TresorError/unsupported`` for bytes that are no card; ``TresorError/store(_:)`` when the store cannot be
+    ///   read.
     @concurrent public func check() async throws(TresorError) {
         guard let present = try await client.store.card(of: identity.user) else { return }
         let isMine = identity.chain.extends(try CardChain(present))
         guard isMine else { throw .forked }
     }
 
-    /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one
-    /// step. The store and the tresors follow with ``finish()``.
+    /// Makes the next generation (SPEC §9.7, `renew`), keeps it, and gives it a new password slot and a kit. All
+    /// trusted devices are removed.
     ///
-    /// - Parameter kit: made and kept safe by the caller; `nil` for none.
+    /// The identity file is replaced in one step. ``finish()`` brings the generation to the store and the tresors.
+    ///
+    /// - Parameter kit: the kit, which the caller has made and stored safely; `nil` for none.
     /// - Returns: the session of the new generation.
-    /// - Throws: what ``check()`` throws, and then nothing is changed; ``TresorError/busy`` when the identity
-    ///   changed meanwhile.
+    /// - Throws: the errors of ``check()``, and then nothing is changed; ``TresorError/busy`` when another process
+    ///   changed the identity.
     @concurrent public func renew(
         password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
@@ -71,10 +72,11 @@ public struct IdentityRenewal: Sendable {
         return Session(client: client, identity: next)
     }
 
-    /// Publishes the newest card, and in every tresor this person is in replaces the older generation; where they own it, the key too. Repeatable.
+    /// Publishes the newest card, and replaces the older generation in every tresor of this person. Where they are an
+    /// owner, the key is changed too. May be repeated.
     @concurrent public func finish() async throws(TresorError) -> [Outcome] {
         try await client.cleanup.finish()
-        try await putKitCopyBack()
+        try await restoreKitCopy()
         try await client.publishCard()
         var renewals: [Outcome] = []
         for summary in try await session.tresors.all() {
@@ -94,7 +96,7 @@ public struct IdentityRenewal: Sendable {
         return renewals
     }
 
-    /// Whether an error of a tresor's log will not pass: that tresor must not keep somebody from making new keys once more.
+    /// Whether an error of a tresor's log is permanent. Such a tresor must not prevent another renewal.
     private static func holdsUpNothing(_ error: TresorError) -> Bool {
         switch error {
         case .forked, .altered, .unsupported, .noAccess, .unverified: true
@@ -102,18 +104,17 @@ public struct IdentityRenewal: Sendable {
         }
     }
 
-    /// The copy that the kit opens, as the identity file has it: a store may have lost it since.
-    private func putKitCopyBack() async throws(TresorError) {
+    /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
+    private func restoreKitCopy() async throws(TresorError) {
         let file = try client.identityFile()
         guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
         else { return }
         try await session.unlocking.put(try file.copy(for: slot, identity: identity), at: locator)
     }
 
-    /// Puts this person's newest card into one tresor that has not learnt of it, because its log could not be verified
-    /// when the identity was renewed.
+    /// Adds this person's newest card to one tresor whose log could not be verified during the renewal.
     ///
-    /// - Throws: what ``perform(_:on:expecting:acceptingUnverified:)`` throws.
+    /// - Throws: the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``.
     @concurrent public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
         try await renew(in: try await client.logs.state(of: tresor))
     }
@@ -124,7 +125,8 @@ public struct IdentityRenewal: Sendable {
             state = try await session.tresors.perform(.renew, on: state.tresor).state
         }
         let isOwner = state.members[identity.user]?.role == .owner
-        // Somebody else may have put the card in. Only what its keys sign proves the tresor to those who never saw it.
+        // Another member may have added the card. Only an entry signed with its keys proves the tresor to people who
+        // never saw it.
         let isUnproved = state.founder == identity.user && state.founderGeneration != identity.generation
         if state.isRekeyPending || isUnproved, isOwner {
             state = try await session.tresors.perform(.rotate, on: state.tresor).state

@@ -8,12 +8,15 @@ public struct Recovery: Sendable {
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Opens the identity with the 24 words: from this home, or in an empty home from the copy in the store, and gives it a new password.
-    /// Recovery into an empty home deletes all device halves of this person from the store. Blocks for about a second.
+    /// Opens the identity with the 24 words and gives it a new password. Blocks for about a second.
     ///
-    /// - Returns: the session, and whether the identity came from the store. Pins and heads then start anew.
-    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``; ``TresorError/usage`` for a password of fewer than 8
-    ///   code points.
+    /// The identity comes from this home or, if the home is empty, from the copy in the store. Recovery into an empty
+    /// home deletes all server shares of this person from the store.
+    ///
+    /// - Returns: the session, and whether the identity came from the store. The home then has no pins and no pinned
+    ///   heads.
+    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;
+    ///   ``TresorError/usage`` for a password of fewer than 8 code points.
     public func recover(
         kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
@@ -36,7 +39,7 @@ public struct Recovery: Sendable {
         return (Session(client: client, identity: identity), true)
     }
 
-    /// Whether a kit was prepared here and its change interrupted, so that repeating the change may go on with it.
+    /// Whether a kit was prepared here and its change was interrupted. Repeating the change then resumes it.
     public func isPrepared(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
         let locator = try kit.locator()
         if try client.cleanup.journal().kits.contains(where: { $0.locator == locator }) { return true }
@@ -44,8 +47,10 @@ public struct Recovery: Sendable {
         return try client.identityFile().kitLocator == locator
     }
 
-    /// Notes a kit before its words are shown or written: a change that is interrupted then leaves no copy in the store that they open, and one that is
-    /// repeated may go on with them.
+    /// Records a kit in the cleanup journal; call it before its words are shown or written.
+    ///
+    /// If the change is interrupted, no copy that the words open stays in the store. If it is repeated, it can resume
+    /// with the same words.
     public func prepare(_ kit: borrowing RecoveryKit) throws(TresorError) {
         try client.cleanup.note(kits: [
             CleanupJournal.Kit(user: try client.identityFile().chain.user, locator: try kit.locator())

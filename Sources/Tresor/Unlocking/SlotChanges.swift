@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Changes of key slots (SPEC §8.4): the password, the kit and the devices. Each replaces the identity file in one step; what it must take away
-/// afterwards is in the cleanup journal before.
+/// Changes the key slots of an identity: the password, the kit and the devices (SPEC §8.4).
+///
+/// Each change replaces the identity file in one step. The cleanup journal first records what the change must delete
+/// afterwards.
 public struct SlotChanges: Sendable {
     let session: Session
 
     private var client: Client { session.client }
     private var identity: Identity { session.identity }
 
-    /// Changes the identity file, as it is at that moment, to what `change` makes of it. Slots known to be dead go with it.
+    /// Replaces the present identity file by the result of `change`. Slots that are recorded as dead are removed too.
     private func rewrite(
         _ change: (IdentityFile) throws(TresorError) -> IdentityFile
     ) throws(TresorError) {
@@ -16,18 +18,18 @@ public struct SlotChanges: Sendable {
             let file = try client.identityFile()
             guard file.chain == identity.chain else { throw .busy }
             try file.prove(with: identity)
-            let half = try client.device.share()?.id
-            let dead = try client.cleanup.journal().slots.filter { $0 != half }
+            let present = try client.device.share()?.id
+            let dead = try client.cleanup.journal().slots.filter { $0 != present }
             let changed = try change(try file.removing(Array(dead), identity: identity))
             guard changed.bytes != file.bytes else { return }
             try client.home.replace(.identity, with: changed.bytes)
         }
     }
 
-    /// Sets another password. Only the password's slot is rewritten. Blocks for about a second.
+    /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/usage`` for fewer than 8 code points; ``TresorError/busy`` when the identity was renewed meanwhile;
-    ///   ``TresorError/altered`` when the identity file is not what its owner wrote.
+    /// - Throws: ``TresorError/usage`` for fewer than 8 code points; ``TresorError/busy`` when another process renewed
+    ///   the identity; ``TresorError/altered`` when the identity file is not what its owner wrote.
     public func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
     ) throws(TresorError) {
@@ -35,9 +37,10 @@ public struct SlotChanges: Sendable {
         try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
     }
 
-    /// Sets another password and ends all remembered devices, in one step. Blocks for about a second.
+    /// Sets another password and removes all trusted devices, in one step. Blocks for about a second.
     ///
-    /// - Throws: what ``changePassword(to:cost:)`` throws; ``TresorError/store(_:)`` when the halves could not be deleted: nothing is changed then.
+    /// - Throws: the errors of ``changePassword(to:cost:)``; ``TresorError/store(_:)`` when the server shares could not
+    ///   be deleted, and then nothing is changed.
     @concurrent public func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
@@ -50,18 +53,20 @@ public struct SlotChanges: Sendable {
         try await client.cleanup.finish()
     }
 
-    /// Gives this identity a new kit. The copy is stored before the identity file names it, and the old copy is deleted after.
+    /// Gives this identity a new kit (SPEC §8.2). The copy is stored before the identity file names it, and the old
+    /// copy is deleted after.
     ///
     /// - Returns: the kit, to be shown once.
-    /// - Throws: ``TresorError/store(_:)`` when the store does not take the copy; the old kit then still holds.
+    /// - Throws: ``TresorError/store(_:)`` when the store does not accept the copy; the old kit then stays valid.
     @concurrent public func makeKit() async throws(TresorError) -> RecoveryKit {
         let kit = try RecoveryKit()
         try await setKit(kit)
         return kit
     }
 
-    /// Sets a kit that the caller has made and kept safe already: whoever shows the words before they count loses nobody's way in. May be repeated
-    /// with the same kit.
+    /// Sets a kit that the caller has already made and stored safely. May be repeated with the same kit.
+    ///
+    /// A caller that shows the words first loses no unlock method if it is interrupted.
     @concurrent public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
         let file = try client.identityFile()
         guard file.chain == identity.chain else { throw .busy }
@@ -86,7 +91,7 @@ public struct SlotChanges: Sendable {
         try client.cleanup.note(kits: Set(present))
     }
 
-    /// Puts a kit's copy and reads it back: the old kit must not give way to one that opens nothing.
+    /// Puts a kit's copy and reads it back: the old kit must not be replaced by one that opens nothing.
     func put(_ copy: IdentityFile, at locator: Hash256) async throws(TresorError) {
         let bytes = copy.bytes
         guard try await client.store.kitCopy(locator: locator) != bytes else { return }
@@ -94,12 +99,14 @@ public struct SlotChanges: Sendable {
         guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 
-    /// Remembers this device: one half of a key here, one in the store. A device that was remembered before is forgotten.
+    /// Makes this device a trusted device, with a device share here and a server share of 32 bytes in the store (SPEC
+    /// §8.3). An earlier trust of this device ends.
     ///
     /// - Parameters:
-    ///   - name: for the list; may be empty.
+    ///   - name: the name in lists; may be empty.
     ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
-    /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the store does not keep its half.
+    /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the
+    ///   store does not keep the server share.
     @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage }
         try await client.device.forget()
@@ -126,30 +133,33 @@ public struct SlotChanges: Sendable {
         try client.home.exclusively { () throws(TresorError) in
             try client.home.replace(.deviceShare, withSecret: encoded)
         }
-        // Whoever settled between the steps took this device for one that was interrupted.
+        // A cleanup between the steps may have taken this device for an interrupted one, and deleted its share and
+        // slot.
         try await put(serverShare, of: id)
         try addSlot()
         try client.cleanup.unnote(noted)
         return IdentityFile.Device(id: id, name: name, since: since, until: until)
     }
 
-    /// Puts the store's half of a device and reads it back.
-    private func put(_ half: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
-        let half = try SecretBytes(copying: half.span)
+    /// Puts the server share of a device and reads it back.
+    private func put(_ share: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
+        let share = try SecretBytes(copying: share.span)
         if let kept = try await client.store.serverShare(user: identity.user, device: id),
-            try SecretBytes(copying: kept.span).matches(half)
+            try SecretBytes(copying: kept.span).matches(share)
         {
             return
         }
-        try await client.store.putServerShare(half.span.publicBytes, user: identity.user, device: id)
+        try await client.store.putServerShare(share.span.publicBytes, user: identity.user, device: id)
         guard let kept = try await client.store.serverShare(user: identity.user, device: id),
-            try SecretBytes(copying: kept.span).matches(half)
+            try SecretBytes(copying: kept.span).matches(share)
         else { throw .store(.notStored) }
     }
 
-    /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
+    /// Removes trusted devices (SPEC §8.3): first the server shares, then the slots, then the device share here if it
+    /// is one of them.
     ///
-    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/client.cleanup.endingDevices()``).
+    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor among
+    ///   ``Cleanup/endingDevices()``.
     @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
         let known = Set(try client.identityFile().devices.map(\.id)).union(try client.cleanup.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }

@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that became different for a person (``Client/changes(of:every:)``).
+/// A change for a person, as ``Client/changes(of:every:)`` reports it.
 public enum Change: Hashable, Sendable {
-    /// They were let in.
+    /// The person was added.
     case added(TresorID)
-    /// They were put out, or went.
+    /// The person was removed, or left.
     case removed(TresorID)
-    /// The tresor has another key; files sealed from now on use this epoch.
+    /// The tresor has a new key; files sealed from now on use this epoch.
     case epochChanged(TresorID, epoch: UInt64)
-    /// Somebody has new keys, of this generation: compare numbers again.
+    /// A person has new keys, of this generation; compare safety numbers again.
     case renewed(UserID, generation: UInt32)
-    /// The tresor's log could not be verified: ``TresorError/forked``, ``TresorError/altered`` and the like. Said once until it changes.
+    /// The log could not be verified: ``TresorError/forked``, ``TresorError/altered`` and others. Reported once until
+    /// it changes.
     case failed(TresorID, TresorError)
-    /// The store could not be asked. Said once until it answers again.
+    /// The store could not be read. Reported once until it answers again.
     case storeFailed(TresorError)
 }
 
-/// What becomes different for a person, as the store shows it and the home verifies it. It ends when its task is cancelled.
+/// A sequence of what changes for a person, as the store shows it and the home verifies it. It ends when its task is
+/// cancelled.
 public struct Changes: AsyncSequence, Sendable {
     let client: Client
     let user: UserID
     let interval: Duration
 
-    /// Begins with what the home has seen so far, so that the first changes are those since then.
+    /// Begins with what the home has verified, so that the first changes are those since then.
     public func makeAsyncIterator() -> Iterator {
         Iterator(client: client, user: user, interval: interval)
     }
 
-    /// Looks at the store whenever nothing is left to say.
+    /// Reads the store whenever no change is pending.
     public struct Iterator: AsyncIteratorProtocol {
         private let client: Client
         private let user: UserID
@@ -43,7 +45,7 @@ public struct Changes: AsyncSequence, Sendable {
             view = View(of: user, in: client)
         }
 
-        /// The next change; `nil` when the task is cancelled.
+        /// Returns the next change; `nil` when the task is cancelled.
         public mutating func next() async -> Change? {
             while pending.isEmpty {
                 if hasLooked {
@@ -59,18 +61,20 @@ public struct Changes: AsyncSequence, Sendable {
 }
 
 extension Client {
-    /// What becomes different for a person, by following the store: tresors they are let into or put out of, keys that change, people who renew theirs.
-    /// Needs no secret. Every log is verified and remembered before anything is said of it.
+    /// Follows the store and reports what changes for a person: tresors they enter or leave, new keys of tresors, and
+    /// new keys of people.
+    ///
+    /// It needs no secret. Every log is verified and remembered before it is reported on.
     ///
     /// - Parameters:
-    ///   - user: whose changes; usually the owner of this home.
-    ///   - interval: how long to wait between two looks at the store.
+    ///   - user: the person; usually the owner of this home.
+    ///   - interval: the time between two readings of the store.
     public func changes(of user: UserID, every interval: Duration = .seconds(30)) -> Changes {
         Changes(client: self, user: user, interval: interval)
     }
 }
 
-/// What was last said.
+/// The view of the person that was last reported.
 private struct View {
     struct Tresor {
         var isIn = false

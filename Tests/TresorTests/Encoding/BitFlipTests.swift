@@ -119,7 +119,7 @@ import TresorStore
         let lattice = 85..<(85 + 1088)
         for bit in bits(bytes) where !lattice.contains(bit / 8) || bit % 8 == bit / 8 % 8 {
             let error = error {
-                _ = try Wrap(flipped(bytes, bit)).open(
+                _ = try Wrap(flipped(bytes, bit)).openWrap(
                     as: house.identity, of: tresor, statement: statement, card: card, history: .all)
             }
             #expect(error == ((6..<9).contains(bit / 8) ? .unsupported : .altered), "\(bit)")
