@@ -69,7 +69,7 @@ import TresorStore
                 case 1: _ = try file.open(withKit: RecoveryKit(typed: SecretBytes(copying: words.span)))
                 default:
                     _ = try file.open(
-                        device: devices[index - 2], serverShare: SecretBytes(copying: serverShare.span), now: 0)
+                        withDevice: devices[index - 2], serverShare: SecretBytes(copying: serverShare.span), now: 0)
                 }
             }
         }
