@@ -80,7 +80,7 @@ struct VerifyCommand: SurfaceCommand {
     private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {
         let impostors = try await impostors(name, workplace)
         if replace {
-            let people = try await workplace.client.people.named( name)
+            let people = try await workplace.client.people.named(name)
             let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
             if changed.count == 1 {
                 let brought = try card.map(workplace.people.readCard)
