@@ -50,7 +50,8 @@ final class Draft: Sendable {
 
     private static let swept = Mutex<Set<String>>([])
 
-    /// Removes what processes that are no more have left in a directory: a draft is locked for as long as it has a temporary name. Once in each.
+    /// Removes what dead processes left in a directory, once in each.
+    /// A draft is locked for as long as it has a temporary name.
     private static func sweep(_ path: String) {
         guard swept.withLock({ $0.insert(path).inserted }),
             let opened = try? FileDescriptor(path, O_RDONLY | O_DIRECTORY)
