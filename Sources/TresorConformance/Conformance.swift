@@ -176,7 +176,8 @@ package enum Conformance {
         guard file.header.tresor == state.tresor else { throw .noAccess }
         try state.check(file.header, isNewest: true)
         guard file.header.epoch > 0 else { throw .noAccess }
-        return try FileOpener.openFile(file, with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
+        return try FileOpener.openFile(
+            file, with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
     }
 
     /// The size of a payload, SPEC §10.3.

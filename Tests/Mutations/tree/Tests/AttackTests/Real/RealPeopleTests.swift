@@ -38,7 +38,7 @@ extension RealAttackTests {
             let good = try await scene.world.quick("third").identity.chain
             let evil = try identity("third").chain
             scene.store.late(good.bytes, evil.bytes)
-            try client.people.pin(#require(try await client.people.named( "third").first).chain)
+            try client.people.pin(#require(try await client.people.named("third").first).chain)
             let used = try #require(try await client.people.impostors(of: Name(typed: "third")).first).chain
             #expect(used == evil)
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
@@ -128,7 +128,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let text = String(scene.mallory.identity.user.description.prefix(8))
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
-                let people = try await scene.anna.client.people.named( text)
+                let people = try await scene.anna.client.people.named(text)
                 return try await share(scene, with: #require(people.first).chain)
             }
         }
