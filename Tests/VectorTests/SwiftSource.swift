@@ -14,7 +14,11 @@ struct SwiftSource {
         scanner.scanCode(untilParenthesis: false)
         let code = String(decoding: scanner.code, as: UTF8.self)
         let declaration =
-            /^(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|open|final|indirect|nonisolated) )*(?:struct|class|enum|actor|protocol|typealias|func) (\w+)/
+            #/
+            ^(?:@\w+(?:\([^)]*\))?\ )*
+            (?:(?:public|package|internal|open|final|indirect|nonisolated)\ )*
+            (?:struct|class|enum|actor|protocol|typealias|func)\ (\w+)
+            /#
         declarations = Set(code.matches(of: declaration.anchorsMatchLineEndings()).map { String($0.1) })
         words = Self.words(in: scanner.code)
     }
