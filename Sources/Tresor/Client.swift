@@ -18,8 +18,13 @@ public struct Client: Sendable {
     /// Who is at work, in the client of a session: what the home keeps sealed opens for them.
     private(set) var identity: Identity?
 
-    /// - Parameter clock: gives seconds since 1970; dates in entries and files are taken from it. What is later than the format can say is
-    ///   read as its latest time.
+    /// Connects a home with a store.
+    ///
+    /// - Parameters:
+    ///   - home: the trusted storage of one person.
+    ///   - store: the shared, untrusted storage.
+    ///   - clock: gives seconds since 1970, for the dates in entries and files. A time beyond the limit of the format
+    ///     counts as the latest time.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
         self.home = home
         self.store = store

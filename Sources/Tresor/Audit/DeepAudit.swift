@@ -8,7 +8,7 @@ public struct DeepAudit: Sendable {
     private var identity: Identity { session.identity }
 
     /// Proves what needs the identity: that it opens, that what the home keeps of each tresor's state is what its log says from the beginning on, that keys and
-    /// name are what the log committed to. Heads that do not read are named by ``Client/check(_:)`` alone.
+    /// name are what the log committed to. Heads that do not read are named by ``Audit/check(_:)`` alone.
     @concurrent public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
         for tresor in tresors ?? (try? client.logs.known()) ?? [] {

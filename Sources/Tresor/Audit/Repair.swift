@@ -50,7 +50,7 @@ extension Audit {
 
     /// Restores the entries of a log that a store has lost, wherever they were, where all that it shows is of the log
     /// verified here (cli: `check --repair`). The wraps of whoever the entries at the end remove are deleted again;
-    /// missing ones are restored by ``Session/restoreWraps(of:)``.
+    /// missing ones are restored by ``DeepAudit/restoreWraps(of:)``.
     ///
     /// - Returns: how many entries were restored.
     /// - Throws: ``TresorError/forked`` when the store's log is anything else; ``TresorError/notFound`` for a tresor

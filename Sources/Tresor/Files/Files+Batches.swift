@@ -44,9 +44,11 @@ extension Files {
         }
     }
 
-    /// Opens sealed files after every check, like ``open(_:expecting:)`` one by one. The log of each tresor is read once.
+    /// Opens sealed files after every check, like `open(_:expecting:)` one by one. The log of each tresor is read once.
     ///
-    /// - Parameter expecting: what is expected of each.
+    /// - Parameters:
+    ///   - files: the sealed files.
+    ///   - expecting: the expectations for each file.
     /// - Returns: for each file its content, or why there is none.
     @concurrent public func open(
         _ files: [SealedFile], expecting: Expectations = Expectations()

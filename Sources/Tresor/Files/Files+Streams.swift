@@ -9,6 +9,7 @@ extension Files {
     ///   - sink: takes the sealed file. What it holds after an error is no sealed file and does not open.
     ///   - record: may be empty.
     ///   - type: a content type.
+    ///   - tresor: the tresor to seal for.
     /// - Throws: what ``seal(_:record:type:in:)`` throws, and what source and sink throw; ``TresorError/usage`` when the file would be larger than
     ///   2^40 bytes.
     public func seal(
@@ -25,7 +26,7 @@ extension Files {
     /// Opens a sealed file in one pass (SPEC §10.5). Not public, because the sink gets the content before the last check: it keeps it to itself until this
     /// has returned, and forgets it when this throws, as an unnamed file does. Others verify first and read ``VerifiedContent``.
     ///
-    /// - Throws: what ``open(_:expecting:)`` throws, and what source and sink throw.
+    /// - Throws: the errors of `open(_:expecting:)`, of the source and of the sink.
     package func open(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
@@ -37,7 +38,7 @@ extension Files {
     /// Reads a sealed file once as a whole, after which any range of it can be read with ``VerifiedFile/read(_:)``, and all of it as ``VerifiedContent``.
     /// Nothing of it comes out before.
     ///
-    /// - Throws: what ``open(_:expecting:)`` throws, and what the source throws.
+    /// - Throws: the errors of `open(_:expecting:)` and of the source.
     public func verify(
         _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> VerifiedFile {
@@ -48,7 +49,9 @@ extension Files {
     /// Seals a file again under the current key of its tresor, like ``reseal(_:expecting:acceptingNewcomers:)``: verified as a whole, then read a second time.
     ///
     /// - Parameters:
+    ///   - file: the file to reseal.
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
+    ///   - expecting: the expectations of the caller.
     ///   - acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards.
     /// - Returns: `nil` for a file that is sealed under the current key already.
     /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.

@@ -38,6 +38,7 @@ public struct Files: Sendable {
     ///   - content: sealed untouched.
     ///   - record: may be empty.
     ///   - type: a content type.
+    ///   - tresor: the tresor to seal for.
     /// - Throws: ``TresorError/noAccess`` unless owner or writer; ``TresorError/unverified`` when the tresor's owner is not verified.
     @concurrent public func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
@@ -142,8 +143,11 @@ public struct Files: Sendable {
 
     /// Seals a file again under the current key of its tresor. The first author, their signature and standing stay with it (SPEC §10.7).
     ///
-    /// - Parameter acceptingNewcomers: whether to go on although members who were let in *from now* could open the file afterwards, and cannot now
-    ///   (``LogState/newcomers(after:)``).
+    /// - Parameters:
+    ///   - file: the file to reseal.
+    ///   - expecting: the expectations of the caller.
+    ///   - acceptingNewcomers: whether to reseal although members *from now* could open the file afterwards, and cannot
+    ///     open it at present (``LogState/newcomers(after:)``).
     /// - Returns: `nil` for a file that is sealed under the current key already.
     /// - Throws: what opening and sealing throw; ``TresorError/usage`` where there are such members and they are not accepted.
     @concurrent public func reseal(

@@ -102,6 +102,8 @@ extension Tresors {
     /// If somebody else writes meanwhile, the log is read and judged again; the act goes on only if it still means the same.
     ///
     /// - Parameters:
+    ///   - act: the act.
+    ///   - tresor: the tresor to change.
     ///   - expecting: the effect that a person was shown; `nil` for whatever it is at the first reading.
     ///   - acceptingUnverified: whether to let people in whose number nobody compared.
     /// - Throws: what ``effect(of:in:)`` throws; ``TresorError/unverified`` for people who are not verified; ``TresorError/busy`` when the meaning

@@ -88,7 +88,7 @@ public struct Tresors: Sendable {
 
     /// The name of a tresor.
     ///
-    /// - Throws: what ``keys(of:in:)`` throws; ``TresorError/altered`` when the name is not what an owner sealed.
+    /// - Throws: the errors of opening the keys of its epoch; ``TresorError/altered`` when the name is not what an owner sealed.
     @concurrent public func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
         let name: Result<Name, TresorError>

@@ -117,7 +117,9 @@ public struct Contacts: Sendable {
 
     /// Keeps a chain whose number was compared. What was compared is what is pinned: pass the very chain that was shown.
     ///
-    /// - Parameter replacing: whether another person pinned under the handle gives way.
+    /// - Parameters:
+    ///   - chain: the compared chain.
+    ///   - replacing: whether to replace another person pinned under the handle.
     /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle; ``TresorError/forked`` for an older or
     ///   different card of a known one.
     public func pin(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {

@@ -7,7 +7,7 @@ public struct Cleanup: Sendable {
     private var home: any Home { client.home }
     private var store: any Store { client.store }
 
-    /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``settleWaysIn()`` does, or to learn of a generation.
+    /// Whether a change of the ways in was interrupted: the store still has to delete something, which ``finish()`` does, or to learn of a generation.
     public func isPending() throws(TresorError) -> Bool {
         let noted = try journal()
         let mine = try client.ownChain()

@@ -38,7 +38,10 @@ public struct IdentityRenewal: Sendable {
     /// Makes the next generation, keeps it, and gives it a new password slot and a kit; all devices are forgotten. The identity file is replaced in one
     /// step. The store and the tresors follow with ``finish()``.
     ///
-    /// - Parameter kit: made and kept safe by the caller; `nil` for none.
+    /// - Parameters:
+    ///   - password: the password of the new key slot.
+    ///   - cost: the cost of the new key slot.
+    ///   - kit: a kit made and kept safe by the caller; `nil` for none.
     /// - Returns: the session of the new generation.
     /// - Throws: what ``check()`` throws, and then nothing is changed; ``TresorError/busy`` when the identity
     ///   changed meanwhile.
@@ -113,7 +116,7 @@ public struct IdentityRenewal: Sendable {
     /// Puts this person's newest card into one tresor that has not learnt of it, because its log could not be verified
     /// when the identity was renewed.
     ///
-    /// - Throws: what ``perform(_:on:expecting:acceptingUnverified:)`` throws.
+    /// - Throws: what ``Tresors/perform(_:on:expecting:acceptingUnverified:)`` throws.
     @concurrent public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
         try await renew(in: try await client.logs.state(of: tresor))
     }

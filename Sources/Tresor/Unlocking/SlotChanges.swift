@@ -149,7 +149,7 @@ public struct SlotChanges: Sendable {
 
     /// Ends remembered devices: the store's halves first, then the slots, then the half here if it is one of them.
     ///
-    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Client/client.cleanup.endingDevices()``).
+    /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor being ended (``Cleanup/endingDevices()``).
     @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
         let known = Set(try client.identityFile().devices.map(\.id)).union(try client.cleanup.endingDevices())
         guard known.isSuperset(of: devices) else { throw .notFound }
