@@ -55,6 +55,7 @@ extension Files {
     /// The file is first verified as a whole, then read a second time.
     ///
     /// - Parameters:
+    ///   - file: the file to reseal.
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
     ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards.
     /// - Returns: `nil` for a file that is already sealed under the current key.
