@@ -84,7 +84,7 @@ extension RealAttackTests {
             scene.store.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
             let state = try await scene.state
             await RealAttackTests.expectReal(nil, without: .neededWraps, against: [scene.anna]) {
-                try await scene.anna.client.checkWraps(in: state).isEmpty
+                try await WrapCheck(client: scene.anna.client).findings(in: state).isEmpty
             }
         }
 
@@ -99,7 +99,7 @@ extension RealAttackTests {
                 let state = try await scene.state
                 let statement = try #require(state.statement(of: 2))
                 for wrap in scene.store.everyWrap where wrap.user == user && wrap.epoch == 2 {
-                    let keys = try Wrap(wrap.bytes).open(
+                    let keys = try Wrap(wrap.bytes).openWrap(
                         as: house.identity, of: scene.tresor, statement: statement,
                         card: house.identity.chain.newest, history: .all)
                     return try FileOpener.openFile(file, with: keys, in: state).content == Array("later".utf8)
@@ -153,7 +153,7 @@ extension RealAttackTests {
             try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             let statement = try #require(try await scene.state.statement(of: 2))
             func opens(_ bytes: [UInt8]) throws -> Bool {
-                let keys = try Wrap(bytes).open(
+                let keys = try Wrap(bytes).openWrap(
                     as: scene.house.identity, of: scene.tresor, statement: statement, card: card, history: .all)
                 return keys.content.matches(old.content)
             }
@@ -183,7 +183,7 @@ extension RealAttackTests {
                 let bytes = try #require(try await scene.store.wraps(of: user, in: scene.tresor, epoch: 2).first)
                 guard try Wrap(bytes).opensHistory else { return false }
                 let statement = try #require(state.statement(of: 2))
-                let keys = try Wrap(bytes).open(
+                let keys = try Wrap(bytes).openWrap(
                     as: mallory.identity, of: scene.tresor, statement: statement,
                     card: mallory.identity.chain.newest, history: .all)
                 let first = try #require(try keys.openBackLink(statement, of: scene.tresor).first)

@@ -70,7 +70,8 @@ struct Scene {
         let authorship = Authorship(
             header: header, author: author.identity.user, generation: author.identity.generation, time: time)
         var payload = try FilePayload.encode(
-            authorship, type: .empty, record: .empty, origin: nil, content: content, signedBy: author.identity)
+            FileFields(authorship, type: .empty, record: .empty, origin: nil), content: content,
+            signedBy: author.identity)
         edit(&payload)
         let context = header.bytes
         let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
