@@ -2,8 +2,8 @@
 
 import Tresor
 
-/// Looks at a sealed file that comes through a pipe before more of it is read (SPEC §4.2): a text is judged line by line, and nothing may be larger than
-/// a sealed file can be.
+/// Checks a sealed file that comes through a pipe before more of it is read (SPEC §4.2). Text is checked line by line, and
+/// nothing may be larger than a sealed file can be.
 struct StreamJudge {
     private var lines: Armour.Lines?
     private var room = SealedFile.maximumByteCount

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Where a command's data and its talk go: data on standard output, talk on standard error.
+/// Writes a command's data to standard output and its messages to standard error.
 struct Output: Sendable {
     let isQuiet: Bool
     let isJSON: Bool

@@ -9,8 +9,8 @@ import Tresor
     import Glibc
 #endif
 
-/// What the process does to itself before it reads anything. That freed memory is overwritten comes with the target `Cerasure`: the KEM
-/// library keeps a seed on its own heap for the time of a call.
+/// Hardens the process before it reads anything. The target `Cerasure` overwrites freed memory, because the KEM library
+/// keeps a seed on its own heap during a call.
 enum Hardening {
     /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with somebody else's rights.
     static func apply() throws(CommandFailure) {
@@ -60,7 +60,8 @@ enum Hardening {
         _ = variadic_forbid_dumps()
     }
 
-    /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
+    /// Turns off the backtracer of Swift's runtime, which would read and print this memory on a crash, or wait for it
+    /// in vain.
     private static func crashAtOnce() {
         for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }

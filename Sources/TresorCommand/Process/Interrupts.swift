@@ -13,8 +13,8 @@ import Tresor
 /// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal restored,
 /// and the process leaves with 130. A second signal leaves at once.
 ///
-/// The main thread waits for the signals, so cleaning up is ordinary code and not a signal handler. It must be the main one: left to Dispatch, that
-/// thread would take every signal itself and die of it.
+/// The main thread waits for the signals, so cleanup is ordinary code and not a signal handler. It must be the main
+/// thread: under Dispatch, that thread would take every signal itself and end the process.
 enum Interrupts {
     typealias Token = Int
 
@@ -139,7 +139,8 @@ enum Interrupts {
         }
     }
 
-    /// Stops as a program does that takes no notice of SIGTSTP: not where nobody would continue it, in an orphaned process group.
+    /// Stops as a program without a handler for SIGTSTP does, but not in an orphaned process group, where nobody would
+    /// continue it.
     ///
     /// - Returns: whether it was stopped, and the SIGCONT that ended this waits.
     private static func stop() -> Bool {

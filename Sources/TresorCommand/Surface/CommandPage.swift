@@ -3,7 +3,7 @@
 import ArgumentParser
 import Tresor
 
-/// A command of the surface: what the parser, the help and the manual pages know of it.
+/// A command of the surface, as the parser, the help and the manual pages know it.
 protocol SurfaceCommand: AsyncParsableCommand {
     static var page: CommandPage { get }
 
@@ -36,7 +36,7 @@ struct CommandPage: Sendable {
 
     /// What a command does fixes its exit codes.
     enum Class: Sendable {
-        /// Opens my identity.
+        /// Opens the identity.
         case identity
         /// Reads the store.
         case store
