@@ -12,8 +12,8 @@ struct DeviceCommand: SurfaceCommand {
                 tresor device revoke ID… [--yes]
                 """,
             discussion: """
-                Marks this device with *. A store that keeps a deleted server share can still open the identity, together with \
-                the stolen disk. If both are possible, run tresor rotate --identity.
+                Marks this device with *. A store that keeps a deleted server share can still open the identity, \
+                together with the stolen disk. If both are possible, run tresor rotate --identity.
                 """,
             classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
     }

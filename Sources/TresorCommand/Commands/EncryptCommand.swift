@@ -9,8 +9,8 @@ struct EncryptCommand: InputsCommand {
             name: "encrypt", group: .data, abstract: "Seal files for the members of a tresor.",
             usage: "tresor encrypt -t T [--record NAME] [--type TEXT] [-a] [-o FILE | -C DIR] [INPUT…]",
             discussion: """
-                Seals the bytes unchanged. One INPUT goes to standard output unless -o or -C is given; several are written \
-                to INPUT.tresor beside each, or in DIR. -a makes text.
+                Seals the bytes unchanged. One INPUT goes to standard output unless -o or -C is given; several are \
+                written to INPUT.tresor beside each, or in DIR. -a makes text.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy],
             examples: [

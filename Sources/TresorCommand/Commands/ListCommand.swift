@@ -12,8 +12,9 @@ struct ListCommand: SurfaceCommand {
                 tresor list --hide T | --unhide T
                 """,
             discussion: """
-                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, forked, or another error. \
-                Tresors of owners you have not verified are listed below the others; --hide hides one.
+                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, forked, or \
+                another error. Tresors of owners you have not verified are listed below the others; --hide hides \
+                one.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }

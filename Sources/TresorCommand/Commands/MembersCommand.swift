@@ -10,8 +10,9 @@ struct MembersCommand: SurfaceCommand {
             abstract: "List the members of a tresor, now or earlier.",
             usage: "tresor members -t T [--at SEQ|DATE]",
             discussion: """
-                VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the times that authors \
-                wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole id.
+                VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the \
+                times that authors wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole \
+                id.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])

@@ -13,8 +13,9 @@ struct RecoverCommand: SurfaceCommand {
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
-                In an empty home the identity comes from the store, which has a copy that only the kit opens. That home starts \
-                with no verified people and no pinned heads. --new-kit makes new words; the old ones become invalid.
+                In an empty home the identity comes from the store, which has a copy that only the kit opens. That \
+                home starts with no verified people and no pinned heads. --new-kit makes new words; the old ones \
+                become invalid.
                 """,
             classes: [.identity, .store, .write],
             examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])

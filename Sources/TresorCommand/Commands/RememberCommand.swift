@@ -16,8 +16,8 @@ struct RememberCommand: SurfaceCommand {
             name: "remember", group: .you, abstract: "Trust this device to open the identity without the password.",
             usage: "tresor remember [--name TEXT] [--days N] [--accept-same-disk]",
             discussion: """
-                Splits a key into a device share, kept here, and a server share, kept in the store; neither opens anything alone. \
-                tresor device revoke deletes the server share.
+                Splits a key into a device share, kept here, and a server share, kept in the store; neither opens \
+                anything alone. tresor device revoke deletes the server share.
                 """,
             classes: [.identity, .write], examples: ["tresor remember --name \"ward 3\" --days 7"])
     }

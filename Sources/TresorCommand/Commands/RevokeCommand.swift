@@ -13,8 +13,8 @@ struct RevokeCommand: SurfaceCommand {
                 tresor revoke -t T… --me [-n] [--yes]
                 """,
             discussion: """
-                Removed people keep what they have opened or copied, and cannot read anything written from now on. With several \
-                -t, the change is shown for each tresor, and one yes answers for all.
+                Removed people keep what they have opened or copied, and cannot read anything written from now on. \
+                With several -t, the change is shown for each tresor, and one yes answers for all.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor revoke -t interventions dr-house", "tresor revoke -t interventions --me"])

@@ -16,8 +16,8 @@ struct SelftestCommand: SurfaceCommand {
             name: "selftest", group: .proof, abstract: "Run the test vectors of the specification.",
             usage: "tresor selftest [--vectors DIR] [--external DIR] [--nightly]",
             discussion: """
-                Looks for vectors/ beside the program, then in the current directory. Without one, runs the compiled-in published \
-                answers, and says so.
+                Looks for vectors/ beside the program, then in the current directory. Without one, runs the \
+                compiled-in published answers, and says so.
                 """, examples: ["tresor selftest", "tresor selftest --external published"])
     }
 
