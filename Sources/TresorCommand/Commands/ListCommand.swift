@@ -87,7 +87,7 @@ struct ListCommand: SurfaceCommand {
         (summary.name.map { $0.text } ?? "\u{10ffff}", summary.tresor.description)
     }
 
-    /// What a member can read of the tresor's kind; `nil` where it is empty or does not open.
+    /// The tresor's kind, for a member; `nil` if it is empty or does not open.
     private func kind(of summary: TresorSummary, _ session: Session) async -> Name? {
         guard summary.error == nil, let state = summary.state, state.members[session.identity.user] != nil,
             let kind = try? await session.tresors.kind(in: state), !kind.isEmpty

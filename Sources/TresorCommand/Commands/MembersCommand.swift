@@ -58,7 +58,7 @@ struct MembersCommand: SurfaceCommand {
         try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
     }
 
-    /// What the tresor is for, to a member whose identity is open; `nil` where nobody said, or it does not open.
+    /// The tresor's kind, for a member whose identity is open; `nil` if it is empty or does not open.
     private func kind(in state: LogState, _ session: Session?) async -> Name? {
         guard let session, let kind = try? await session.tresors.kind(in: state), !kind.isEmpty else { return nil }
         return kind

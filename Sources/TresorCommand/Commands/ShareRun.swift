@@ -64,7 +64,7 @@ struct ShareRun {
         return "tresor share -t \(Shell.word(text)) \(names)"
     }
 
-    /// Refuses, before anything is written, what needs no question.
+    /// Makes the refusals that need no question, before anything is written.
     private func checkAnswers() throws {
         for person in people where command.acceptUnverified {
             if case .renewed = person.trust { throw PersonResolver.renewed(person.chain) }

@@ -13,7 +13,7 @@ enum Surface {
         RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + laterStage
     }
 
-    /// What `tresor` alone prints.
+    /// The page that `tresor` alone prints.
     static func text() -> String {
         var text = "tresor shares sealed files with the people you choose, and revokes their access\n"
         let width = RootCommand.commands.map { $0.page.name.count }.max() ?? 0

@@ -38,7 +38,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// SQLite writes beside the store too, so that everybody who uses it needs the directory.
+    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory.
     static func notWritable(_ path: String) -> CommandFailure {
         CommandFailure(
             .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
@@ -64,7 +64,7 @@ struct CommandContext: Sendable {
             home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now)
     }
 
-    /// The default store lies in the home, which the first command makes.
+    /// The default store is in the home, which the first command makes.
     private static func makeDirectory(of path: String, in places: Paths) throws {
         guard path == places.defaultStore else { return }
         _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
@@ -90,7 +90,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// Words for what can be wrong with a file of the home.
+    /// The messages for failures of a file of the home.
     func failure(of error: TresorError, file name: String) -> CommandFailure {
         failure(of: error, at: Paths.join(invocation.places.data, name))
     }
@@ -165,7 +165,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// A name as it was typed, for what it names.
+    /// Checks a typed name; `what` says in the message what it names.
     static func name(_ text: String, of what: String) throws(CommandFailure) -> Name {
         do {
             return try Name(typed: text)

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Opens sealed files for the commands that do, and says of each what it was.
+/// Opens sealed files for the commands, and reports the author of each.
 struct FileOpener {
     /// The most bytes that go to standard output.
     static let standardOutputLimit = 64 << 20
@@ -15,7 +15,7 @@ struct FileOpener {
 
     let workplace: CommandContext
     let acceptUnverified: Bool
-    /// Whether a file is judged by what this home has verified, whatever the store shows.
+    /// Whether files are judged by the log this home has verified, whatever the store shows.
     var acceptForked = false
     /// Whether the opened content is sealed again.
     var isResealing = false
@@ -69,7 +69,7 @@ struct FileOpener {
     ///
     /// - Parameters:
     ///   - start: its beginning, as much as is small.
-    ///   - output: the file beside which there is room for what comes through a pipe.
+    ///   - output: the file beside which input from a pipe is kept.
     func storedFile(
         _ input: InputFile, startingWith start: [UInt8], beside output: OutputFile? = nil
     ) throws -> StoredFile<SealedInput>? {
@@ -116,7 +116,7 @@ struct FileOpener {
         return try await workplace.client.logs.state(of: tresor, remembering: .no)
     }
 
-    /// Says who wrote the files of a tresor.
+    /// Reports the authors of the files of a tresor.
     func reporter(of tresor: TresorID, as session: Session) async -> FileReporter {
         await FileReporter(of: tresor, in: try? state(of: tresor), as: session, workplace.tresors)
     }
@@ -143,7 +143,7 @@ struct FileOpener {
         return try await explaining(header, as: session, from: input, body)
     }
 
-    /// Runs what works on a file, with words for what it throws.
+    /// Runs work on a file, and gives its errors words.
     func explaining<Result>(
         _ header: FileHeader, as session: Session, from input: InputFile,
         _ body: () async throws(TresorError) -> Result

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Words for why a sealed file is refused, as far as that can be told.
+/// Explains why a sealed file is refused, as far as that can be told.
 struct FileRefusal {
     let workplace: CommandContext
     let session: Session
@@ -108,7 +108,7 @@ struct FileRefusal {
             error, "\(input.shownName) was sealed before you were added, or \(author)", file: input.path)
     }
 
-    /// Words for what can be told without an identity.
+    /// The messages that need no identity.
     static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
         switch error {
         case .altered:

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// What is said of a file that was opened.
+/// The report on an opened file.
 enum FileReport {
     case line(String)
     case object(JSONObject)
@@ -16,7 +16,7 @@ enum FileReport {
     }
 }
 
-/// Says who wrote the files of one tresor, as things are now.
+/// Reports the authors of the files of one tresor, with their present status.
 struct FileReporter {
     /// With --accept-forked the one the file was judged by; none when the store could not be read.
     let state: LogState?

@@ -28,7 +28,7 @@ struct FindingReport {
         try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
     }
 
-    /// - Parameter error: what a bad finding ends the command with.
+    /// - Parameter error: the error with which a bad finding ends the command.
     mutating func add(_ level: String, _ subject: String, _ text: String, _ error: TresorError?) throws {
         if let error { errors.append(error) }
         guard workplace.output.isJSON else {

@@ -30,13 +30,13 @@ struct Invocation: Sendable {
 
     /// The person at the terminal, for a question.
     ///
-    /// - Parameter failure: what is thrown when nobody may or can be asked; it names the option that gives the answer.
+    /// - Parameter failure: the error when nobody may or can be asked; it names the option that gives the answer.
     func person(or failure: @autoclosure () -> CommandFailure) throws(CommandFailure) -> Terminal {
         guard !options.batch, let terminal = Terminal() else { throw failure() }
         return terminal
     }
 
-    /// Whether somebody could be asked.
+    /// Whether a person could be asked.
     var hasTerminal: Bool { !options.batch && Terminal() != nil }
 
     func progress(_ label: String) -> Progress {

@@ -19,8 +19,8 @@ struct PersonResolver: Sendable {
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
     ///
-    /// - Parameter card: a file with a card brought by hand. It stands for somebody whose card the store does not have, or
-    ///   shows in an older generation.
+    /// - Parameter card: a file with a card brought by hand. It counts if the store does not have the card, or
+    ///   shows an older generation.
     func find(_ text: String, card: String? = nil) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
@@ -46,7 +46,7 @@ struct PersonResolver: Sendable {
         return first
     }
 
-    /// The store may offer somebody else under a pinned handle; the pinned person is used.
+    /// Reports another card under a pinned handle; the pinned person is used.
     private func reportImpostors(of person: Candidate) async throws {
         guard let others = try? await client.people.impostors(of: person.chain.handle), let other = others.first else {
             return

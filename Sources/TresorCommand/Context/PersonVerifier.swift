@@ -26,7 +26,7 @@ struct PersonVerifier: Sendable {
         var number: String?
         var card: String?
         var accept = false
-        /// Whether a card that was brought by hand is asked about where somebody is at a terminal.
+        /// Whether to ask a person at the terminal about a card that was brought by hand.
         var asks = false
         /// The answer of `--batch` when nobody can be asked.
         var refusal: CommandFailure
@@ -123,7 +123,7 @@ struct PersonVerifier: Sendable {
 
     /// Asks for the owner of a tresor to be verified, if a command needs that.
     ///
-    /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
+    /// - Throws: 16 when they are not verified, and always when the handle is known as another person's.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
         let trust = try session.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }

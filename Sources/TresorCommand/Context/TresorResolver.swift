@@ -12,7 +12,7 @@ struct TresorResolver: Sendable {
 
     private static let tresorOptions = ["-t", "--tresor"]
 
-    /// The tresor a text means, for somebody whose identity is open.
+    /// The tresor a text means, when the identity is open.
     ///
     /// - Parameter isReadable: whether its log has to be in order.
     /// - Throws: 10 for none, 64 for several, with the list.

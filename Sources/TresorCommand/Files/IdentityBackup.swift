@@ -10,15 +10,15 @@ import TresorStore
     import Glibc
 #endif
 
-/// Everything an identity keeps in a home, moved aside so that another identity begins with an empty home. It is restored
-/// if no identity is made or the program is interrupted.
+/// Everything an identity keeps in a home, moved aside so that another identity begins with an empty home. It is
+/// restored if no identity is made or the program is interrupted.
 final class IdentityBackup: Sendable {
     /// Where it is moved to: `identity.SECONDS` in the home, a directory that can be used as a home itself.
     let path: String
     private let places: Paths
     private let token = Mutex<Interrupts.Token?>(nil)
 
-    /// Finds what there is to move. Nothing is moved yet.
+    /// Finds the files to move. Moves nothing yet.
     ///
     /// - Returns: `nil` for a home that is empty.
     init?(in places: Paths) {
@@ -108,7 +108,7 @@ final class IdentityBackup: Sendable {
         return lstat(path, &status) == 0
     }
 
-    /// Whether a directory is called as one to which an identity was moved.
+    /// Whether a directory has the name of one to which an identity was moved.
     static func isName(_ name: String) -> Bool {
         let prefix = "identity."
         let digits = name.utf8.dropFirst(prefix.utf8.count)

@@ -15,7 +15,7 @@ struct Paths: Sendable, Equatable {
     let data: String
     /// The directory of the device share; apart, so that a backup of the data does not include it.
     let state: String
-    /// What `--store` or `TRESOR_STORE` says.
+    /// The value of `--store` or `TRESOR_STORE`.
     let givenStore: String?
 
     /// - Throws: 64 when there is no place at all, or a directory of XDG is relative.
@@ -36,7 +36,7 @@ struct Paths: Sendable, Equatable {
 
     var defaultStore: String { Self.join(data, "store.db") }
 
-    /// The store to use: given, else noted, else in the home.
+    /// The store to use: the given one, else the noted one, else the one in the home.
     ///
     /// - Throws: 1 for a note that others could have written, or that is no absolute path.
     func store() throws(CommandFailure) -> String {
@@ -70,8 +70,8 @@ struct Paths: Sendable, Equatable {
         return path
     }
 
-    /// Refuses a relative directory, which would change with the working directory. Falling back to the default would be
-    /// a silent surprise.
+    /// Refuses a relative directory, which would change with the working directory. Falling back to the default would
+    /// be a silent surprise.
     static func directory(
         _ variable: String, _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
@@ -124,7 +124,7 @@ struct Paths: Sendable, Equatable {
     /// By the byte, as the system sees it: to Swift a slash and a combining mark are one other character.
     private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
 
-    /// The path from the root, without asking the file system what is a link.
+    /// The path from the root, without resolving links.
     static func absolute(_ path: String) -> String {
         guard !isAbsolute(path) else { return path }
         guard let working = getcwd(nil, 0) else { return path }

@@ -116,7 +116,7 @@ enum SecretInput {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { return .late }
-            // Asked before the look at the descriptor: what the end was preceded by has arrived.
+            // Asked before the descriptor is polled, so that everything written before the end has arrived.
             let isOver = hasEnded?() ?? false
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1

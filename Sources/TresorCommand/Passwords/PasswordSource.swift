@@ -8,7 +8,8 @@ import Tresor
     import Glibc
 #endif
 
-/// The sources of passwords; the first present is used: descriptor, file, trusted device, the two variables, the person.
+/// The sources of passwords; the first present is used: descriptor, file, trusted device, the two variables, the
+/// person.
 struct PasswordSource: Sendable {
     /// How often something secret may be typed.
     static let tries = 3
@@ -38,7 +39,7 @@ struct PasswordSource: Sendable {
     /// A new password: from its own options, for a new identity also from the ordinary sources, else typed twice.
     ///
     /// - Parameters:
-    ///   - made: makes a password for somebody who types none; without it an empty one is refused.
+    ///   - made: makes a password for a person who types none; without it an empty one is refused.
     func new(
         for name: String, from options: NewPasswordOptions, isFirst: Bool,
         made: ((Terminal) throws(CommandFailure) -> SecretBytes)? = nil

@@ -12,7 +12,7 @@ import Tresor
 /// Hardens the process before it reads anything. The target `Cerasure` overwrites freed memory, because the KEM library
 /// keeps a seed on its own heap during a call.
 enum Hardening {
-    /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with somebody else's rights.
+    /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with another user's rights.
     static func apply() throws(CommandFailure) {
         occupyStandardDescriptors()
         guard getuid() == geteuid(), getgid() == getegid() else {
@@ -36,8 +36,8 @@ enum Hardening {
         return mask
     }()
 
-    /// A closed descriptor 0, 1 or 2 would go to the next file opened. The replacement is opened the wrong way round, so
-    /// that using it is an error and not a silent success.
+    /// A closed descriptor 0, 1 or 2 would go to the next file opened. The replacement is opened the wrong way round,
+    /// so that using it is an error and not a silent success.
     private static func occupyStandardDescriptors() {
         for (descriptor, flags) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
         where fcntl(descriptor, F_GETFD) == -1 {

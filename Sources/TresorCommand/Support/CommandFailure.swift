@@ -5,8 +5,8 @@ import Tresor
 
 /// The failure of a command, as told to a person or a script.
 ///
-/// The message is lower case without a full stop and holds no byte of any input; names from others go through ``DisplayText``
-/// before they come here. A hint is a command one can paste.
+/// The message is lower case without a full stop and holds no byte of any input; names from others go through
+/// ``DisplayText`` before they come here. A hint is a command ready to paste.
 struct CommandFailure: Error, Sendable {
     let error: TresorError
     let message: String
@@ -70,7 +70,7 @@ struct CommandFailure: Error, Sendable {
     }
 }
 
-/// Ends the command with a code after everything worth saying has been said.
+/// Ends the command with a code after all its messages.
 struct Exit: Error, Equatable, Sendable {
     let code: Int32
 }

@@ -9,7 +9,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Words for what the operating system refuses.
+/// Messages for errors of the operating system.
 extension CommandFailure {
     static func cannotOpen(_ path: String, _ error: SystemError) -> CommandFailure {
         let name = DisplayText.quoted(path)
