@@ -6,19 +6,19 @@ import Tresor
 struct CardCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "card", group: .you, abstract: "Print a card, or its number.",
+            name: "card", group: .you, abstract: "Print a card, or its safety number.",
             usage: "tresor card [PERSON] [--number] [--publish] [-o FILE [--force]]",
-            discussion: "Without PERSON the card is mine. --publish puts mine into the store again.",
+            discussion: "Without PERSON the card is your own. --publish writes it to the store again.",
             classes: [.store, .local], further: [.busy], examples: ["tresor card --number", "tresor card -o anna.card"])
     }
 
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
     var person: String?
 
-    @Flag(help: "Print only the number.")
+    @Flag(help: "Print only the safety number.")
     var number = false
 
-    @Flag(help: "Put my card into the store again.")
+    @Flag(help: "Write your card to the store again.")
     var publish = false
 
     @Option(name: .short, help: ArgumentHelp("Write the card to FILE.", valueName: "FILE"), completion: .file())

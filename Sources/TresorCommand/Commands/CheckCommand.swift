@@ -7,14 +7,15 @@ import TresorStore
 struct CheckCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "check", group: .proof, abstract: "Prove that this home, the logs and files are in order.",
+            name: "check", group: .proof, abstract: "Check this home, the logs and files.",
             usage: """
                 tresor check [-t T]… [--head SEQ:HASH] [FILE…] [--deep]
                 tresor check --repair [-t T]
                 """,
             discussion: """
-                One finding a line: ok, warn or bad. --head compares with a head that somebody read out. --deep opens the identity, keys and \
-                files. --repair restores your card in the store, and of T the entries and keys that the store has lost.
+                Prints one finding per line: ok, warn or bad. --head compares a head that somebody read to you. \
+                --deep opens the identity, the keys and the files. --repair restores your card in the store, and \
+                the entries and keys of T that the store has lost.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -23,7 +24,7 @@ struct CheckCommand: InputsCommand {
     @Option(name: [.customShort("t"), .customLong("tresor")], help: ArgumentHelp("Only this tresor.", valueName: "T"))
     var tresors: [String] = []
 
-    @Option(help: ArgumentHelp("A head that somebody read out.", valueName: "SEQ:HASH"))
+    @Option(help: ArgumentHelp("A head that somebody read to you.", valueName: "SEQ:HASH"))
     var head: String?
 
     @Flag(help: "Open the identity, its tresors' keys and the FILEs.")
@@ -54,7 +55,7 @@ struct CheckCommand: InputsCommand {
             return try modes.finish()
         }
         var report = modes.continued(in: workplace)
-        let session = deep || repair ? try await workplace.unlock(to: "prove that all is in order") : nil
+        let session = deep || repair ? try await workplace.unlock(to: "check this home") : nil
         var ids: [TresorID] = []
         for text in tresors { ids.append(try await id(text, session, workplace)) }
         guard !repair else { return try await repair(ids, session, workplace) }
@@ -121,7 +122,7 @@ struct CheckCommand: InputsCommand {
         ])
     }
 
-    /// A card that the store has lost is put again; one that is newer or another stays, and is said.
+    /// Restores a card that the store has lost; a newer or different one stays and is reported.
     private func repairCard(_ session: Session, _ workplace: CommandContext) async throws {
         let chain = session.identity.chain
         guard try await workplace.client.store.card(of: chain.user) != chain.bytes else { return }
@@ -129,7 +130,7 @@ struct CheckCommand: InputsCommand {
         workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
     }
 
-    /// A tresor whose log could not be verified when the identity was renewed learns of the new card now.
+    /// Publishes the new card to a tresor whose log could not be verified when the identity was renewed.
     private func repairCard(in state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
         guard let known = state.chain(of: session.identity.user), known != session.identity.chain,
             session.identity.chain.extends(known)
@@ -137,8 +138,8 @@ struct CheckCommand: InputsCommand {
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
         let id = state.tresor.description.prefix(10)
-        workplace.output.say("\(id) knows your newest keys now")
-        if !renewal.isRotated { workplace.output.say("\(id): its owner has to change the key: tresor rotate -t \(id)") }
+        workplace.output.say("\(id) now has your newest keys")
+        if !renewal.isRotated { workplace.output.say("\(id): its owner must change the key: tresor rotate -t \(id)") }
     }
 
     private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
@@ -148,7 +149,7 @@ struct CheckCommand: InputsCommand {
             guard error == .noAccess else { throw workplace.tresors.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
-                error, "the keys of \(id) are not all here; a member who has them can restore them",
+                error, "this home does not have all keys of \(id); a member who has them can restore them",
                 hints: [
                     "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
                 ])
@@ -164,7 +165,7 @@ struct CheckCommand: InputsCommand {
         return Head(sequence: sequence, hash: hash)
     }
 
-    /// Whether a head that somebody else has seen lies on the log verified here.
+    /// Reports whether a head that somebody else has seen is on the log verified here.
     private func check(
         _ head: Head, _ ids: [TresorID], _ workplace: CommandContext, _ report: inout FindingReport
     ) async throws {
@@ -174,15 +175,15 @@ struct CheckCommand: InputsCommand {
             guard let state = try? await workplace.client.logs.state(of: id) else { continue }
             if state.contains(head) {
                 return try report.add(
-                    "ok", report.shown(id), "the head \(sequence) lies on this log", nil)
+                    "ok", report.shown(id), "head \(sequence) is on this log", nil)
             }
             if !ids.isEmpty {
                 let isNewer = sequence > state.head.sequence
                 return try report.add(
                     "bad", report.shown(id),
                     isNewer
-                        ? "the head \(sequence) is newer than what the store shows here"
-                        : "the head \(sequence) is of another history",
+                        ? "head \(sequence) is newer than the store's log"
+                        : "head \(sequence) belongs to another history",
                     .forked)
             }
         }
@@ -223,7 +224,7 @@ struct CheckCommand: InputsCommand {
             let isOn = state.contains(header.head)
             return try report.add(
                 isOn ? "ok" : "bad", subject,
-                isOn ? "its head lies on the log; --deep opens it" : "its head is not on the log",
+                isOn ? "its head is on the log; --deep opens it" : "its head is not on the log",
                 isOn ? nil : .forked)
         }
         let proof = try await open(session)

@@ -6,8 +6,8 @@ import Tresor
 struct CreateCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "create", group: .tresors, abstract: "Make a tresor.", usage: "tresor create NAME [--kind TEXT]",
-            discussion: "Prints its id. You are its owner. Name and kind can be read by members only.",
+            name: "create", group: .tresors, abstract: "Create a tresor.", usage: "tresor create NAME [--kind TEXT]",
+            discussion: "Prints its id. You become its owner. Only members can read the name and the kind.",
             classes: [.identity, .write],
             examples: ["tresor create interventions"])
     }
@@ -15,7 +15,7 @@ struct CreateCommand: SurfaceCommand {
     @Argument(help: ArgumentHelp("The tresor's name, which the store does not learn.", valueName: "NAME"))
     var name: String
 
-    @Option(help: ArgumentHelp("What the tresor is for, in words of your own.", valueName: "TEXT"))
+    @Option(help: ArgumentHelp("What the tresor is for, in your own words.", valueName: "TEXT"))
     var kind: String?
 
     @OptionGroup var options: GlobalOptions
@@ -24,7 +24,7 @@ struct CreateCommand: SurfaceCommand {
         let tresorName = try CommandContext.name(name, of: "a tresor's name")
         let tresorKind = try kind.map { text throws(CommandFailure) in try CommandContext.name(text, of: "a kind") }
         let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "make a tresor")
+        let session = try await workplace.unlock(to: "create a tresor")
         try workplace.proveMarks(session)
         let state: LogState
         do throws(TresorError) {
@@ -32,11 +32,11 @@ struct CreateCommand: SurfaceCommand {
         } catch {
             guard error == .usage else { throw CommandFailure(error) }
             throw CommandFailure.usage(
-                "a tresor of yours is called \(DisplayText.name(name)) already", hints: ["tresor list"])
+                "you already have a tresor named \(DisplayText.name(name))", hints: ["tresor list"])
         }
         guard options.json else {
             try workplace.output.line(state.tresor.description)
-            workplace.output.say("\(DisplayText.name(name)) is made")
+            workplace.output.say("created \(DisplayText.name(name))")
             return
         }
         var object: JSONObject = [

@@ -12,9 +12,10 @@ struct DecryptCommand: InputsCommand {
                            [--accept-unverified] [--accept-forked] [-o FILE | -C DIR [--force]] [INPUT…]
                 """,
             discussion: """
-                The content comes out after the last check, and nothing else comes out. -t, --record and --from are expectations: a file \
-                that is another one is refused. Of several INPUTs each must be the record its name says, unless --any-record. \
-                A file that is there already is replaced only under -o or with --force: it may have been edited.
+                Writes the content after the last check has passed, and nothing before. -t, --record and --from are \
+                expectations: a file that does not meet them is refused. With several INPUTs, each must hold the \
+                record its name says, unless --any-record is given. An existing file is replaced only with -o or \
+                --force, because it may have been edited.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy],
             examples: ["tresor decrypt plan.tresor", "tresor decrypt --from anna -C out *.tresor"])
@@ -22,30 +23,30 @@ struct DecryptCommand: InputsCommand {
 
     @Option(
         name: [.customShort("t"), .customLong("tresor")],
-        help: ArgumentHelp("The tresor it must be in.", valueName: "T"))
+        help: ArgumentHelp("The tresor the file must be in.", valueName: "T"))
     var tresor: String?
 
-    @Option(help: ArgumentHelp("The record name it must have.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("The record name the file must have.", valueName: "NAME"))
     var record: String?
 
-    @Flag(help: "Of several INPUTs, take whatever record each is.")
+    @Flag(help: "With several INPUTs, accept any record in each.")
     var anyRecord = false
 
-    @Option(help: ArgumentHelp("Who must have written it.", valueName: "PERSON"))
+    @Option(help: ArgumentHelp("The person who must have written the file.", valueName: "PERSON"))
     var from: String?
 
     @Flag(help: "Refuse an author who may no longer write.")
     var current = false
 
-    @Flag(help: "Read once although nobody compared the owner's number.")
+    @Flag(help: "Read once without comparing the owner's safety number.")
     var acceptUnverified = false
 
-    @Flag(help: "Read although the store shows another history, judged by the one this home verified.")
+    @Flag(help: "Read although the store shows another history; judge by the one this home verified.")
     var acceptForked = false
 
     @OptionGroup var place: OutputOptions
 
-    @Flag(help: "Replace files that are there already.")
+    @Flag(help: "Replace existing files.")
     var force = false
 
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
@@ -83,7 +84,7 @@ struct DecryptCommand: InputsCommand {
         name.hasSuffix(".tresor") ? String(name.dropLast(7)) : "\(name).opened"
     }
 
-    /// The person `--from` means by my own comparison; `nil` for somebody whom the tresor's log has to name.
+    /// The verified person that `--from` means; `nil` for a person whom only the tresor's log can name.
     private func verifiedAuthor(_ text: String, _ workplace: CommandContext) async throws -> UserID? {
         do {
             let person = try await workplace.people.find(text)
@@ -93,7 +94,7 @@ struct DecryptCommand: InputsCommand {
         }
     }
 
-    /// Whom nobody compared is whoever the log names so, if it names one person only.
+    /// Finds an unverified person by the name in the log, if the log gives that name to one person only.
     func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: FileOpener) async throws {
         guard let from else { return }
         let state = try await opener.state(of: opened.tresor)
@@ -102,12 +103,12 @@ struct DecryptCommand: InputsCommand {
         }
     }
 
-    /// A tresor whose log is in order, unless it is judged by what this home has verified.
+    /// Requires a log in order, unless the file is judged by what this home has verified.
     private func tresor(_ text: String, _ workplace: CommandContext, _ session: Session) async throws -> TresorID {
         try await workplace.tresors.find(text, for: session, isReadable: !acceptForked).tresor
     }
 
-    /// Of several files each must be the record its name says, so that a swap is noticed.
+    /// Requires each of several files to hold the record its name says, so that a swap is noticed.
     func checkName(_ opened: FileProof, _ input: InputFile) throws(CommandFailure) {
         guard let component = input.lastComponent else { return }
         let bare = component.hasSuffix(".tresor") ? String(component.dropLast(7)) : component

@@ -80,7 +80,7 @@ struct DecryptRun {
                 if !isOne, case .success(let file) = files[index] {
                     opened = file
                 } else {
-                    // Somebody may be asked, after whose answer others stand otherwise, and a failure finds its words.
+                    // A question may be asked here, and its answer may change the status of other people.
                     reporters = [:]
                     opened = try await opener.open(item.file, as: session, expectations, from: item.input)
                 }
@@ -95,7 +95,7 @@ struct DecryptRun {
         }
     }
 
-    /// Opens a large file into its output, which stays without a name until everything is checked.
+    /// Opens a large file into its output, which has no name until everything is checked.
     private func write(
         _ file: StoredFile<SealedInput>, to output: OutputFile, from input: InputFile
     ) async throws -> FileProof {
@@ -114,10 +114,10 @@ struct DecryptRun {
         }
     }
 
-    /// The last checks, and then the content comes out.
+    /// Makes the last checks, then releases the content.
     ///
     /// - Parameters:
-    ///   - content: `nil` when it lies in the output already.
+    ///   - content: `nil` when it is in the output already.
     ///   - reporters: of the tresors that files of the same batch were in.
     private func finish(
         _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,

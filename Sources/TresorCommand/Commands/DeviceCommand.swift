@@ -6,14 +6,14 @@ import Tresor
 struct DeviceCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "device", group: .you, abstract: "List remembered devices, or end them.",
+            name: "device", group: .you, abstract: "List trusted devices, or revoke them.",
             usage: """
                 tresor device [list]
                 tresor device revoke ID… [--yes]
                 """,
             discussion: """
-                This device is marked *. A store that keeps what it was told to delete still opens the identity together with the \
-                stolen disk: whoever fears both runs tresor rotate --identity.
+                Marks this device with *. A store that keeps a deleted server share can still open the identity, \
+                together with the stolen disk. If both are possible, run tresor rotate --identity.
                 """,
             classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
     }
@@ -35,7 +35,7 @@ struct DeviceCommand: SurfaceCommand {
             try await list()
         case "revoke":
             guard words.count > 1 else {
-                throw CommandFailure.usage("name the devices to end", hints: ["tresor device list"])
+                throw CommandFailure.usage("name the devices to revoke", hints: ["tresor device list"])
             }
             try await revoke(Array(words.dropFirst()))
         case "add": throw CommandFailure(.unsupported, "\"device add\" is a word of a later stage")
@@ -77,18 +77,18 @@ struct DeviceCommand: SurfaceCommand {
             }
             if !chosen.contains(first) { chosen.append(first) }
         }
-        let session = try await workplace.unlock(to: "end devices", acceptingDevice: false)
+        let session = try await workplace.unlock(to: "revoke devices", acceptingDevice: false)
         workplace.output.explain(
-            "a store that keeps what it was told to delete, together with the stolen disk, still opens the identity")
-        workplace.output.explain("if you fear both: tresor rotate --identity")
+            "a store that keeps a deleted server share can still open the identity, together with the stolen disk")
+        workplace.output.explain("if both are possible: tresor rotate --identity")
         let names = chosen.map { id in
             let name = devices.first { $0.id == id }.map { " \(DisplayText.quoted($0.name.bytes))" } ?? ""
             return "\(id.description.prefix(10))\(name)"
         }
-        try workplace.confirm("end \(names.joined(separator: ", "))?", yes: yes)
+        try workplace.confirm("revoke \(names.joined(separator: ", "))?", yes: yes)
         try await Interrupts.atomically { try await session.unlocking.revokeDevices(chosen) }
         for id in chosen {
-            workplace.output.say("\(id.description.prefix(10)) opens nothing any more")
+            workplace.output.say("\(id.description.prefix(10)) no longer opens the identity")
             guard options.json, let device = devices.first(where: { $0.id == id }) else { continue }
             var object = Self.object(device, isThis: false)
             object["revoked"] = true

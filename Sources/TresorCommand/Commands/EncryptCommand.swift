@@ -6,11 +6,11 @@ import Tresor
 struct EncryptCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "encrypt", group: .data, abstract: "Seal files for everybody in a tresor.",
+            name: "encrypt", group: .data, abstract: "Seal files for the members of a tresor.",
             usage: "tresor encrypt -t T [--record NAME] [--type TEXT] [-a] [-o FILE | -C DIR] [INPUT…]",
             discussion: """
-                Bytes are sealed as they are. One INPUT goes to standard output unless -o or -C is given; several become \
-                INPUT.tresor beside each, or in DIR. -a makes text.
+                Seals the bytes unchanged. One INPUT goes to standard output unless -o or -C is given; several are \
+                written to INPUT.tresor beside each, or in DIR. -a makes text.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy],
             examples: [
@@ -73,20 +73,20 @@ struct EncryptCommand: InputsCommand {
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
-                .noAccess, "you are no longer in \(title) of \(owner)",
+                .noAccess, "you are no longer a member of \(title) (owned by \(owner))",
                 hints: [workplace.tresors.askToShare(summary, with: session)])
         }
         guard me.role != .reader else {
-            throw CommandFailure(.noAccess, "you may read \(title) of \(owner), not write in it")
+            throw CommandFailure(.noAccess, "you can read \(title) (owned by \(owner)) but not write to it")
         }
         let settled = try await workplace.tresors.settle(summary, session)
         guard settled.isRekeyPending else { return }
         guard me.history == .all else {
             throw CommandFailure(
-                .noAccess, "the key of \(title) has to be changed first, by somebody who reads all of it",
+                .noAccess, "the key of \(title) must be changed first, by a member who can read all of it",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(tresor.tresor))"])
         }
-        workplace.output.say("somebody left \(title) or has new keys: its key is changed first")
+        workplace.output.say("a member left \(title) or has new keys: its key is changed first")
     }
 
     func recordName(_ input: InputFile) throws -> Name {

@@ -93,7 +93,7 @@ struct EncryptRun {
         try report(item.step, item.output, file.header, count: bytes.count)
     }
 
-    /// What a large INPUT's output got before an error is no sealed file and does not open.
+    /// Seals a large INPUT as it is read. Output written before an error is not a sealed file and does not open.
     private func seal(
         _ input: InputFile, startingWith start: [UInt8], _ record: Name, _ type: Name, _ step: OutputPlan.Step,
         _ output: OutputFile?

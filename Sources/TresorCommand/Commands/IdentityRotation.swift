@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// `tresor rotate --identity`: new keys for myself, or the rest of an interrupted renewal.
+/// Runs `tresor rotate --identity`: makes new keys for this identity, or completes an interrupted renewal.
 struct IdentityRotation {
     let kit: KitOptions
     let cost: Argon2id.Cost?
@@ -16,10 +16,10 @@ struct IdentityRotation {
         let session = unlocked.session
         if try session.renewal.isUnfinished() {
             guard !dryRun else {
-                workplace.output.say("would go on with a renewal that was interrupted")
+                workplace.output.say("would resume an interrupted renewal")
                 return try report(session.identity.chain, generation: session.identity.generation)
             }
-            workplace.output.say("going on with a renewal that was interrupted")
+            workplace.output.say("resuming an interrupted renewal")
             return try await finish(session)
         }
         try await checkStore(session)
@@ -45,7 +45,7 @@ struct IdentityRotation {
         let password: Password
     }
 
-    /// The password is asked whatever this device remembers, and is the new slot's.
+    /// Asks for the password even on a trusted device, because the new slot needs it.
     private func unlock(prompt: String) async throws -> Unlocked {
         do {
             return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
@@ -59,8 +59,8 @@ struct IdentityRotation {
         }
     }
 
-    /// Before anything is changed: on an old copy of a home, or before a store that shows other keys of mine, no keys
-    /// are made.
+    /// Refuses to make keys on an old copy of a home, or when the store shows other keys for this identity. Runs
+    /// before anything is changed.
     private func checkStore(_ session: Session) async throws {
         do throws(TresorError) {
             try await session.renewal.check()
@@ -74,9 +74,10 @@ struct IdentityRotation {
     }
 
     private func explain() {
-        workplace.output.explain("everybody who verified you compares your new number before anything rests on it")
-        workplace.output.explain("remembered devices and the old recovery kit open nothing any more")
-        workplace.output.explain("every tresor you own gets a new key; others have to be rotated by their owners")
+        workplace.output.explain("everyone who verified you must compare your new safety number before relying on it")
+        workplace.output.explain("trusted devices and the old recovery kit no longer open anything")
+        workplace.output.explain(
+            "every tresor you own gets a new key; the owners of other tresors have to rotate theirs")
     }
 
     private func renew(
@@ -91,7 +92,7 @@ struct IdentityRotation {
 
     private func finish(_ session: Session) async throws {
         let renewals = try await session.renewal.finish()
-        // Run again when there is nothing left to go on with, the command would make new keys once more.
+        // If nothing is left to resume, running the command again would make new keys once more.
         let goesOn = try session.renewal.isUnfinished()
         let chain = session.identity.chain
         workplace.output.say(
@@ -99,7 +100,7 @@ struct IdentityRotation {
         for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
         let errors = renewals.compactMap(\.error)
         if let worst = Severity.worst(errors) {
-            workplace.output.say("your new number is \(try chain.number().grouped)")
+            workplace.output.say("your new safety number is \(try chain.number().grouped)")
             throw CommandFailure(
                 worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : "tresor check"])
         }
@@ -107,13 +108,13 @@ struct IdentityRotation {
         try report(chain, generation: chain.newest.generation)
     }
 
-    /// What became of one tresor, by its name.
+    /// Reports the result for one tresor, by its name.
     private func say(_ renewal: IdentityRenewal.Outcome, _ session: Session, goesOn: Bool) async {
         let name = session.tresors.knownName(of: renewal.tresor)
         let id = String(renewal.tresor.description.prefix(10))
         let title = name.map { DisplayText.name($0.bytes) } ?? id
         if let error = renewal.error {
-            let next = goesOn ? "run this again" : "its log keeps the keys of before"
+            let next = goesOn ? "run this again" : "its log still has your old keys"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")
         } else if renewal.isRotated {
             workplace.output.say("\(title): your new keys are in use, and its key is changed")

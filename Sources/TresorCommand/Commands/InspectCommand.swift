@@ -8,7 +8,7 @@ struct InspectCommand: InputsCommand {
         CommandPage(
             name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file or a card.",
             usage: "tresor inspect [INPUT…]",
-            discussion: "Needs no keys. What a sealed file's header says is a claim: it is not proved.",
+            discussion: "Needs no keys. The header of a sealed file is a claim; it is not proved.",
             classes: [.local],
             examples: ["tresor inspect plan.tresor"])
     }

@@ -7,25 +7,26 @@ import TresorStore
 struct KeygenCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "keygen", group: .you, abstract: "Make my identity, its card and a recovery kit.",
+            name: "keygen", group: .you, abstract: "Make your identity, its card and a recovery kit.",
             usage: "tresor keygen NAME [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--force]",
             discussion: """
-                Prints my number, which others compare with me once. The kit's 24 words get me back in when everything else is \
-                lost; they are shown once, or written to FILE. An empty password makes one of ten words.
+                Prints your safety number, which others compare with you once. The kit's 24 words restore your \
+                identity when everything else is lost; they are shown once, or written to FILE. An empty password \
+                generates one of ten words.
                 """,
             classes: [.write], further: [.wrongPassword],
             examples: ["tresor keygen anna", "tresor keygen anna --batch --kit kit.txt --password-file FILE"])
     }
 
-    @Argument(help: ArgumentHelp("The handle under which others find my card.", valueName: "NAME"))
+    @Argument(help: ArgumentHelp("The handle under which others find your card.", valueName: "NAME"))
     var name: String
 
     @OptionGroup var kit: KitOptions
 
-    @Option(help: ArgumentHelp("What the password costs a guesser; 256,3 if left out.", valueName: "MIB,PASSES"))
+    @Option(help: ArgumentHelp("The cost of one password guess; 256,3 if omitted.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
-    @Flag(help: "Move an identity that is there aside, with everything it kept.")
+    @Flag(help: "Move an existing identity aside, with everything it kept.")
     var force = false
 
     @OptionGroup var new: NewPasswordOptions
@@ -43,7 +44,7 @@ struct KeygenCommand: SurfaceCommand {
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let workplace = try await CommandContext.open(options, creating: true)
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
-        // A store that is named for this run only would be looked for in the home by the next.
+        // Without a note, the next run would look for the store in the home.
         if let path = places.givenStore { try places.noteStore(path) }
         try await publish(session, workplace)
         try report(session, workplace)
@@ -72,18 +73,18 @@ struct KeygenCommand: SurfaceCommand {
             return session
         } catch {
             moved.putBack()
-            workplace.output.say("nothing was made; everything is back in \(DisplayText.quoted(places.data))")
+            workplace.output.say("nothing was made; everything was restored to \(DisplayText.quoted(places.data))")
             throw error
         }
     }
 
-    /// Empties the home for a new identity. Where everything goes is said before it goes.
+    /// Moves the earlier identity aside for a new one, after saying where to.
     private func moveAside(_ places: Paths, _ output: Output) throws -> IdentityBackup? {
         guard let moved = IdentityBackup(in: places) else { return nil }
         let what =
             moved.hasIdentity
-            ? "the identity that was here, with all it verified and saw, moves to"
-            : "what an earlier identity left here moves to"
+            ? "the earlier identity, with its pins and logs, moves to"
+            : "the files of an earlier identity move to"
         output.say("\(what) \(DisplayText.quoted(moved.path))")
         guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
         else {
@@ -92,7 +93,8 @@ struct KeygenCommand: SurfaceCommand {
         return moved
     }
 
-    /// The card of the identity that is there keeps its handle in the store, so that another one needs another handle.
+    /// The failure for an existing identity. Its card keeps its handle in the store, so another identity needs another
+    /// handle.
     private func isThere(in places: Paths) -> CommandFailure {
         let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
@@ -112,10 +114,10 @@ struct KeygenCommand: SurfaceCommand {
     }
 
     private func goOn(_ workplace: CommandContext) async throws -> Session {
-        workplace.output.say("going on with an identity that was begun")
+        workplace.output.say("resuming an identity that was not finished")
         do {
             return try await workplace.invocation.passwords.again(
-                prompt: "password for \(DisplayText.name(name)) (to go on making the identity): ", from: new
+                prompt: "password for \(DisplayText.name(name)) (to resume making the identity): ", from: new
             ) { typed in
                 let password = try PasswordSource.prepared(typed)
                 return try workplace.client.unlock(password: password)
@@ -140,8 +142,8 @@ struct KeygenCommand: SurfaceCommand {
             throw CommandFailure(
                 error == .unverified ? .usage : error,
                 error == .unverified
-                    ? "the identity is made, but somebody else has published a card of \(DisplayText.name(name)) meanwhile"
-                    : "the identity is made, but the store did not take its card: \(CommandFailure(error).message)",
+                    ? "the identity is made, but somebody else published a card of \(DisplayText.name(name)) first"
+                    : "the identity is made, but the store did not accept its card: \(CommandFailure(error).message)",
                 hints: [error == .unverified ? "tresor keygen NAME --force" : "tresor card --publish"])
         }
     }
@@ -151,7 +153,7 @@ struct KeygenCommand: SurfaceCommand {
         let place = workplace.invocation.places.data
         guard options.json else {
             try workplace.output.line(number)
-            workplace.output.say("the identity of \(DisplayText.name(name)) lies in \(DisplayText.quoted(place))")
+            workplace.output.say("the identity of \(DisplayText.name(name)) is in \(DisplayText.quoted(place))")
             return
         }
         try workplace.output.object([

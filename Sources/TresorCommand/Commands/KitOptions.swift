@@ -24,11 +24,11 @@ struct KitOptions: ParsableArguments, Sendable {
     func check(batch: Bool) throws(CommandFailure) {
         guard kit == nil || !noKit else { throw .usage("--kit and --no-kit cannot both be given") }
         guard !batch || kit != nil || noKit else {
-            throw .usage("a kit is made and --batch forbids showing it", hints: Self.hints)
+            throw .usage("--batch forbids showing the words of the new kit", hints: Self.hints)
         }
     }
 
-    /// Makes sure, before anything is made, that the words will have a place.
+    /// Makes sure, before anything is made, that the words can be written or shown.
     ///
     /// - Parameter client: whose interrupted run may have written the file already.
     func checkPlace(_ invocation: Invocation, goingOnFor client: Client? = nil) throws(CommandFailure) {
@@ -54,7 +54,7 @@ struct KitOptions: ParsableArguments, Sendable {
     private static let noTerminal = CommandFailure(
         .usage, "there is no terminal to show the kit on", hints: hints)
 
-    /// Makes a kit, keeps or shows its words, and only then lets it count.
+    /// Makes a kit, writes or shows its words, and only then makes it valid.
     func give(to session: Session, _ workplace: CommandContext) async throws {
         guard !noKit else {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
@@ -64,11 +64,11 @@ struct KitOptions: ParsableArguments, Sendable {
         try await session.unlocking.setKit(recoveryKit)
     }
 
-    /// Makes a kit and keeps or shows its words. A kit that an interrupted run has written to the file is taken up again.
+    /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.
     func make(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit, FileIdentity(path: kit) != nil {
             if let begun = Self.begun(kit, workplace.client) {
-                workplace.output.say("going on with the recovery kit in \(DisplayText.quoted(kit))")
+                workplace.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
                 return begun
             }
             throw CommandFailure(

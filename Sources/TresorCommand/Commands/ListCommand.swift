@@ -6,25 +6,26 @@ import Tresor
 struct ListCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "list", aliases: ["ls"], group: .tresors, abstract: "List the tresors I am in.",
+            name: "list", aliases: ["ls"], group: .tresors, abstract: "List your tresors.",
             usage: """
                 tresor list [--all]
                 tresor list --hide T | --unhide T
                 """,
             discussion: """
-                STATE is ok, rotate first, left, unverified (its owner), made with your old keys, forked, or another error. \
-                Offers of people whom you have not verified stand below; --hide keeps one out of sight.
+                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, forked, or \
+                another error. Tresors of owners you have not verified are listed below the others; --hide hides \
+                one.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
 
-    @Option(help: ArgumentHelp("Keep an unverified owner's T out of sight.", valueName: "T"))
+    @Option(help: ArgumentHelp("Hide T, whose owner is not verified.", valueName: "T"))
     var hide: String?
 
     @Option(help: ArgumentHelp("Show T again.", valueName: "T"))
     var unhide: String?
 
-    @Flag(help: "Show what is hidden, too.")
+    @Flag(help: "Show hidden tresors too.")
     var all = false
 
     @OptionGroup var options: GlobalOptions
@@ -34,7 +35,7 @@ struct ListCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "list tresors")
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
         var rows: [Row] = []
-        // By name, as a person looks for it; equal names by id.
+        // By name, as people look for it; equal names by id.
         let summaries = try await session.tresors.all().filter { all || !$0.isHidden }
         for summary in summaries.sorted(by: { order($0) < order($1) }) {
             var row = Row(summary, me: session.identity.user, workplace)
@@ -61,7 +62,7 @@ struct ListCommand: SurfaceCommand {
         try workplace.output.table(table)
     }
 
-    /// What strangers offer is no error of anybody's.
+    /// Leaves out tresors that strangers offer: they are no error.
     private func finish(_ rows: [Row]) throws {
         if let worst = Severity.worst(rows.filter { !$0.isApart }.compactMap(\.error)) {
             throw Exit(code: worst.exitCode)
@@ -86,7 +87,7 @@ struct ListCommand: SurfaceCommand {
         (summary.name.map { $0.text } ?? "\u{10ffff}", summary.tresor.description)
     }
 
-    /// What a member can read of the tresor's kind; `nil` where it is empty or does not open.
+    /// The tresor's kind, for a member; `nil` if it is empty or does not open.
     private func kind(of summary: TresorSummary, _ session: Session) async -> Name? {
         guard summary.error == nil, let state = summary.state, state.members[session.identity.user] != nil,
             let kind = try? await session.tresors.kind(in: state), !kind.isEmpty
@@ -95,6 +96,9 @@ struct ListCommand: SurfaceCommand {
     }
 
     private struct Row {
+        /// JSON names this state `rotate_first`.
+        private static let rekeyPending = "rekey pending"
+
         let name: String
         let isApart: Bool
         var owner = "-"
@@ -119,7 +123,7 @@ struct ListCommand: SurfaceCommand {
             if let failed = summary.error { state = failed.name.replacing("_", with: " ") }
             if summary.isApart { object["apart"] = true }
             if summary.isHidden { object["hidden"] = true }
-            object["state"] = .string(state.replacing(" ", with: "_"))
+            object["state"] = .string(state == Self.rekeyPending ? "rotate_first" : state.replacing(" ", with: "_"))
         }
 
         private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
@@ -133,7 +137,7 @@ struct ListCommand: SurfaceCommand {
             if let member = known.members[me] {
                 role = member.role.description
                 object["role"] = .string(role)
-                if known.isRekeyPending { state = "rotate first" }
+                if known.isRekeyPending { state = Self.rekeyPending }
             } else {
                 state = "left"
             }

@@ -6,16 +6,16 @@ import Tresor
 struct LogCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "log", group: .tresors, abstract: "Show every change of a tresor, verified.",
+            name: "log", group: .tresors, abstract: "Show the verified log of a tresor.",
             usage: "tresor log -t T [--head]",
-            discussion: "Newest first. --head prints SEQ:HASH, to compare with somebody else's.",
+            discussion: "Newest first. --head prints SEQ:HASH, to compare with another member.",
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor log -t interventions", "tresor log -t interventions --head"])
     }
 
     @OptionGroup var tresor: TresorOption
 
-    @Flag(help: "Print only where the log ends.")
+    @Flag(help: "Print only the head of the log.")
     var head = false
 
     @OptionGroup var options: GlobalOptions
@@ -80,10 +80,10 @@ struct LogCommand: SurfaceCommand {
         }
         let key = record.epoch.map { ", key \($0)" } ?? ""
         switch record.change {
-        case .created: return "made the tresor\(key)"
+        case .created: return "created the tresor\(key)"
         case .admitted(let users, let role, let fromNow, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
-            return "let in \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
+            return "added \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
         case .removed(let users): return "removed \(names(users))\(key)"
         case .left: return "left"
         case .renewed(let user, let generation):
@@ -93,7 +93,7 @@ struct LogCommand: SurfaceCommand {
         case .roleChanged(let user, let role, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             return "made \(names([user])) \(role)\(until)"
-        case .renamed: return "gave another name"
+        case .renamed: return "renamed the tresor"
         case .additive(let type): return "added an entry of kind \(type), which this release does not know"
         }
     }

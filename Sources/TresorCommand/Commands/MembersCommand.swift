@@ -6,11 +6,13 @@ import Tresor
 struct MembersCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "members", aliases: ["who"], group: .tresors, abstract: "List who is in a tresor, or was.",
+            name: "members", aliases: ["who"], group: .tresors,
+            abstract: "List the members of a tresor, now or earlier.",
             usage: "tresor members -t T [--at SEQ|DATE]",
             discussion: """
-                VERIFIED is you, yes (by me), by OWNER (named in the log) or no. A DATE goes by the times that authors wrote; a \
-                SEQ, from tresor log, is exact. The kind is shown where T is not a whole id.
+                VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the \
+                times that authors wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole \
+                id.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
@@ -18,18 +20,18 @@ struct MembersCommand: SurfaceCommand {
 
     @OptionGroup var tresor: TresorOption
 
-    @Option(help: ArgumentHelp("Who was in after entry SEQ, or on DATE.", valueName: "SEQ|DATE"))
+    @Option(help: ArgumentHelp("Show the members after entry SEQ, or on DATE.", valueName: "SEQ|DATE"))
     var at: String?
 
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
         let workplace = try await CommandContext.open(options)
-        let (id, session) = try await tresor.opened(in: workplace, to: "read a list of people")
+        let (id, session) = try await tresor.opened(in: workplace, to: "list members")
         let state = try await workplace.tresors.state(of: id)
         let kind = await kind(in: state, session)
         let sequence = try await sequence(of: id, in: state, workplace)
-        var table = Table("NAME", "ROLE", "SINCE", "LET IN BY", "VERIFIED")
+        var table = Table("NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED")
         var people: [JSON] = []
         for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
             guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
@@ -56,13 +58,13 @@ struct MembersCommand: SurfaceCommand {
         try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
     }
 
-    /// What the tresor is for, to a member whose identity is open; `nil` where nobody said, or it does not open.
+    /// The tresor's kind, for a member whose identity is open; `nil` if it is empty or does not open.
     private func kind(in state: LogState, _ session: Session?) async -> Name? {
         guard let session, let kind = try? await session.tresors.kind(in: state), !kind.isEmpty else { return nil }
         return kind
     }
 
-    /// Somebody whose handle is known as another person's is named after the list.
+    /// Throws after the list if a handle in it belongs to another verified person.
     private func reportChanged(_ users: [UserID], in state: LogState, _ workplace: CommandContext) throws {
         for user in users {
             guard let chain = state.chain(of: user),
@@ -72,8 +74,8 @@ struct MembersCommand: SurfaceCommand {
             }
             throw CommandFailure(
                 .unverified,
-                "the \(DisplayText.name(chain.handle.bytes)) in this tresor, \(ShortID.text(of: user)), is not the one you verified, \(ShortID.text(of: pinned.user))"
-            )
+                "the \(DisplayText.name(chain.handle.bytes)) in this tresor, \(ShortID.text(of: user)), "
+                    + "is not the one you verified, \(ShortID.text(of: pinned.user))")
         }
     }
 
@@ -103,7 +105,7 @@ struct MembersCommand: SurfaceCommand {
     ) throws -> String {
         guard state.chain(of: user) != nil else { return "no" }
         let me = try workplace.client.ownChain()?.user
-        // Marks are sealed, and this command may do without the identity.
+        // Marks are sealed, and this command may run without the identity.
         guard user != me else { return "you" }
         switch try workplace.client.trust.memberTrust(of: user, in: state) {
         case .me: return "you"
@@ -129,7 +131,7 @@ struct MembersCommand: SurfaceCommand {
         }
         let records = try await workplace.client.logs.records(of: tresor).records
         guard let last = records.last(where: { $0.time <= date.end.seconds }) else {
-            throw CommandFailure(.notFound, "the tresor is younger than that by its authors' dates")
+            throw CommandFailure(.notFound, "the tresor did not exist then, by the dates of its authors")
         }
         workplace.output.say("by the dates that authors wrote, this is after entry \(last.sequence)")
         return last.sequence

@@ -9,17 +9,18 @@ struct PasswdCommand: SurfaceCommand {
             name: "passwd", group: .you, abstract: "Change the password.",
             usage: "tresor passwd [--revoke-devices] [--argon2id MIB,PASSES]",
             discussion: """
-                Asks for the old one, whatever this device remembers. Devices and kit stay unless --revoke-devices. A leaked password and \
-                a stolen identity file together need tresor rotate --identity.
+                Asks for the old password, even on a trusted device. Trusted devices and the kit stay valid; \
+                --revoke-devices removes the devices. If the password leaked and the identity file was stolen, run \
+                tresor rotate --identity.
                 """,
             classes: [.identity], further: [.busy, .store(.other)],
             examples: ["tresor passwd", "tresor passwd --password-file OLD --new-password-file NEW"])
     }
 
-    @Flag(help: "End all remembered devices too.")
+    @Flag(help: "Remove all trusted devices too.")
     var revokeDevices = false
 
-    @Option(help: ArgumentHelp("What the password costs a guesser; as before if left out.", valueName: "MIB,PASSES"))
+    @Option(help: ArgumentHelp("The cost of one password guess; as before if omitted.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
     @OptionGroup var new: NewPasswordOptions
@@ -43,7 +44,7 @@ struct PasswdCommand: SurfaceCommand {
             try Interrupts.atomically { try session.unlocking.changePassword(to: password, cost: cost) }
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
-        if revokeDevices { workplace.output.say("remembered devices open nothing any more") }
+        if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
         workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
         guard options.json else { return }
         try workplace.output.object([

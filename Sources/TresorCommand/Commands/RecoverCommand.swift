@@ -7,14 +7,15 @@ import TresorStore
 struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "recover", group: .you, abstract: "Get back in with the 24 words, or make a new kit.",
+            name: "recover", group: .you, abstract: "Restore your identity with the 24 words, or make a new kit.",
             usage: """
                 tresor recover [--kit FILE] [--argon2id MIB,PASSES]
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
-                In an empty home the identity comes from the store, where every kit leaves a copy that only the kit opens; verified people \
-                and seen histories then start anew. --new-kit makes new words, and the old ones die.
+                In an empty home the identity comes from the store, which has a copy that only the kit opens. That \
+                home starts with no verified people and no pinned heads. --new-kit makes new words; the old ones \
+                become invalid.
                 """,
             classes: [.identity, .store, .write],
             examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
@@ -28,7 +29,7 @@ struct RecoverCommand: SurfaceCommand {
     @Flag(help: "Make a new kit.")
     var newKit = false
 
-    @Option(help: ArgumentHelp("What the new password costs a guesser.", valueName: "MIB,PASSES"))
+    @Option(help: ArgumentHelp("The cost of one guess of the new password.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
     @OptionGroup var new: NewPasswordOptions
@@ -45,13 +46,14 @@ struct RecoverCommand: SurfaceCommand {
         place.kit = kit
         place.noKit = false
         guard !options.batch || kit != nil else {
-            throw CommandFailure.usage("a kit is made and --batch forbids showing it", hints: ["tresor … --kit FILE"])
+            throw CommandFailure.usage(
+                "--batch forbids showing the words of the new kit", hints: ["tresor … --kit FILE"])
         }
         try place.checkPlace(workplace.invocation, goingOnFor: workplace.client)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         let recoveryKit = try place.make(workplace)
         try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
-        workplace.output.say("the new kit counts; the old one opens nothing any more")
+        workplace.output.say("the new kit is valid; the old one no longer opens anything")
         try report(session, "kit", workplace)
     }
 
@@ -73,7 +75,7 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(
-                error, "the kit opens nothing here",
+                error, "the kit opens no identity here",
                 hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
         }
         let places = workplace.invocation.places
@@ -81,12 +83,13 @@ struct RecoverCommand: SurfaceCommand {
         if fromStore {
             if isNew {
                 workplace.output.say(
-                    "verified people and seen histories start anew in this home: compare numbers again")
+                    "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
-            workplace.output.say("remembered devices are forgotten")
+            workplace.output.say("trusted devices are removed")
         }
         let chain = session.identity.chain
-        workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is back, generation \(chain.newest.generation)")
+        workplace.output.say(
+            "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
         try report(session, "password", workplace)
     }
@@ -101,7 +104,7 @@ struct RecoverCommand: SurfaceCommand {
         ])
     }
 
-    /// From the file, or typed: then there are three tries, as for a password.
+    /// Reads the words from the file, or asks for them, at most three times as for a password.
     private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
             let file = try SecretFile(path: kit)
@@ -128,7 +131,7 @@ struct RecoverCommand: SurfaceCommand {
         }
     }
 
-    /// The words of one line, or row by row as they stand on paper: an empty line ends them.
+    /// Reads the words from one line, or row by row as on paper; an empty line ends them.
     private static func typedWords(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
         var words = try terminal.secret("the 24 words of the kit: ")
         while let count = RecoveryKit.wordCount(in: words), (1..<RecoveryKit.wordCount).contains(count) {
@@ -154,7 +157,7 @@ struct RecoverCommand: SurfaceCommand {
         }
     }
 
-    /// What is longer than any kit is none (SPEC §8.2).
+    /// Refuses input longer than any kit (SPEC §8.2).
     private static func words(_ read: () throws(CommandFailure) -> SecretBytes) throws(CommandFailure) -> SecretBytes {
         do throws(CommandFailure) {
             return try read()
@@ -166,7 +169,7 @@ struct RecoverCommand: SurfaceCommand {
 
     private static let noKit = CommandFailure(.wrongPassword, "these are not the 24 words of a kit")
 
-    /// A bad word is named by its position and never repeated.
+    /// Names a bad word by its position and never repeats it.
     private static func kit(_ typed: borrowing SecretBytes) throws -> RecoveryKit {
         do {
             return try RecoveryKit(typed: typed)

@@ -13,21 +13,22 @@ import TresorStore
 struct RememberCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "remember", group: .you, abstract: "Let this device in without the password.",
+            name: "remember", group: .you, abstract: "Trust this device to open the identity without the password.",
             usage: "tresor remember [--name TEXT] [--days N] [--accept-same-disk]",
             discussion: """
-                Half a key is kept here and half in the store; neither opens anything alone. After tresor device revoke the store has none.
+                Splits a key into a device share, kept here, and a server share, kept in the store; neither opens \
+                anything alone. tresor device revoke deletes the server share.
                 """,
             classes: [.identity, .write], examples: ["tresor remember --name \"ward 3\" --days 7"])
     }
 
-    @Option(help: ArgumentHelp("What the list calls this device; the host's name if left out.", valueName: "TEXT"))
+    @Option(help: ArgumentHelp("The name of this device in lists; the host's name if omitted.", valueName: "TEXT"))
     var name: String?
 
-    @Option(help: ArgumentHelp("For how many days, 1 to 3650; 30 if left out.", valueName: "N"))
+    @Option(help: ArgumentHelp("The number of days, 1 to 3650; 30 if omitted.", valueName: "N"))
     var days: UInt64 = 30
 
-    @Flag(help: "Go on although both halves lie on one disk.")
+    @Flag(help: "Continue although both shares are on one disk.")
     var acceptSameDisk = false
 
     @OptionGroup var options: GlobalOptions
@@ -43,9 +44,8 @@ struct RememberCommand: SurfaceCommand {
             try await session.unlocking.rememberDevice(name: deviceName, until: until)
         }
         let last = Timestamp(seconds: device.until)
-        workplace.output.say(
-            "this device, \(DisplayText.quoted(device.name.bytes)) (\(device.id.description.prefix(10))), opens the identity until \(last.date)"
-        )
+        let shown = "\(DisplayText.quoted(device.name.bytes)) (\(device.id.description.prefix(10)))"
+        workplace.output.say("this device, \(shown), opens the identity until \(last.date)")
         guard options.json else { return }
         try workplace.output.object(DeviceCommand.object(device, isThis: true))
     }
@@ -58,7 +58,7 @@ struct RememberCommand: SurfaceCommand {
         return (try? Name(bytes)) ?? .empty
     }
 
-    /// Both halves on one disk are stolen together.
+    /// Refuses to keep both shares on one disk, where they are stolen together.
     private func checkDisk(_ workplace: CommandContext) throws {
         let places = workplace.invocation.places
         let store = try places.store()
@@ -68,14 +68,15 @@ struct RememberCommand: SurfaceCommand {
         if let directory {
             guard acceptSameDisk else {
                 throw CommandFailure(
-                    .usage, "the store lies in the home: whoever takes this disk has both halves of the key",
+                    .usage, "the store is in the home: anyone who takes this disk has both shares of the key",
                     hints: ["tresor remember --accept-same-disk", "tresor … {--store} --store FILE"])
             }
             workplace.output.say(
-                "both halves lie in \(DisplayText.quoted(directory)): whoever takes this disk opens the identity")
+                "both shares are in \(DisplayText.quoted(directory)): anyone who takes this disk can open the identity")
         } else if FileIdentity.isOnSameDevice(store, places.data) {
             workplace.output.hint(
-                "the store is on the same file system as the home; a thief of this disk has both halves")
+                "the store is on the same file system as the home: anyone who takes this disk has both shares of the key"
+            )
         }
     }
 }
@@ -83,8 +84,9 @@ struct RememberCommand: SurfaceCommand {
 struct ForgetCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "forget", group: .you, abstract: "Ask this device for the password again.", usage: "tresor forget",
-            discussion: "Destroys this device's half of the key, then the store's. Never asks; may be repeated.",
+            name: "forget", group: .you, abstract: "Stop trusting this device; ask for the password again.",
+            usage: "tresor forget",
+            discussion: "Destroys the device share, then the server share. Never asks; can be repeated.",
             classes: [.write], examples: ["tresor forget"])
     }
 
@@ -95,11 +97,11 @@ struct ForgetCommand: SurfaceCommand {
         let isRemembered = (try? local.client.device.isRemembered()) ?? true
         try Interrupts.atomically { try local.client.device.destroyShare() }
         if try isRemembered || local.client.cleanup.isPending() { try await settle() }
-        local.output.say(isRemembered ? "this device is forgotten" : "this device was not remembered")
+        local.output.say(isRemembered ? "this device is no longer trusted" : "this device was not trusted")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 
-    /// Lets the store's half follow.
+    /// Destroys the server share too.
     private func settle() async throws {
         do {
             let workplace = try await CommandContext.open(options)
@@ -109,7 +111,8 @@ struct ForgetCommand: SurfaceCommand {
             let isMissing = failure.error == .notFound
             throw CommandFailure(
                 isMissing ? .store(.inputOutput) : failure.error,
-                "this device's half is gone, but the store's is not: \(failure.message)", hints: ["tresor forget"])
+                "the device share is destroyed, but the server share is not: \(failure.message)",
+                hints: ["tresor forget"])
         }
     }
 }

@@ -9,17 +9,17 @@ struct ResealCommand: InputsCommand {
             name: "reseal", group: .data, abstract: "Seal files again under their tresor's current key, in place.",
             usage: "tresor reseal [-n] [--accept-newcomers] FILE…",
             discussion: """
-                A file that is current is left alone, so an interrupted run is simply repeated. The first author and their signature stay \
-                provable. Copies made before keep the old key. A file from before the time of a member who was added with --from-now is refused: \
-                that member could open it afterwards.
+                Skips files under the current key, so you can repeat an interrupted run. The first author and their \
+                signature stay provable. Copies made earlier keep the old key. A file sealed before a member was \
+                added with --from-now is refused, because that member could open it afterwards.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor reseal *.tresor"])
     }
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say which files would be sealed again.")
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show which files would be sealed again.")
     var dryRun = false
 
-    @Flag(help: "Go on although members added with --from-now could open the files afterwards.")
+    @Flag(help: "Continue although members added with --from-now could open the files afterwards.")
     var acceptNewcomers = false
 
     @Argument(help: ArgumentHelp("Sealed files.", valueName: "FILE"), completion: .file())
@@ -116,7 +116,7 @@ struct ResealCommand: InputsCommand {
         return resealed != nil
     }
 
-    /// Names those who would gain access, where that is what refuses a file.
+    /// Names the members who would gain access, if a file is refused for that reason.
     private func naming<Result>(
         _ header: FileHeader, _ input: InputFile, _ opener: FileOpener, _ body: () async throws -> Result
     ) async throws -> Result {
@@ -130,12 +130,13 @@ struct ResealCommand: InputsCommand {
             let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
             throw CommandFailure(
                 .usage,
-                "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), who could open it afterwards",
+                "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), "
+                    + "who could open it afterwards",
                 hints: ["tresor … --accept-newcomers"], file: input.path)
         }
     }
 
-    /// Does it again where a person says to go on under a clock far from the log's.
+    /// Repeats the work if the person agrees to continue under a clock far from the log's.
     private func asking<Result>(
         _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ body: () async throws -> Result
@@ -150,7 +151,7 @@ struct ResealCommand: InputsCommand {
         }
     }
 
-    /// What would become of the file. Opens it as the real thing would, and writes nothing.
+    /// Reports the change without making it: opens the file as a real run would, and writes nothing.
     private func foresee(
         _ path: String, _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ resealingEpoch: () async throws(TresorError) -> UInt64?

@@ -7,14 +7,14 @@ struct RevokeCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "revoke", group: .tresors,
-            abstract: "Remove people from a tresor, or several, and change the key; or leave.",
+            abstract: "Remove people from one or more tresors and change the key; or leave.",
             usage: """
                 tresor revoke -t T… PERSON… [-n] [--yes]
                 tresor revoke -t T… --me [-n] [--yes]
                 """,
             discussion: """
-                People keep what they have opened or copied, and cannot read anything written from now on. With several -t, what would \
-                change is shown for each tresor, and one yes answers for all.
+                Removed people keep what they have opened or copied, and cannot read anything written from now on. \
+                With several -t, the change is shown for each tresor, and one yes answers for all.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor revoke -t interventions dr-house", "tresor revoke -t interventions --me"])
@@ -25,10 +25,10 @@ struct RevokeCommand: SurfaceCommand {
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
     var people: [String] = []
 
-    @Flag(help: "Leave.")
+    @Flag(help: "Leave the tresor yourself.")
     var me = false
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say who would lose access, and change nothing.")
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show who would lose access, and change nothing.")
     var dryRun = false
 
     @Flag(help: "Do not ask.")

@@ -2,13 +2,13 @@
 
 import Tresor
 
-/// What `revoke` does once the identity is open: judges every tresor, asks once, and only then changes one after the other.
+/// Runs `revoke` once the identity is open: judges every tresor, asks once, then changes one after the other.
 struct RevokeRun {
     let command: RevokeCommand
     let session: Session
     let workplace: CommandContext
 
-    /// What is to be done in one tresor, as it was before anybody was asked.
+    /// The change in one tresor, as planned before the question.
     private struct Step {
         let summary: TresorSummary
         let title: String
@@ -88,8 +88,8 @@ struct RevokeRun {
     private func sayAlready(_ step: Step) {
         if step.hasLeft { workplace.output.say("you have left \(step.title) already") }
         for user in step.effect.already {
-            let date = step.state.departure(of: user).map { " since \(Timestamp(seconds: $0.time).date)" } ?? ""
-            workplace.output.say("\(workplace.tresors.handle(of: user, in: step.state)) is out already\(date)")
+            let date = step.state.departure(of: user).map { " (since \(Timestamp(seconds: $0.time).date))" } ?? ""
+            workplace.output.say("\(workplace.tresors.handle(of: user, in: step.state)) is no longer a member\(date)")
         }
     }
 
@@ -105,7 +105,7 @@ struct RevokeRun {
         let prefix = isOne ? "" : "\(title): "
         for user in step.effect.dismissed {
             let name = workplace.tresors.handle(of: user, in: step.state)
-            output.explain("\(prefix)\(name) \(would) read nothing written from now on")
+            output.explain("\(prefix)\(name) \(would) not be able to read anything written from now on")
             output.explain("\(prefix)\(name) keeps what was already opened or copied; that cannot be undone")
         }
         if command.yes || command.dryRun || !isOne { output.explain("\(prefix)\(remaining(step))") }
@@ -127,9 +127,9 @@ struct RevokeRun {
             workplace.output.say("you have left \(step.title); its next writer changes the key")
         } else {
             let names = effect.dismissed.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
-            let verb = effect.dismissed.count == 1 ? "is" : "are"
+            let verb = effect.dismissed.count == 1 ? "was" : "were"
             let key = effect.epoch ?? state.epoch
-            workplace.output.say("\(names) \(verb) out; \(step.title) now uses key \(key)")
+            workplace.output.say("\(names) \(verb) removed; \(step.title) now uses key \(key)")
         }
     }
 

@@ -17,7 +17,7 @@ struct RootCommand: ParsableCommand {
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "tresor", abstract: "Share what is sealed with whom you choose, and take it back.",
+            commandName: "tresor", abstract: "Share sealed files with the people you choose, and revoke their access.",
             usage: "tresor COMMAND …",
             // The parser adds a `help` of its own to the tree.
             subcommands: commands.filter { $0 != HelpCommand.self }.map { $0 as any ParsableCommand.Type })

@@ -6,14 +6,15 @@ import Tresor
 struct RotateCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "rotate", group: .tresors, abstract: "Change a tresor's key, or all keys of mine.",
+            name: "rotate", group: .tresors, abstract: "Change the key of a tresor, or all your keys.",
             usage: """
                 tresor rotate -t T [-n] [--yes]
                 tresor rotate --identity [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--yes]
                 """,
             discussion: """
-                --identity makes new keys for myself, signed by the ones before: all my tresors get new keys, remembered devices \
-                and the old kit die, and everybody compares my number again. Interrupted, it is simply repeated.
+                --identity makes new keys for you, signed with the old ones. All your tresors get new keys, trusted \
+                devices and the old kit become invalid, and others must compare your new safety number. If it is \
+                interrupted, run it again.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])
@@ -24,15 +25,15 @@ struct RotateCommand: SurfaceCommand {
         help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
     var tresor: String?
 
-    @Flag(help: "New keys for myself.")
+    @Flag(help: "Make new keys for yourself.")
     var identity = false
 
     @OptionGroup var kit: KitOptions
 
-    @Option(help: ArgumentHelp("What the password costs a guesser.", valueName: "MIB,PASSES"))
+    @Option(help: ArgumentHelp("The cost of one password guess.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say what would change, and change nothing.")
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show what would change, and change nothing.")
     var dryRun = false
 
     @Flag(help: "Do not ask.")
@@ -65,7 +66,7 @@ struct RotateCommand: SurfaceCommand {
             guard error == .noAccess else { throw CommandFailure(error) }
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
-                error, "only an owner changes the key of \(title)",
+                error, "only an owner can change the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
         }
         let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"

@@ -16,18 +16,19 @@ struct SelftestCommand: SurfaceCommand {
             name: "selftest", group: .proof, abstract: "Run the test vectors of the specification.",
             usage: "tresor selftest [--vectors DIR] [--external DIR] [--nightly]",
             discussion: """
-                Looks for vectors/ beside the program, then in the current directory. Without any, runs the published answers that \
-                are compiled in, and says so.
+                Looks for vectors/ beside the program, then in the current directory. Without one, runs the \
+                compiled-in published answers, and says so.
                 """, examples: ["tresor selftest", "tresor selftest --external published"])
     }
 
-    @Option(help: ArgumentHelp("Where the vectors lie.", valueName: "DIR"), completion: .directory)
+    @Option(help: ArgumentHelp("The directory of the vectors.", valueName: "DIR"), completion: .directory)
     var vectors: String?
 
-    @Option(help: ArgumentHelp("Where published vectors of others lie.", valueName: "DIR"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("The directory of vectors published by others.", valueName: "DIR"), completion: .directory)
     var external: String?
 
-    @Flag(help: "Run a million random cases of each construction too, which takes some minutes.")
+    @Flag(help: "Run a million random cases of each construction too; takes some minutes.")
     var nightly = false
 
     @OptionGroup var options: GlobalOptions

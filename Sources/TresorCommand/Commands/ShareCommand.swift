@@ -6,15 +6,16 @@ import Tresor
 struct ShareCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "share", group: .tresors, abstract: "Let people into a tresor, or into several.",
+            name: "share", group: .tresors, abstract: "Add people to one or more tresors.",
             usage: """
                 tresor share -t T… PERSON… [--role reader|writer|owner] [--from-now] [--until DATE]
                          [--number DIGITS | --card FILE | --accept-unverified] [-n]
                 """,
             discussion: """
-                Shows the number of everybody who is not verified: compare it by telephone. All PERSONs are let into a tresor, or none; \
-                with several -t the number is compared once, and the tresors follow one another. A date given with --until takes no \
-                key back by itself: check reports that it has passed, and the next act of an owner removes the person.
+                Shows the safety number of each unverified PERSON: compare it by telephone. Adds all PERSONs to a \
+                tresor, or none. With several -t, the number is compared once, and the tresors are changed one \
+                after the other. The date of --until does not revoke a key by itself: after it, check reports that \
+                it has passed, and the next act of an owner removes the person.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: [
@@ -29,25 +30,27 @@ struct ShareCommand: SurfaceCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What they may do: reader, writer or owner; reader, or what they are, if left out.", valueName: "ROLE"))
+            "The role: reader, writer or owner; reader, or the present role, if omitted.", valueName: "ROLE"))
     var role: RoleArgument?
 
-    @Flag(help: "They read nothing from before now; the key changes.")
+    @Flag(help: "Give no access to earlier files; change the key.")
     var fromNow = false
 
-    @Option(help: ArgumentHelp("Remove them with the first act of an owner after DATE.", valueName: "DATE"))
+    @Option(help: ArgumentHelp("Remove the people with the first act of an owner after DATE.", valueName: "DATE"))
     var until: DateArgument?
 
-    @Option(help: ArgumentHelp("The 30 digits that the one PERSON read out.", valueName: "DIGITS"))
+    @Option(help: ArgumentHelp("The safety number, 30 digits, that the one PERSON read to you.", valueName: "DIGITS"))
     var number: String?
 
-    @Option(help: ArgumentHelp("The card of the one PERSON, brought by hand.", valueName: "FILE"), completion: .file())
+    @Option(
+        help: ArgumentHelp("The card of the one PERSON, received from them directly.", valueName: "FILE"),
+        completion: .file())
     var card: String?
 
-    @Flag(help: "Let them in although nobody compared their number.")
+    @Flag(help: "Add the people without comparing their safety numbers.")
     var acceptUnverified = false
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Say who would gain access, and change nothing.")
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show who would gain access, and change nothing.")
     var dryRun = false
 
     @OptionGroup var options: GlobalOptions
@@ -70,7 +73,7 @@ struct ShareCommand: SurfaceCommand {
         guard !(fromNow && role == .owner) else { throw .usage("an owner reads everything; leave out --from-now") }
     }
 
-    /// Everybody who was named. Each card is read once: what is compared is what is wrapped to.
+    /// Finds everyone named on the command line. Reads each card once, so keys are wrapped to the compared card.
     private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {

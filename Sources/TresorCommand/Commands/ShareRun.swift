@@ -2,7 +2,8 @@
 
 import Tresor
 
-/// What `share` does once the identity is open: judges every tresor, compares numbers, and only then changes one after the other.
+/// Runs `share` once the identity is open: judges every tresor, compares safety numbers, then changes one after the
+/// other.
 struct ShareRun {
     let command: ShareCommand
     /// The people in the order of the command line.
@@ -10,16 +11,16 @@ struct ShareRun {
     let session: Session
     let workplace: CommandContext
 
-    /// What is to be done in one tresor, as it was before anybody was asked.
+    /// The change in one tresor, as planned before the question.
     private struct Step {
         let summary: TresorSummary
         let title: String
         let state: LogState
         let terms: Terms
-        /// `nil` when everybody has what they would get.
+        /// `nil` when everyone already has the access they would get.
         let act: Act?
         let effect: Effect
-        /// Who keeps what they have.
+        /// The people whose access stays the same.
         let already: [UserID]
     }
 
@@ -63,7 +64,7 @@ struct ShareRun {
         return "tresor share -t \(Shell.word(text)) \(names)"
     }
 
-    /// What can be refused without a question is refused before anything is written.
+    /// Makes the refusals that need no question, before anything is written.
     private func checkAnswers() throws {
         for person in people where command.acceptUnverified {
             if case .renewed = person.trust { throw PersonResolver.renewed(person.chain) }
@@ -106,21 +107,22 @@ struct ShareRun {
             effect: effect, already: already)
     }
 
-    /// A member cannot be given another reach into the past.
+    /// Refuses to change which earlier keys a member has.
     private func checkHistory(in state: LogState, _ text: String) throws {
         for (name, person) in zip(command.people, people) {
             guard let member = state.members[person.chain.user],
                 (member.history != .all) != command.fromNow
             else { continue }
             let reach =
-                command.fromNow ? "reads the whole history already" : "is in from a later key on, without the history"
+                command.fromNow
+                ? "reads the whole history already" : "is a member from a later key on, without the history"
             throw CommandFailure(
                 .usage, "\(DisplayText.name(name)) \(reach)",
                 hints: ["tresor revoke -t \(Shell.word(text)) \(Shell.word(name))", "tresor … "])
         }
     }
 
-    /// What a person gets. A member keeps the role and the date that the command line does not name.
+    /// The terms for a person. A member keeps the role and the date that the command line does not name.
     private func wanted(for chain: CardChain, in state: LogState) -> Terms {
         let member = state.members[chain.user]
         return Terms(
@@ -135,20 +137,21 @@ struct ShareRun {
             guard error == .usage else { throw CommandFailure(error) }
             guard people.count == 1 else {
                 throw CommandFailure.usage(
-                    "people who are in already change one at a time",
+                    "existing members can be changed only one at a time",
                     hints: command.people.prefix(3).map {
                         "tresor share -t \(Shell.word(text)) \(Shell.word($0))"
                     })
             }
             throw CommandFailure.usage(
-                "\(DisplayText.name(command.people[0])) cannot have that role: the creator of a tresor stays its owner, and an owner reads everything"
-            )
+                "\(DisplayText.name(command.people[0])) cannot have that role: "
+                    + "the creator of a tresor stays its owner, and an owner reads everything")
         }
     }
 
-    /// Compares the number of everybody who is not verified, once for all tresors. Who was compared stays verified, whatever follows.
+    /// Compares the safety numbers of all unverified people, once for all tresors. They stay verified even if a change
+    /// fails.
     ///
-    /// - Returns: whose number was not compared, because nothing is changed or because it was accepted so.
+    /// - Returns: the people whose number was not compared: in a dry run, or because they were accepted unverified.
     private func provePeople() throws -> [Candidate] {
         for (name, person) in zip(command.people, people) {
             let proof = PersonVerifier.Proof(
@@ -162,7 +165,7 @@ struct ShareRun {
         return people.filter { !$0.trust.isVerified }
     }
 
-    /// While somebody was asked, those who were to keep what they have may have lost it.
+    /// Checks again that people who were to keep their access have not lost it during the question.
     private func checkUnchanged(_ step: Step) async throws {
         guard !step.already.isEmpty else { return }
         let state = try await workplace.tresors.state(of: step.summary.tresor)
@@ -201,11 +204,11 @@ struct ShareRun {
         for name in names(effect.already) { output.say("\(name) already reads \(title)") }
         if let notAfter = terms.notAfter, !effect.isNothing {
             let date = Timestamp(seconds: notAfter).date
-            output.say("the first act of an owner after \(date) removes them; the date alone takes no key back")
+            output.say("the first act of an owner after \(date) removes them; the date alone does not revoke their key")
         }
         if command.dryRun, !command.acceptUnverified {
             for name in names(unproved.map(\.chain.user)) {
-                output.say("\(name) is not verified: their number is compared before anything is changed")
+                output.say("\(name) is not verified: their safety number is compared before anything is changed")
             }
         }
         guard command.options.json else { return }

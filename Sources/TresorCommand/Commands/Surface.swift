@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Everything the command line has, and what is reserved for later.
+/// The commands of the command line, and the words reserved for later.
 enum Surface {
     /// Words of the second stage.
     static let laterStage = [
@@ -13,9 +13,9 @@ enum Surface {
         RootCommand.commands.flatMap { [$0.page.name] + $0.page.aliases } + laterStage
     }
 
-    /// What `tresor` alone prints.
+    /// The page that `tresor` alone prints.
     static func text() -> String {
-        var text = "tresor shares what is sealed with whom you choose, and takes it back\n"
+        var text = "tresor shares sealed files with the people you choose, and revokes their access\n"
         let width = RootCommand.commands.map { $0.page.name.count }.max() ?? 0
         for group in CommandPage.Group.allCases {
             let pages = RootCommand.commands.map { $0.page }.filter { $0.group == group }

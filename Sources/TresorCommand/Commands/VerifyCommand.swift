@@ -6,15 +6,16 @@ import Tresor
 struct VerifyCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "verify", group: .you, abstract: "Compare a person's number with them, once.",
+            name: "verify", group: .you, abstract: "Compare a person's safety number with them, once.",
             usage: """
                 tresor verify PERSON [--number DIGITS | --card FILE] [--replace] [--yes]
                 tresor verify --mine T
                 """,
             discussion: """
-                Shows both numbers; the other person reads theirs out, for example by telephone. --card takes a card that \
-                you got from them, and shows its number. --replace pins another person under a handle that was verified \
-                before. --mine confirms that you made T, a tresor that still bears your old keys.
+                Shows both safety numbers; the other person reads theirs to you, for example by telephone. --card \
+                takes a card that you received from them, and shows its safety number. --replace pins another \
+                person under a handle that was verified before. --mine confirms that you made T, a tresor that \
+                still bears your old keys.
                 """,
             classes: [.identity, .store, .write],
             examples: [
@@ -25,16 +26,16 @@ struct VerifyCommand: SurfaceCommand {
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))
     var person: String?
 
-    @Option(help: ArgumentHelp("The 30 digits that the person read out.", valueName: "DIGITS"))
+    @Option(help: ArgumentHelp("The safety number, 30 digits, that the person read to you.", valueName: "DIGITS"))
     var number: String?
 
-    @Option(help: ArgumentHelp("A card that was brought by hand.", valueName: "FILE"), completion: .file())
+    @Option(help: ArgumentHelp("A card that you received from the person.", valueName: "FILE"), completion: .file())
     var card: String?
 
-    @Option(help: ArgumentHelp("A tresor of yours that bears your old keys.", valueName: "T"))
+    @Option(help: ArgumentHelp("A tresor that names you by your old keys.", valueName: "T"))
     var mine: String?
 
-    @Flag(help: "Let this person take the place of another one under the handle.")
+    @Flag(help: "Replace another person under this handle.")
     var replace = false
 
     @Flag(help: "Do not ask before replacing.")
@@ -49,7 +50,7 @@ struct VerifyCommand: SurfaceCommand {
             throw CommandFailure.usage("--number and --card cannot both be given")
         }
         guard !options.batch || number != nil || card != nil else {
-            throw CommandFailure.usage("--batch needs a number", hints: ["tresor … --number \"DIGITS\""])
+            throw CommandFailure.usage("--batch needs a safety number", hints: ["tresor … --number \"DIGITS\""])
         }
         let workplace = try await CommandContext.open(options)
         let person = try await found(name, workplace)
@@ -57,7 +58,8 @@ struct VerifyCommand: SurfaceCommand {
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
         let proof = PersonVerifier.Proof(
             number: number, card: card, asks: true,
-            refusal: .usage("there is no terminal to compare numbers at", hints: ["tresor … --number \"DIGITS\""]))
+            refusal: .usage(
+                "there is no terminal to compare safety numbers on", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
             workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
@@ -69,7 +71,7 @@ struct VerifyCommand: SurfaceCommand {
         if case .changed(let pinned) = person.trust {
             let old = try await tresorsNaming(pinned.user, workplace)
             for tresor in old {
-                workplace.output.say("tresor \(tresor.description.prefix(10)) still names the person from before")
+                workplace.output.say("tresor \(tresor.description.prefix(10)) still names the replaced person")
             }
             object["replaced_number"] = .string(try pinned.number().grouped)
             object["tresors_naming_replaced"] = .array(old.map { .string($0.description) })
@@ -97,7 +99,7 @@ struct VerifyCommand: SurfaceCommand {
         return try await workplace.client.people.impostors(of: handle)
     }
 
-    /// Whose card or number was given, if it is that of somebody else under a known handle.
+    /// The pinned person whom the given card or number would replace under a known handle.
     private func meant(among impostors: [Person], _ workplace: CommandContext) throws -> Person? {
         guard !impostors.isEmpty else { return nil }
         if let card {
@@ -133,7 +135,7 @@ struct VerifyCommand: SurfaceCommand {
     }
 
     private func ask(_ state: LogState, _ title: String, _ workplace: CommandContext) throws {
-        let terminal = try workplace.invocation.person(or: .usage("this needs somebody at a terminal"))
+        let terminal = try workplace.invocation.person(or: .usage("this needs a person at a terminal"))
         let rows = state.members.keys.sorted().map { user in
             let admission = state.admission(of: user, at: state.head.sequence)
             let date = admission.map { Timestamp(seconds: $0.time).date } ?? "-"
@@ -154,7 +156,7 @@ struct VerifyCommand: SurfaceCommand {
         try workplace.confirm("\(name) was somebody else until now. replace them?", yes: yes)
     }
 
-    /// Tresors go on naming the old id; whoever replaced a person must know which.
+    /// The tresors that still name the old id, which the caller reports after a replacement.
     private func tresorsNaming(_ old: UserID, _ workplace: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
         for tresor in try workplace.client.logs.known() {

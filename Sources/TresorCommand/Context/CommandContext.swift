@@ -3,7 +3,7 @@
 import Tresor
 import TresorStore
 
-/// Home, store and clock of one run, and what the commands do with them alike.
+/// The home, store and clock of one run, and what all commands do with them.
 struct CommandContext: Sendable {
     let invocation: Invocation
     let client: Client
@@ -20,7 +20,7 @@ struct CommandContext: Sendable {
         CommandFailure.storeIs(at: path)
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
-            // A file that is being made lies under another name until it is whole.
+            // A file that is being made has another name until it is complete.
             let store = try await Interrupts.atomically { () async throws(TresorError) in
                 try await Surroundings.current.openStore(path, creating)
             }
@@ -38,7 +38,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// SQLite writes beside the store too, so that everybody who uses it needs the directory.
+    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory.
     static func notWritable(_ path: String) -> CommandFailure {
         CommandFailure(
             .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
@@ -52,7 +52,7 @@ struct CommandContext: Sendable {
         FileIdentity(path: Paths.join(places.data, "identity")) != nil
     }
 
-    /// A workplace without a store: for what needs the home alone.
+    /// Makes a context without a store, for commands that need the home alone.
     static func local(_ options: GlobalOptions) throws -> CommandContext {
         CommandContext(invocation: try Invocation(options), store: MemoryStore())
     }
@@ -64,7 +64,7 @@ struct CommandContext: Sendable {
             home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now)
     }
 
-    /// The default store lies in the home, which the first command makes.
+    /// The default store is in the home, which the first command makes.
     private static func makeDirectory(of path: String, in places: Paths) throws {
         guard path == places.defaultStore else { return }
         _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
@@ -90,7 +90,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// Words for what can be wrong with a file of the home.
+    /// The messages for failures of a file of the home.
     func failure(of error: TresorError, file name: String) -> CommandFailure {
         failure(of: error, at: Paths.join(invocation.places.data, name))
     }
@@ -109,7 +109,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// Makes sure, before anything is done, that marks can be set: those that do not open are not replaced.
+    /// Makes sure, before anything is done, that marks can be set. Marks that do not open are not replaced.
     func proveMarks(_ session: Session) throws {
         do throws(TresorError) {
             try session.tresors.proveMarks()
@@ -119,16 +119,17 @@ struct CommandContext: Sendable {
             guard error == .altered || error == .unsupported else { throw failure(of: error, at: path) }
             throw CommandFailure(
                 error,
-                "\(DisplayText.quoted(path)), which says what tresors you made or hid, does not open and is not replaced",
+                "\(DisplayText.quoted(path)), which records the tresors you made or hid, "
+                    + "does not open and is not replaced",
                 hints: ["tresor check --deep", "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))"], file: path)
         }
     }
 
-    /// Opens my identity: with a given password, with this device, or by asking.
+    /// Opens the identity: with a given password, with this device, or by asking.
     ///
     /// - Parameters:
     ///   - reason: completes "password for anna (…)".
-    ///   - acceptingDevice: whether a remembered device is enough.
+    ///   - acceptingDevice: whether a trusted device is enough.
     func unlock(to reason: String, acceptingDevice: Bool = true) async throws -> Session {
         let file = try identityFile()
         let prompt = "password for \(DisplayText.name(file.chain.handle.bytes)) (to \(reason)): "
@@ -147,7 +148,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// `nil` when this device is not remembered, or a person at a terminal can be asked instead.
+    /// `nil` when this device is not trusted, or a person at a terminal can be asked instead.
     private func unlockWithDevice() async throws -> Session? {
         do throws(TresorError) {
             return try await client.device.unlock()
@@ -164,7 +165,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// A name as it was typed, for what it names.
+    /// Checks a typed name; `what` says in the message what it names.
     static func name(_ text: String, of what: String) throws(CommandFailure) -> Name {
         do {
             return try Name(typed: text)

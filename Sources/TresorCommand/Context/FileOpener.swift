@@ -2,24 +2,24 @@
 
 import Tresor
 
-/// Opens sealed files for the commands that do, and says of each what it was.
+/// Opens sealed files for the commands, and reports the author of each.
 struct FileOpener {
-    /// What standard output takes at most.
+    /// The most bytes that go to standard output.
     static let standardOutputLimit = 64 << 20
-    /// What is opened in memory if it lies in no file and goes to none.
+    /// The most bytes opened in memory if neither input nor output is a file.
     static let limit = 2 * standardOutputLimit
     /// Up to here a file is opened in memory whatever it is.
     static let smallByteCount = 1 << 20
-    /// What is looked at before the rest is read.
+    /// The bytes examined before the rest is read.
     private static let beginningByteCount = 1 << 12
 
     let workplace: CommandContext
     let acceptUnverified: Bool
-    /// Whether a file is judged by what this home has verified, whatever the store shows.
+    /// Whether files are judged by the log this home has verified, whatever the store shows.
     var acceptForked = false
-    /// Whether what is opened is sealed again.
+    /// Whether the opened content is sealed again.
     var isResealing = false
-    /// Whether its author must still be somebody who may write.
+    /// Whether the author must still be allowed to write.
     var requiresCurrent = false
 
     /// Reads a sealed file, binary or armoured.
@@ -40,7 +40,7 @@ struct FileOpener {
         }
     }
 
-    /// What is no sealed file from the start is not read to its end, which it may not have.
+    /// Refuses at the start what is not a sealed file, without reading to its end, which may not exist.
     private func checkHeader(_ start: [UInt8], of input: InputFile) throws {
         do {
             try SealedFile.checkBeginning(start)
@@ -69,7 +69,7 @@ struct FileOpener {
     ///
     /// - Parameters:
     ///   - start: its beginning, as much as is small.
-    ///   - output: the file beside which there is room for what comes through a pipe.
+    ///   - output: the file beside which input from a pipe is kept.
     func storedFile(
         _ input: InputFile, startingWith start: [UInt8], beside output: OutputFile? = nil
     ) throws -> StoredFile<SealedInput>? {
@@ -102,7 +102,7 @@ struct FileOpener {
             }
         } catch let failure as CommandFailure where failure.error == .forked {
             guard let author = await session.files.formerAuthor(of: file) else { throw failure }
-            let liar = "\(DisplayText.name(author.handle.bytes)), \(FileReporter.words(author.former)), made it up"
+            let liar = "\(DisplayText.name(author.handle.bytes)), \(FileReporter.words(author.former)), forged it"
             let reading = "either the store shows another history, or \(liar)"
             throw CommandFailure(
                 .forked, "\(input.shownName) names a state of the tresor that the store does not show: \(reading)",
@@ -116,7 +116,7 @@ struct FileOpener {
         return try await workplace.client.logs.state(of: tresor, remembering: .no)
     }
 
-    /// Says who wrote the files of a tresor.
+    /// Reports the authors of the files of a tresor.
     func reporter(of tresor: TresorID, as session: Session) async -> FileReporter {
         await FileReporter(of: tresor, in: try? state(of: tresor), as: session, workplace.tresors)
     }
@@ -127,7 +127,7 @@ struct FileOpener {
             requiresCurrent: requiresCurrent)
     }
 
-    /// Runs what opens a file, asking for the tresor's owner to be verified where that is missing.
+    /// Opens a file, and asks for the tresor's owner to be verified if they are not.
     func attempt<Result>(
         _ header: FileHeader, as session: Session, from input: InputFile,
         _ body: () async throws(TresorError) -> Result
@@ -143,7 +143,7 @@ struct FileOpener {
         return try await explaining(header, as: session, from: input, body)
     }
 
-    /// Runs what works on a file, with words for what it throws.
+    /// Runs work on a file, and gives its errors words.
     func explaining<Result>(
         _ header: FileHeader, as session: Session, from input: InputFile,
         _ body: () async throws(TresorError) -> Result

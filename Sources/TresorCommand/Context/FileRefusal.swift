@@ -2,14 +2,14 @@
 
 import Tresor
 
-/// Words for why a sealed file is refused, as far as that can be told.
+/// Explains why a sealed file is refused, as far as that can be told.
 struct FileRefusal {
     let workplace: CommandContext
     let session: Session
     let input: InputFile
-    /// Whether what is opened is sealed again.
+    /// Whether the opened content is sealed again.
     let isResealing: Bool
-    /// Whether its author must still be somebody who may write.
+    /// Whether the author must still be allowed to write.
     let requiresCurrent: Bool
 
     func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
@@ -19,7 +19,7 @@ struct FileRefusal {
             {
                 let people = workplace.people.peopleToCompare(in: state)
                 return CommandFailure(
-                    error, "\(input.shownName) is from somebody whose number has to be compared again",
+                    error, "\(input.shownName) was sealed by someone whose safety number must be compared again",
                     hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
                     file: input.path)
             }
@@ -36,7 +36,7 @@ struct FileRefusal {
         do throws(TresorError) {
             state = try await workplace.client.logs.state(of: header.tresor, remembering: .no)
         } catch {
-            // Nobody's refusal: a store that never had the log, such as another machine's.
+            // The store never had the log: it may be another machine's.
             if error == .notFound { return missing(header.tresor) }
             state = nil
         }
@@ -51,13 +51,13 @@ struct FileRefusal {
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
-                error, "\(input.shownName) is in \(title) of \(handle), which you can no longer read",
+                error, "\(input.shownName) is in \(title) (owned by \(handle)), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return await failure(error, in: state)
     }
 
-    /// The store shows less of the log than the file names: an old copy of a store, or a file that nobody made honestly.
+    /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
     private func behind(_ header: FileHeader) async -> CommandFailure {
         let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
         let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
@@ -65,7 +65,8 @@ struct FileRefusal {
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
         return CommandFailure(
             .store(.behind),
-            "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): the store is behind, or the file is not genuine",
+            "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): "
+                + "the store is behind, or the file is not genuine",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
@@ -73,7 +74,8 @@ struct FileRefusal {
         let path = (try? workplace.invocation.places.store()) ?? "store.db"
         return CommandFailure(
             .notFound,
-            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), which the store at \(DisplayText.quoted(path)) does not have",
+            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), "
+                + "which the store at \(DisplayText.quoted(path)) does not have",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
@@ -84,7 +86,8 @@ struct FileRefusal {
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.tresors.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {
-            return CommandFailure(error, "you may read \(title) of \(owner), not write in it", file: input.path)
+            return CommandFailure(
+                error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)
         }
         if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
             wraps.isEmpty
@@ -102,10 +105,10 @@ struct FileRefusal {
         let author =
             requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
         return CommandFailure(
-            error, "\(input.shownName) is from before your time, or \(author)", file: input.path)
+            error, "\(input.shownName) was sealed before you were added, or \(author)", file: input.path)
     }
 
-    /// Words for what can be told without an identity.
+    /// The messages that need no identity.
     static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
         switch error {
         case .altered:

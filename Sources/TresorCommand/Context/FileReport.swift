@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// What is said of a file that was opened.
+/// The report on an opened file.
 enum FileReport {
     case line(String)
     case object(JSONObject)
@@ -16,7 +16,7 @@ enum FileReport {
     }
 }
 
-/// Says who wrote the files of one tresor, as things are now.
+/// Reports the authors of the files of one tresor, with their present status.
 struct FileReporter {
     /// With --accept-forked the one the file was judged by; none when the store could not be read.
     let state: LogState?
@@ -24,7 +24,7 @@ struct FileReporter {
     /// Knows this person's marks.
     private let client: Client
     private let tresors: TresorResolver
-    /// How those stand whose files were reported.
+    /// The verification of each reported author.
     private var verified: [UserID: String] = [:]
 
     init(of tresor: TresorID, in state: LogState?, as session: Session, _ tresors: TresorResolver) async {
@@ -34,7 +34,7 @@ struct FileReporter {
         name = await Self.name(of: tresor, in: state, as: session)
     }
 
-    /// The line on standard error, or the object: whose it is, when, where, under which key.
+    /// The line on standard error, or the object: the author, the time, the tresor and the key.
     ///
     /// It is made before the content is released, because it can fail.
     mutating func report(
@@ -44,9 +44,9 @@ struct FileReporter {
         let verified = try self.verified[author.user] ?? verification(of: author.user)
         self.verified[author.user] = verified
         if json { return .object(object(opened, input, output, verified)) }
-        let standing = Self.words(author.status).map { [$0] } ?? []
-        var text =
-            "from \(DisplayText.name(author.handle.bytes)) (\(([verified] + standing).joined(separator: ", "))), \(Timestamp(seconds: author.time).dateAndMinute)"
+        let status = ([verified] + (Self.words(author.status).map { [$0] } ?? [])).joined(separator: ", ")
+        let time = Timestamp(seconds: author.time).dateAndMinute
+        var text = "from \(DisplayText.name(author.handle.bytes)) (\(status)), \(time)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(DisplayText.quoted(opened.record.bytes))" }
         if let state, opened.sealer.head.sequence < state.head.sequence {
@@ -55,7 +55,7 @@ struct FileReporter {
         return .line(text + Self.resealing(of: opened))
     }
 
-    /// Who sealed a file again, when, and how they stand; empty for a file as its author left it.
+    /// The member who resealed a file, with time and status; empty for a file as its author left it.
     static func resealing(of file: FileProof) -> String {
         guard file.origin != nil else { return "" }
         let sealer = file.sealer
@@ -76,7 +76,7 @@ struct FileReporter {
         switch try client.trust.memberTrust(of: user, in: state) {
         case .me: return "you"
         case .verified: return "verified"
-        case .renewed: return "new keys, compare numbers again"
+        case .renewed: return "new keys, compare safety numbers again"
         case .changed: return "not verified"
         case .unverified:
             guard user != state.founder, try client.trust.founderTrust(in: state).isVerified else {
@@ -86,7 +86,7 @@ struct FileReporter {
         }
     }
 
-    /// What is said of a standing; `nil` of one that needs no words.
+    /// The words for an author status; `nil` for a current author.
     static func words(_ standing: AuthorStatus) -> String? {
         guard case .former(let former) = standing else { return nil }
         return words(former)
@@ -95,7 +95,7 @@ struct FileReporter {
     static func words(_ former: AuthorStatus.Former) -> String {
         let date = Timestamp(seconds: former.time).date
         switch former.cause {
-        case .removed: return "put out \(date)"
+        case .removed: return "removed \(date)"
         case .left: return "left \(date)"
         case .roleChanged: return "may no longer write since \(date)"
         case .keyRenewed: return "has new keys since \(date)"

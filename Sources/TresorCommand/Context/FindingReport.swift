@@ -3,14 +3,14 @@
 import Tresor
 import TresorStore
 
-/// One finding a line, and in the end the worst one's exit code.
+/// Prints one finding per line, and ends with the exit code of the worst.
 struct FindingReport {
     let workplace: CommandContext
     private var errors: [TresorError] = []
 
     init(workplace: CommandContext) { self.workplace = workplace }
 
-    /// The same report, going on with a store.
+    /// The same report, continued with a store.
     func continued(in workplace: CommandContext) -> FindingReport {
         var report = FindingReport(workplace: workplace)
         report.errors = errors
@@ -28,7 +28,7 @@ struct FindingReport {
         try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
     }
 
-    /// - Parameter error: what a bad finding ends the command with.
+    /// - Parameter error: the error with which a bad finding ends the command.
     mutating func add(_ level: String, _ subject: String, _ text: String, _ error: TresorError?) throws {
         if let error { errors.append(error) }
         guard workplace.output.isJSON else {
@@ -76,8 +76,9 @@ struct FindingReport {
         case .fine: "in order"
         case .missing: "there is none"
         case .failed(let error): CommandFailure(error).message
-        case .withoutSlot: "its half lies here, but the identity knows no such device: tresor forget"
-        case .withoutStoreHalf: "the store has no half for it, so it opens nothing: tresor forget, or tresor remember"
+        case .withoutSlot: "its device share is here, but the identity has no slot for it: tresor forget"
+        case .withoutStoreHalf:
+            "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
         case .notPublished:
@@ -85,17 +86,20 @@ struct FindingReport {
         case .interrupted:
             "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
         case .forked(let seen, let shown, let evidence):
-            "the store shows an older or a different history: seen \(Self.text(seen)), shown \(shown.map(Self.text) ?? "nothing"), evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
-        case .expired: "opens no longer: its last day has passed"
-        case .ended: "their date has passed; the owner's next act puts them out"
-        case .rotateFirst: "the key is changed before the next writing"
+            "the store shows an older or a different history: seen \(Self.text(seen)), "
+                + "shown \(shown.map(Self.text) ?? "nothing"), "
+                + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
+        case .expired: "expired: its last day has passed"
+        case .ended: "their grant has expired; the owner's next act removes them"
+        case .rotateFirst: "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified"
-        case .renewed: "has new keys; compare numbers again"
+        case .renewed: "has new keys; compare safety numbers again"
         case .olderCard:
-            "the store shows an older card of theirs than you compared; the one you compared is used"
+            "the store shows an older card than the one you compared; the card you compared is used"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
         case .withheldEpoch(let epoch, let author, let reached, let count):
-            "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; an owner begins another: tresor revoke, or tresor rotate"
+            "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; "
+                + "an owner must make a new one: tresor revoke, or tresor rotate"
         case .unknownBody(let sequence, let type):
             "entry \(sequence) is of kind \(type), which this release does not know; it changes no member, role or key"
         case .lostEntries(let count):

@@ -3,7 +3,7 @@
 import Tresor
 import TresorStore
 
-/// What a command works with, made once from its options and the environment.
+/// The surroundings of a command, made once from its options and the environment.
 struct Invocation: Sendable {
     let options: GlobalOptions
     let environment: Environment
@@ -30,13 +30,13 @@ struct Invocation: Sendable {
 
     /// The person at the terminal, for a question.
     ///
-    /// - Parameter failure: what is thrown when nobody may or can be asked; it names the option that gives the answer.
+    /// - Parameter failure: the error when nobody may or can be asked; it names the option that gives the answer.
     func person(or failure: @autoclosure () -> CommandFailure) throws(CommandFailure) -> Terminal {
         guard !options.batch, let terminal = Terminal() else { throw failure() }
         return terminal
     }
 
-    /// Whether somebody could be asked.
+    /// Whether a person could be asked.
     var hasTerminal: Bool { !options.batch && Terminal() != nil }
 
     func progress(_ label: String) -> Progress {
@@ -46,10 +46,11 @@ struct Invocation: Sendable {
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
     func refuseStore(_ path: String) throws(CommandFailure) {
         guard places.isStore(path) else { return }
-        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is the store in use, and no INPUT", file: path)
+        throw CommandFailure(
+            .usage, "\(DisplayText.quoted(path)) is the store in use, and cannot be an INPUT", file: path)
     }
 
-    /// Refuses outputs that would take the place of what cannot be made again: this home's own files, the store, a recovery kit.
+    /// Refuses outputs that would replace what cannot be made again: files of this home, the store, a recovery kit.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
         for step in plan.steps {
             if let path = step.input { try refuseStore(path) }

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Somebody a text means, and why to believe it.
+/// The person a text means, and the trust in their card.
 struct Candidate: Sendable {
     let chain: CardChain
     let trust: Person.Trust
@@ -10,7 +10,7 @@ struct Candidate: Sendable {
     var brought: CardChain?
 }
 
-/// Finds the people that a person names on the command line, among the pinned ones and those whose cards the store offers.
+/// Finds the people named on the command line, among pinned people and the cards the store offers.
 struct PersonResolver: Sendable {
     let invocation: Invocation
     let client: Client
@@ -19,8 +19,8 @@ struct PersonResolver: Sendable {
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
     ///
-    /// - Parameter card: a file with a card brought by hand. It stands for somebody whose card the store does not have, or
-    ///   shows in an older generation.
+    /// - Parameter card: a file with a card brought by hand. It counts if the store does not have the card, or
+    ///   shows an older generation.
     func find(_ text: String, card: String? = nil) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
@@ -46,7 +46,7 @@ struct PersonResolver: Sendable {
         return first
     }
 
-    /// The store may offer somebody else under a pinned handle; the pinned person is used.
+    /// Reports another card under a pinned handle; the pinned person is used.
     private func reportImpostors(of person: Candidate) async throws {
         guard let others = try? await client.people.impostors(of: person.chain.handle), let other = others.first else {
             return
@@ -68,29 +68,30 @@ struct PersonResolver: Sendable {
         let hints = Suggestion.near(text, among: known).map {
             "did you mean: \(HintCompletion.replacing(text, with: $0))"
         }
-        let store = (try? invocation.places.store()).map { " at \(DisplayText.quoted($0))" } ?? ""
+        let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
         return CommandFailure(
-            .notFound, "there is no card of \(DisplayText.name(text)) in the store\(store)",
+            .notFound, "no card for \(DisplayText.quoted(text)) in \(store)",
             hints: hints + ["tresor … --card FILE"])
     }
 
-    /// What is said of somebody whom the store offers in the place of a pinned person.
+    /// The failure when the store offers another person in place of a pinned one.
     static func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
         let name = DisplayText.name(offered.handle.bytes)
         return CommandFailure(
             .unverified,
-            "the store offers another person under the handle \(name): number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
+            "the store offers another person under the handle \(name): "
+                + "safety number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
             hints: ["tresor verify \(ShortID.text(of: offered.user)) --replace"])
     }
 
-    /// What is said of somebody whose newest keys nobody has compared yet.
+    /// The failure for a person whose newest keys have not been compared.
     static func renewed(_ chain: CardChain) -> CommandFailure {
         CommandFailure(
-            .unverified, "\(DisplayText.name(chain.handle.bytes)) has new keys: compare numbers again",
+            .unverified, "\(DisplayText.name(chain.handle.bytes)) has new keys: compare safety numbers again",
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 
-    /// Everybody a log names whose keys are newer than those that were compared, or whose handle is pinned to somebody else.
+    /// The people in a log whose keys are newer than the compared ones, or whose handle is pinned to another person.
     func peopleToCompare(in state: LogState) -> [CardChain] {
         state.everybody.filter { user in
             switch try? client.trust.memberTrust(of: user, in: state) {
@@ -106,8 +107,8 @@ struct PersonResolver: Sendable {
         return try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
     }
 
-    /// Puts a card that was brought by hand beside what the store and the pins show (SPEC §7.5): one that goes on from
-    /// there takes its place.
+    /// Compares a card that was brought by hand with the store and the pins (SPEC §7.5). A card that extends what they
+    /// show replaces it.
     private func bring(_ card: CardChain, for text: String, among people: inout [Candidate]) throws {
         guard let known = people.first, people.count == 1 else {
             let isMeant = (try? Name(typed: text)) == card.handle || Base32.namedBy(text, card.user.digest.bytes)

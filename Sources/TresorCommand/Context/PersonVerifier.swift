@@ -2,14 +2,14 @@
 
 import Tresor
 
-/// Compares safety numbers and pins the people they belong to, asking the person at the terminal where nothing else proves them.
+/// Compares safety numbers and pins people. Asks the person at the terminal if no option gives the answer.
 struct PersonVerifier: Sendable {
     let invocation: Invocation
     let client: Client
 
     private var output: Output { invocation.output }
 
-    /// What has to be said first of a number that is not the one that was compared before; `nil` of any other.
+    /// The warning for a safety number that differs from the one compared before; `nil` for any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
         guard let pin = try client.people.pinned().first(where: { $0.chain.user == chain.user }),
             pin.chain.newest != chain.newest
@@ -17,8 +17,8 @@ struct PersonVerifier: Sendable {
         let made = Timestamp(seconds: chain.newest.time).date
         let compared = Timestamp(seconds: pin.time).date
         let name = DisplayText.name(chain.handle.bytes)
-        let old = "the number compared on \(compared) was \(try pin.chain.number().grouped)"
-        return "THE NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
+        let old = "the safety number compared on \(compared) was \(try pin.chain.number().grouped)"
+        return "THE SAFETY NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
     }
 
     /// How a person's identity is proved on this occasion.
@@ -26,13 +26,13 @@ struct PersonVerifier: Sendable {
         var number: String?
         var card: String?
         var accept = false
-        /// Whether a card that was brought by hand is asked about where somebody is at a terminal.
+        /// Whether to ask a person at the terminal about a card that was brought by hand.
         var asks = false
-        /// What `--batch` answers when nobody can be asked.
+        /// The answer of `--batch` when nobody can be asked.
         var refusal: CommandFailure
     }
 
-    /// Makes sure that a person is verified, asking if need be, and pins what was compared.
+    /// Makes sure that a person is verified, asks if necessary, and pins the compared card.
     ///
     /// - Returns: the very chain that was compared.
     func verified(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> CardChain {
@@ -42,7 +42,7 @@ struct PersonVerifier: Sendable {
 
     /// Compares a person's number, or asks for it.
     ///
-    /// - Returns: whether it was compared now; `false` for somebody who need not be.
+    /// - Returns: whether it was compared now; `false` for a person who is verified already.
     /// - Throws: 16 when it differs, or when nobody can be asked.
     func proves(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> Bool {
         let chain = person.chain
@@ -51,7 +51,7 @@ struct PersonVerifier: Sendable {
             if let change = try changeOfNumber(chain) { output.say(change) }
             guard try number(typed) == chain.number() else {
                 throw CommandFailure(
-                    .unverified, "the number of \(name) differs: the store offers \(try chain.number().grouped)")
+                    .unverified, "the safety number of \(name) differs: the store offers \(try chain.number().grouped)")
             }
         } else if let card = proof.card {
             guard person.brought == chain else { throw Self.otherCard(card, of: person) }
@@ -75,7 +75,7 @@ struct PersonVerifier: Sendable {
         do {
             return try SafetyNumber(typed: typed)
         } catch {
-            throw .usage("a number has 30 digits", hints: ["tresor card --number"])
+            throw .usage("a safety number has 30 digits", hints: ["tresor card --number"])
         }
     }
 
@@ -95,11 +95,11 @@ struct PersonVerifier: Sendable {
         let change = try changeOfNumber(chain)
         guard asking, invocation.hasTerminal else {
             if let change { output.say(change) }
-            return output.say("the number of \(name) in this card: \(try chain.number().grouped)")
+            return output.say("the safety number of \(name) in this card: \(try chain.number().grouped)")
         }
         let terminal = try invocation.person(or: .usage("there is no terminal to ask at"))
         try terminal.show((change.map { $0 + "\n" } ?? "") + "  \(name)  \(try chain.number().grouped)\n")
-        guard try terminal.confirms("is this the number of \(name)?") else {
+        guard try terminal.confirms("is this the safety number of \(name)?") else {
             throw CommandFailure(.unverified, "\(name) is not verified; nothing was changed")
         }
     }
@@ -116,21 +116,21 @@ struct PersonVerifier: Sendable {
         if let mine = try client.ownChain() { text += row("you", try mine.number()) }
         text += row(name, try chain.number())
         try terminal.show(text)
-        guard try terminal.confirms("ask \(name) to read their number to you. do they match?") else {
+        guard try terminal.confirms("ask \(name) to read their safety number to you. do they match?") else {
             throw CommandFailure(.unverified, "\(name) is not verified; nothing was changed")
         }
     }
 
-    /// Asks for the owner of a tresor to be verified, where that is what a command lacks.
+    /// Asks for the owner of a tresor to be verified, if a command needs that.
     ///
-    /// - Throws: 16 when they are not verified, and always when the handle is known as somebody else's.
+    /// - Throws: 16 when they are not verified, and always when the handle is known as another person's.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
         let trust = try session.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = DisplayText.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try PersonResolver.changed(chain, from: pinned) }
         guard !accept else { return }
-        // The founder's newer keys were compared: an owner's next act puts them into the log, before anything else.
+        // The founder's newer keys were compared: the next act of an owner adds them to the log first.
         if state.members[session.identity.user]?.role == .owner, try client.trust.isKnownFromBefore(state) { return }
         guard chain.user != (try? client.identityFile().chain.user) else {
             throw TresorResolver.madeWithOldKeys(state.tresor, hint: hint)

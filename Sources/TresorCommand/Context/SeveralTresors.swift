@@ -2,14 +2,14 @@
 
 import Tresor
 
-/// One change in each of several tresors, one after the other: the first failure names its tresor and those that are done.
+/// Changes several tresors one after the other. The first failure names its tresor and those already changed.
 struct SeveralTresors {
     let count: Int
     private(set) var done: [String] = []
 
     init(count: Int) { self.count = count }
 
-    /// Does what is to be done in one tresor.
+    /// Makes the change in one tresor.
     ///
     /// - Parameter title: the tresor's name, fit to be shown.
     mutating func change<Result>(_ title: String, _ body: () async throws -> Result) async throws -> Result {

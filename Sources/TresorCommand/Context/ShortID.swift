@@ -4,7 +4,7 @@
 enum ShortID {
     static func text(of id: some CustomStringConvertible) -> String { String(id.description.prefix(10)) }
 
-    /// The same where `text` means several: somebody's handle, or some tresor's name, can be the beginning of an id.
+    /// The same when `text` means several: a handle or a tresor name can be the beginning of an id.
     static func text(of id: some CustomStringConvertible, unlike text: String) -> String {
         let short = Self.text(of: id)
         return Array(short.utf8) == Array(text.utf8) ? id.description : short

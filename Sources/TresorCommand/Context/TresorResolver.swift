@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// Finds the tresors that a person names on the command line, reads their state, and gives the names by which they are shown.
+/// Finds the tresors named on the command line, reads their state, and gives the names shown for them.
 struct TresorResolver: Sendable {
     let invocation: Invocation
     let client: Client
@@ -12,7 +12,7 @@ struct TresorResolver: Sendable {
 
     private static let tresorOptions = ["-t", "--tresor"]
 
-    /// The tresor a text means, for somebody whose identity is open.
+    /// The tresor a text means, when the identity is open.
     ///
     /// - Parameter isReadable: whether its log has to be in order.
     /// - Throws: 10 for none, 64 for several, with the list.
@@ -42,8 +42,8 @@ struct TresorResolver: Sendable {
         return first
     }
 
-    /// The tresor that a whole id means, without an identity; `nil` for any other text. The beginning of an id can be the name of another
-    /// tresor (SPEC §4.3), and names are read with an open identity only.
+    /// The tresor that a whole id means, without an identity; `nil` for any other text. The beginning of an id can be
+    /// the name of another tresor (SPEC §4.3), and names are read with an open identity only.
     func find(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
         if let known = try client.logs.known().first(where: { Base32.namedBy(text, $0.digest.bytes) }) {
@@ -63,7 +63,7 @@ struct TresorResolver: Sendable {
         return title(of: summary) + owner
     }
 
-    /// What an unverified owner offers answers to no bare name; whoever typed one may have meant it.
+    /// The failure for a bare name that only an unverified owner's tresor has: the person may have meant it.
     private func offeredByAStranger(_ text: String, among all: [TresorSummary]) -> CommandFailure? {
         let name = try? Name(typed: text)
         let meant = all.filter { $0.isApart && !$0.isHidden && $0.name != nil && $0.name == name }
@@ -82,7 +82,7 @@ struct TresorResolver: Sendable {
             hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
     }
 
-    /// The line somebody who is out sends to the owner.
+    /// The line that a removed member sends to the owner.
     func askToShare(_ summary: TresorSummary, with session: Session) -> String {
         let owner = summary.state.map { handle(of: self.owner(of: $0), in: $0) } ?? "its owner"
         let word =
@@ -91,7 +91,7 @@ struct TresorResolver: Sendable {
             "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle, or: session.identity.user))"
     }
 
-    /// Who owns a tresor, to be named and asked: its founder, or another owner once the founder has left.
+    /// The owner of a tresor, to be named and asked: its founder, or another owner once the founder has left.
     func owner(of state: LogState) -> UserID {
         if state.members[state.founder]?.role == .owner { return state.founder }
         return state.members.filter { $0.value.role == .owner }.keys.min() ?? state.founder
@@ -110,7 +110,7 @@ struct TresorResolver: Sendable {
         }
     }
 
-    /// The verified state in which an act begins: what this home knows better stands in the log by then, and each entry for it is told.
+    /// The verified state before an act. Updates of this home are added to the log first, and each is reported.
     func settle(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
         guard !dryRun else {
             if let known = summary.state { return known }
@@ -127,7 +127,7 @@ struct TresorResolver: Sendable {
         }
     }
 
-    /// Asks whether to go on under this clock; dates then stay, for the rest of this run.
+    /// Asks whether to continue under this clock; dates then stay, for the rest of this run.
     ///
     /// - Throws: 1 without a person, and when they say anything but yes.
     func acceptClock(in tresor: TresorID, _ title: String, _ session: Session) async throws {
@@ -135,7 +135,7 @@ struct TresorResolver: Sendable {
         await session.tresors.acceptClock(in: tresor)
     }
 
-    /// Tells what was done besides what was asked for.
+    /// Reports changes made besides the requested one.
     func tell(_ session: Session) async {
         for notice in await session.takeNotices() {
             guard let state = try? session.client.archive.verifiedState(of: notice.tresor) else { continue }
@@ -156,7 +156,7 @@ struct TresorResolver: Sendable {
         }
     }
 
-    /// Asks whether to go on although a date has passed by a clock that the log gives no reason to believe.
+    /// Asks whether to continue although a date has passed by a clock that the log does not support.
     ///
     /// - Throws: 1 without a person, and when they say anything but yes.
     private func confirmClock(_ state: LogState, _ title: String) throws {
@@ -170,7 +170,7 @@ struct TresorResolver: Sendable {
             hints: ["tresor check", "tresor revoke -t \(Shell.word(title)) PERSON"])
         let terminal = try invocation.person(or: refusal)
         output.say("the last day of \(names) has passed by this clock, \(clock); the log of \(title) ends in \(newest)")
-        guard try terminal.confirms("go on, and keep the access of \(names)?") else {
+        guard try terminal.confirms("continue, and keep the access of \(names)?") else {
             throw CommandFailure(.failed(.clock), "nothing was changed")
         }
     }
@@ -188,7 +188,7 @@ struct TresorResolver: Sendable {
         }
     }
 
-    /// A member, or somebody who once was, as a person typed them.
+    /// The present or former member that a text means.
     ///
     /// - Throws: 10 with suggestions: a typing error must not look like success.
     func member(_ text: String, of state: LogState) throws -> UserID {
@@ -203,7 +203,7 @@ struct TresorResolver: Sendable {
                 "did you mean: \(HintCompletion.replacing(text, with: $0))"
             }
             throw CommandFailure(
-                .notFound, "\(DisplayText.name(text)) is not and never was in this tresor", hints: hints)
+                .notFound, "\(DisplayText.name(text)) is not and never was a member of this tresor", hints: hints)
         }
         guard found.count == 1 else {
             throw CommandFailure(
@@ -218,11 +218,11 @@ struct TresorResolver: Sendable {
         (try? client.logs.known().contains(tresor)) ?? false
     }
 
-    /// A tresor that bears this person's own name, and that whoever has their old keys can have made.
+    /// The failure for a tresor under this person's own name that anyone with their old keys can have made.
     static func madeWithOldKeys(_ tresor: TresorID, hint: String) -> CommandFailure {
         let id = tresor.description.prefix(10)
         return CommandFailure(
-            .unverified, "\(id) was made with your old keys, and nothing here proves that it was by you",
+            .unverified, "\(id) was made with your old keys, and nothing here proves that you made it",
             hints: ["tresor verify --mine \(id)", hint].filter { !$0.isEmpty })
     }
 }

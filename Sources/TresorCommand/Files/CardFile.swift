@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// The one judge of what ought to be a card, binary or armoured.
+/// Reads and checks cards, binary or armoured.
 enum CardFile {
     /// Whether an input begins like a sealed file of any version: then its own judge decides. Everything else is judged
     /// as a card.
@@ -14,7 +14,7 @@ enum CardFile {
     ///
     /// - Parameters:
     ///   - start: its beginning, if that has been read.
-    ///   - what: what a message says that it is not.
+    ///   - what: the words of a message for input that is not a card.
     /// - Throws: 14 or 19, as the card says; 14 for more than an armoured card can be.
     static func read(
         _ input: InputFile, after start: [UInt8] = [], what: String = "no card"

@@ -50,8 +50,8 @@ final class Draft: Sendable {
 
     private static let swept = Mutex<Set<String>>([])
 
-    /// Removes what dead processes left in a directory, once in each.
-    /// A draft is locked for as long as it has a temporary name.
+    /// Removes drafts of ended processes from a directory, once per directory. A draft is locked as long as it has a
+    /// temporary name.
     private static func sweep(_ path: String) {
         guard swept.withLock({ $0.insert(path).inserted }),
             let opened = try? FileDescriptor(path, O_RDONLY | O_DIRECTORY)
@@ -59,7 +59,7 @@ final class Draft: Sendable {
         _ = try? AtomicFile.sweep(opened)
     }
 
-    /// Durable content first, then the name, then a durable directory. Nothing is left behind when it fails.
+    /// Makes the content durable, then the name, then the directory. Removes everything if it fails.
     func commit(replacing: Bool) throws(SystemError) {
         do throws(SystemError) { try file.synchronize() } catch {
             discard()
@@ -121,7 +121,8 @@ final class Draft: Sendable {
         return temporary
     }
 
-    /// Where an unnamed file cannot get a name, its content goes into one that has had a name from the start, under the same descriptor.
+    /// Copies an unnamed file that cannot get a name into one that has had a name from the start, under the same
+    /// descriptor.
     private func copyToNamed() throws(SystemError) -> String {
         let mode = try file.status().st_mode & 0o777
         let copy = try Self.named(in: directory)

@@ -9,11 +9,11 @@ import TresorStore
     import Glibc
 #endif
 
-/// What failed below the library, in the command's words. The library's error says less.
+/// The failure below the library, in the command's words. The library's error says less.
 final class FailureNote {
     private var failure: CommandFailure?
 
-    /// Runs what may fail in the command's words on behalf of the library.
+    /// Runs work for the library and keeps the command's words of a failure.
     func keeping<Result>(_ body: () throws(CommandFailure) -> Result) throws(TresorError) -> Result {
         do throws(CommandFailure) {
             return try body()
@@ -158,7 +158,7 @@ enum SealedInput: SealedSource {
 
 /// The bytes of a regular file at any place.
 struct DescriptorSource: SealedSource {
-    /// What closes the descriptor when it goes away.
+    /// Closes the descriptor when it is released.
     private let owner: any AnyObject & Sendable
     private let descriptor: Int32
     let byteCount: Int
@@ -170,10 +170,10 @@ struct DescriptorSource: SealedSource {
         byteCount = count
     }
 
-    /// What comes through a pipe, put into a file without a name beside the output: sealed as it came.
+    /// A sealed file from a pipe, kept in a file without a name beside the output.
     ///
     /// - Parameters:
-    ///   - start: what has been read of it.
+    ///   - start: the bytes read so far.
     ///   - judge: looks at each part before it is kept.
     init(
         spooling input: InputFile, startingWith start: [UInt8], beside path: String,

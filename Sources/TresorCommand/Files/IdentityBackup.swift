@@ -10,15 +10,15 @@ import TresorStore
     import Glibc
 #endif
 
-/// Everything that an identity keeps in a home, moved aside so that another identity begins with an empty one. It comes back if none is made or the
-/// program is interrupted.
+/// Everything an identity keeps in a home, moved aside so that another identity begins with an empty home. It is
+/// restored if no identity is made or the program is interrupted.
 final class IdentityBackup: Sendable {
     /// Where it is moved to: `identity.SECONDS` in the home, a directory that can be used as a home itself.
     let path: String
     private let places: Paths
     private let token = Mutex<Interrupts.Token?>(nil)
 
-    /// Finds what there is to move. Nothing is moved yet.
+    /// Finds the files to move. Moves nothing yet.
     ///
     /// - Returns: `nil` for a home that is empty.
     init?(in places: Paths) {
@@ -35,13 +35,13 @@ final class IdentityBackup: Sendable {
 
     private var identity: Move { (Paths.join(places.data, "identity"), Paths.join(path, "identity")) }
 
-    /// The half key stays on the disk it lies on, apart from the rest unless the home has everything under one directory.
+    /// The device share stays on its disk, apart from the rest unless the home keeps everything under one directory.
     private var stateDirectory: String {
         if places.state == Paths.join(places.data, "state") { return Paths.join(path, "state") }
         return Paths.join(places.state, AtomicFile.split(path).name)
     }
 
-    /// The identity first: what it leaves behind if the program is killed belongs to nobody, and the next identity moves it aside too.
+    /// The moves, the identity first. If the program is killed after that, the next identity moves the rest aside too.
     private var moves: [Move] {
         let others = (Paths.objectNames.filter { $0 != "identity" } + Paths.objectDirectories).map { name in
             (Paths.join(places.data, name), Paths.join(path, name))
@@ -52,7 +52,7 @@ final class IdentityBackup: Sendable {
 
     /// Moves all of it, while nobody else writes to the home.
     ///
-    /// - Parameter includingIdentity: whether an identity may be moved; otherwise one that has appeared meanwhile is refused.
+    /// - Parameter includingIdentity: whether an identity may be moved; otherwise one that has just appeared is refused.
     /// - Returns: `false` for such an identity; then nothing is moved.
     func move(includingIdentity: Bool) throws(CommandFailure) -> Bool {
         token.withLock { $0 = Interrupts.onInterrupt { [weak self] in self?.putBack() } }
@@ -76,7 +76,7 @@ final class IdentityBackup: Sendable {
     private func moveAll() -> CommandFailure? {
         for directory in [path, stateDirectory] {
             guard mkdir(directory, 0o700) != 0 else { continue }
-            // Without a half key there is no directory to keep one in.
+            // Without a device share there is no directory to keep one in.
             guard directory == stateDirectory, errno == ENOENT || errno == EEXIST else {
                 return .cannotWrite(directory, .current)
             }
@@ -93,7 +93,8 @@ final class IdentityBackup: Sendable {
         if let token = token.withLock({ $0 }) { Interrupts.cancel(token) }
     }
 
-    /// Brings everything back, the identity last; nothing if an identity has been made meanwhile, which must not find what another kept.
+    /// Restores everything, the identity last. Restores nothing if a new identity exists, which must not find the files
+    /// of another.
     func putBack() {
         stays()
         guard !Self.isTaken(identity.from) else { return }
@@ -107,7 +108,7 @@ final class IdentityBackup: Sendable {
         return lstat(path, &status) == 0
     }
 
-    /// Whether a directory is called as one to which an identity was moved.
+    /// Whether a directory has the name of one to which an identity was moved.
     static func isName(_ name: String) -> Bool {
         let prefix = "identity."
         let digits = name.utf8.dropFirst(prefix.utf8.count)

@@ -14,8 +14,8 @@ import TresorStore
 final class StandardInput: Sendable {
     private let user = Mutex<String?>(nil)
 
-    /// - Parameter user: who takes it, as in "the password".
-    /// - Throws: 64 if somebody else has it.
+    /// - Parameter user: the use, as in "the password".
+    /// - Throws: 64 if it has another use already.
     func claim(for user: String) throws(CommandFailure) {
         let earlier = self.user.withLock { current -> String? in
             defer { current = current ?? user }
@@ -34,9 +34,9 @@ final class InputFile: Sendable {
     /// As named on the command line; `nil` for standard input.
     let path: String?
     let descriptor: Int32
-    /// What closes the descriptor; nothing for standard input.
+    /// Closes the descriptor; `nil` for standard input.
     private let file: FileDescriptor?
-    /// Whether reading begins at the beginning: who hands us standard input may have read of it.
+    /// Whether reading starts at offset 0: the caller may have read a part of standard input.
     private let beginsAtStart: Bool
 
     /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
@@ -63,7 +63,7 @@ final class InputFile: Sendable {
         return Int(status.st_size)
     }
 
-    /// What a person calls it.
+    /// The name shown to people.
     var shownName: String { path.map { DisplayText.quoted($0) } ?? "standard input" }
 
     /// The last component of the path; `nil` for standard input.
@@ -71,7 +71,7 @@ final class InputFile: Sendable {
 
     var identity: FileIdentity? { FileIdentity(descriptor: descriptor) }
 
-    /// Who may read and write it; 0600 when that cannot be told.
+    /// The mode of the file; 0600 if it is unknown.
     var mode: mode_t {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : 0o600
@@ -81,7 +81,7 @@ final class InputFile: Sendable {
     ///
     /// - Parameters:
     ///   - limit: the most bytes that are taken.
-    ///   - tooLarge: what is thrown beyond.
+    ///   - tooLarge: the error beyond the limit.
     func readAll(limit: Int, tooLarge: @autoclosure () -> CommandFailure) throws(CommandFailure) -> [UInt8] {
         try readAll(after: [], limit: limit, tooLarge: tooLarge()) { _ throws(CommandFailure) in }
     }

@@ -9,7 +9,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Who may read a file that is written.
+/// The mode of a written file.
 enum FileAccess: Sendable {
     /// 0600: decrypted content, kits, identities.
     case owner
@@ -19,9 +19,9 @@ enum FileAccess: Sendable {
     case asBefore(mode_t)
 }
 
-/// A file that is wholly the old one or wholly the new one, never a half.
+/// An output file that is wholly the old one or wholly the new one, never a part.
 ///
-/// Nothing exists before the first byte is written. What is written has no name where the system allows that, otherwise a
+/// Nothing exists before the first byte is written. The written file has no name if the system allows that, otherwise a
 /// temporary one beside the target that an interrupt removes; ``commit()`` makes it durable and renames it into place.
 /// All names are taken relative to the directory opened once, and no link is followed.
 final class OutputFile {
@@ -32,7 +32,7 @@ final class OutputFile {
 
     /// - Parameters:
     ///   - path: where the file will be.
-    ///   - replaces: whether a file that lies there may be replaced.
+    ///   - replaces: whether an existing file may be replaced.
     init(path: String, access: FileAccess, replaces: Bool = true) {
         self.path = path
         self.access = access
@@ -53,7 +53,7 @@ final class OutputFile {
         )
     }
 
-    /// Refuses what may not lie at the target: a link, a device, a pipe, a directory; a file, unless it may be replaced.
+    /// Refuses a target that is a link, a device, a pipe or a directory, or a file that may not be replaced.
     func check() throws(CommandFailure) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -78,7 +78,7 @@ final class OutputFile {
         }
     }
 
-    /// Forgets what was written.
+    /// Discards the written bytes.
     func restart() {
         draft?.discard()
         draft = nil

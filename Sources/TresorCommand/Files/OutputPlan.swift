@@ -9,7 +9,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Which output belongs to which INPUT, settled before anything is opened.
+/// Assigns each INPUT its output before anything is opened.
 struct OutputPlan: Sendable, Equatable {
     enum Target: Sendable, Equatable {
         case standardOutput(isForced: Bool)
@@ -57,8 +57,8 @@ struct OutputPlan: Sendable, Equatable {
         }
     }
 
-    /// Refuses an output that would take the place of an INPUT, which another step may read later, and a file that is both INPUT and standard output,
-    /// which would grow under its reader.
+    /// Refuses an output that would replace an INPUT, which another step may read later. Refuses a file that is both
+    /// INPUT and standard output, which would grow under its reader.
     ///
     /// A single INPUT is compared with its output file when it is opened. A missing directory of `-C` is one error, not
     /// one for each INPUT.

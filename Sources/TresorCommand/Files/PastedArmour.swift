@@ -5,7 +5,7 @@ import Tresor
 /// Armour as it was before a mail or a paste put blanks around it, or a shell took its last line end: the one form of
 /// SPEC §4.2 is then asked of it. Blanks and lines inside are not touched.
 enum PastedArmour {
-    /// - Returns: `nil` for what is no armour.
+    /// - Returns: `nil` for input that is not armour.
     static func text(of bytes: [UInt8]) -> [UInt8]? {
         func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
         let text = Array(bytes.drop(while: isBlank))

@@ -9,13 +9,13 @@ import TresorStore
     import Glibc
 #endif
 
-/// Where things lie: the home's two directories and the store.
+/// The paths of the home's two directories and the store.
 struct Paths: Sendable, Equatable {
     /// Identity, pins, heads, evidence, logs and by default the store.
     let data: String
-    /// The half key of a remembered device; apart, so that a backup of the data does not carry the device.
+    /// The directory of the device share; apart, so that a backup of the data does not include it.
     let state: String
-    /// What `--store` or `TRESOR_STORE` says.
+    /// The value of `--store` or `TRESOR_STORE`.
     let givenStore: String?
 
     /// - Throws: 64 when there is no place at all, or a directory of XDG is relative.
@@ -36,7 +36,7 @@ struct Paths: Sendable, Equatable {
 
     var defaultStore: String { Self.join(data, "store.db") }
 
-    /// The store to use: given, else noted, else in the home.
+    /// The store to use: the given one, else the noted one, else the one in the home.
     ///
     /// - Throws: 1 for a note that others could have written, or that is no absolute path.
     func store() throws(CommandFailure) -> String {
@@ -70,7 +70,8 @@ struct Paths: Sendable, Equatable {
         return path
     }
 
-    /// A relative directory would be another one in every working directory; to go on with the default would be a silent surprise.
+    /// Refuses a relative directory, which would change with the working directory. Falling back to the default would
+    /// be a silent surprise.
     static func directory(
         _ variable: String, _ base: String?, _ fallback: String, _ environment: Environment
     ) throws(CommandFailure) -> String {
@@ -91,11 +92,11 @@ struct Paths: Sendable, Equatable {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"
     }
 
-    /// The files in which a home keeps what belongs to its identity, and the directories; the half key of a device lies apart.
+    /// The files and directories in which a home keeps the data of its identity. The device share is apart.
     static let objectNames = ["identity", "pins", "heads", "names", "wraps", "leftovers", "marks"]
     static let objectDirectories = ["logs", "evidence"]
 
-    /// Whether a path is one of those that a home and a store are made of, whatever it is called, and whether or not it is there yet.
+    /// Whether a path is a file of a home or a store, under any name, and whether or not it exists yet.
     func isOwn(_ path: String) -> Bool {
         let names = Self.objectNames + ["store", "lock"]
         let parts = AtomicFile.split(path)
@@ -123,7 +124,7 @@ struct Paths: Sendable, Equatable {
     /// By the byte, as the system sees it: to Swift a slash and a combining mark are one other character.
     private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
 
-    /// The path from the root, without asking the file system what is a link.
+    /// The path from the root, without resolving links.
     static func absolute(_ path: String) -> String {
         guard !isAbsolute(path) else { return path }
         guard let working = getcwd(nil, 0) else { return path }

@@ -8,7 +8,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// What an output never takes the place of, wherever it lies and whoever it belongs to.
+/// The kinds of files that an output never replaces, in any place and of any owner.
 enum ProtectedFile: String {
     case identity = "an identity"
     case card = "a card"

@@ -14,7 +14,7 @@ final class SecretFile {
     let path: String
     private let file: FileDescriptor
 
-    /// - Throws: 10 when it is missing; 1 when others can read it or it belongs to somebody else, with the `chmod`.
+    /// - Throws: 10 when it is missing; 1 when others can read it or it belongs to another user, with the `chmod`.
     init(path: String) throws(CommandFailure) {
         self.path = path
         do throws(SystemError) {

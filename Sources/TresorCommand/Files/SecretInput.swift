@@ -9,7 +9,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Secret bytes on their way in: by `read(2)` straight into secret memory.
+/// Reads secret bytes with `read(2)` straight into secret memory.
 enum SecretInput {
     /// The longest password, in bytes.
     static let passwordLimit = 1024
@@ -20,8 +20,8 @@ enum SecretInput {
     ///   - what: how a message names the source.
     ///   - deadline: when to give up, if ever.
     ///   - stopsAtLineEnd: for a terminal, which hands out lines.
-    ///   - hasEnded: whether whoever writes has gone. What has arrived by then is everything, even where somebody else
-    ///     holds the other end open.
+    ///   - hasEnded: whether the writer has ended. The bytes that have arrived by then are everything, even if another
+    ///     process holds the other end open.
     /// - Throws: 64 beyond the limit, 1 when reading fails or takes too long.
     static func readAll(
         _ descriptor: Int32, limit: Int, what: String, deadline: ContinuousClock.Instant? = nil,
@@ -116,7 +116,7 @@ enum SecretInput {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else { return .late }
-            // Asked before the look at the descriptor: what the end was preceded by has arrived.
+            // Asked before the descriptor is polled, so that everything written before the end has arrived.
             let isOver = hasEnded?() ?? false
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1

@@ -2,8 +2,8 @@
 
 import Tresor
 
-/// Looks at a sealed file that comes through a pipe before more of it is read (SPEC §4.2): a text is judged line by line, and nothing may be larger than
-/// a sealed file can be.
+/// Checks a sealed file that comes through a pipe before more of it is read (SPEC §4.2). Text is checked line by
+/// line, and nothing may be larger than a sealed file can be.
 struct StreamJudge {
     private var lines: Armour.Lines?
     private var room = SealedFile.maximumByteCount
@@ -15,7 +15,7 @@ struct StreamJudge {
         if lines != nil { room *= 2 }
     }
 
-    /// - Throws: ``TresorError/altered`` where no sealed file goes on so.
+    /// - Throws: ``TresorError/altered`` if a sealed file cannot continue so.
     mutating func append(_ part: [UInt8]) throws(TresorError) {
         guard part.count <= room else { throw .altered }
         room -= part.count

@@ -12,7 +12,7 @@ struct FailureReport: Sendable {
 
     func text(_ failure: CommandFailure) -> String {
         var text = "tresor: error: \(DisplayText.escaped(failure.message))\n"
-        // A line that goes on from the one before is indented, and begins no usage of its own.
+        // A continuation line is indented, and starts no usage of its own.
         if let usage = failure.usage {
             text += usage.split(separator: "\n").map { ($0.hasPrefix(" ") ? "       " : "usage: ") + "\($0)\n" }
                 .joined()

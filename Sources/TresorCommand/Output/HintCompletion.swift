@@ -11,8 +11,8 @@ enum HintCompletion {
         Surroundings.current.words.given.withLock { $0 = words }
     }
 
-    /// The hint with `tresor … OPTION` made the same command with the option, and with the places that were given. `tresor … {-o} OPTION` leaves
-    /// out an option that the new one excludes, with its value; there may be several.
+    /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
+    /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value; there may be several.
     static func complete(_ hint: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.

@@ -10,7 +10,7 @@ enum JSON: Sendable, Equatable {
     case array([JSON])
     case object(JSONObject)
 
-    /// Bytes that ought to be UTF-8; what is not becomes U+FFFD.
+    /// Bytes that should be UTF-8; invalid ones become U+FFFD.
     static func text(_ bytes: [UInt8]) -> JSON {
         .string(String(decoding: bytes, as: UTF8.self))
     }
@@ -38,7 +38,8 @@ enum JSON: Sendable, Equatable {
         }
     }
 
-    /// Escapes what JSON demands, and whatever ``DisplayText`` holds unsafe, so that the line is as harmless in a terminal.
+    /// Escapes what JSON demands, and whatever ``DisplayText`` holds unsafe, so that the line is as harmless in a
+    /// terminal.
     fileprivate static func write(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {

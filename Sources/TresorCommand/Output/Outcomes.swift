@@ -2,8 +2,8 @@
 
 import Tresor
 
-/// The results of several INPUTs, each tried and reported: forked, altered or unverified if one of them was that, in this order; otherwise the code that
-/// all share, else 1.
+/// The results of several INPUTs, each tried and reported. The exit code is forked, altered or unverified if one of
+/// them failed so, in this order; otherwise the code that all share, else 1.
 struct Outcomes: Sendable {
     private var codes: Set<Int32> = []
 

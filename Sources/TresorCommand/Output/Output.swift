@@ -2,13 +2,13 @@
 
 import Tresor
 
-/// Where a command's data and its talk go: data on standard output, talk on standard error.
+/// Writes a command's data to standard output and its messages to standard error.
 struct Output: Sendable {
     let isQuiet: Bool
     let isJSON: Bool
-    /// For what stands on standard output.
+    /// The style of standard output.
     let style: Style
-    /// For what stands on standard error.
+    /// The style of standard error.
     let talkStyle: Style
 
     init(options: GlobalOptions, environment: Environment) {
@@ -50,8 +50,8 @@ struct Output: Sendable {
         tell(talkStyle.bold("tresor: \(text)"))
     }
 
-    /// Lines without a prefix, such as what a removal cannot undo. Nothing with `--json`; printed even with `-q`, because
-    /// somebody is about to be asked.
+    /// Lines without a prefix, such as what a removal cannot undo. Nothing with `--json`; printed even with `-q`,
+    /// because somebody is about to be asked.
     func explain(_ text: String) {
         if !isJSON { Channel.error.tryWrite(text + "\n") }
     }

@@ -7,7 +7,7 @@ final class Progress {
     private let start: ContinuousClock.Instant
     private var lastDrawn: ContinuousClock.Instant?
 
-    /// - Parameter label: what is being done, fit to be shown.
+    /// - Parameter label: the name of the work, fit to be shown.
     init(_ label: String, options: GlobalOptions, environment: Environment) {
         self.label = label
         isShown =

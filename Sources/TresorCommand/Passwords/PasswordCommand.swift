@@ -25,7 +25,7 @@ struct PasswordCommand: Sendable {
             close(descriptor)
             if !isReaped { Self.end(child) }
         }
-        // What the command left running in the background may hold its output open.
+        // A background process of the command may hold its output open.
         let content = try SecretInput.readAll(
             descriptor, limit: SecretInput.passwordContentLimit, what: Self.what, deadline: deadline,
             hasEnded: { Self.hasEnded(child) })
@@ -37,8 +37,8 @@ struct PasswordCommand: Sendable {
         return content
     }
 
-    /// The child has a process group of its own, so that all of it can be ended, and standard error to complain on; it does
-    /// not get standard input, which may be data.
+    /// Starts the child in its own process group, so that all of it can be ended, with standard error for its
+    /// messages. It does not get standard input, which may be data.
     private func start() throws(CommandFailure) -> (child: pid_t, descriptor: Int32) {
         let failure = CommandFailure(.failed(.other), "TRESOR_PASSWORD_COMMAND cannot be started")
         var ends: [Int32] = [-1, -1]

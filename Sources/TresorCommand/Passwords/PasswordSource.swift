@@ -8,7 +8,8 @@ import Tresor
     import Glibc
 #endif
 
-/// Where passwords come from: the first present of descriptor, file, remembered device, the two variables, the person.
+/// The sources of passwords; the first present is used: descriptor, file, trusted device, the two variables, the
+/// person.
 struct PasswordSource: Sendable {
     /// How often something secret may be typed.
     static let tries = 3
@@ -23,7 +24,7 @@ struct PasswordSource: Sendable {
     ///
     /// - Parameters:
     ///   - prompt: names the identity and the reason: `password for anna (to sign a change to interventions): `.
-    ///   - device: opens without a password if this device is remembered; asked after the explicit sources.
+    ///   - device: opens without a password if this device is trusted; tried after the explicit sources.
     ///   - open: throws `TresorError.wrongPassword` for a wrong one.
     func unlock<Opened: ~Copyable>(
         prompt: String, device: () async throws -> Opened? = { nil },
@@ -38,7 +39,7 @@ struct PasswordSource: Sendable {
     /// A new password: from its own options, for a new identity also from the ordinary sources, else typed twice.
     ///
     /// - Parameters:
-    ///   - made: makes a password for somebody who types none; without it an empty one is refused.
+    ///   - made: makes a password for a person who types none; without it an empty one is refused.
     func new(
         for name: String, from options: NewPasswordOptions, isFirst: Bool,
         made: ((Terminal) throws(CommandFailure) -> SecretBytes)? = nil
@@ -60,7 +61,7 @@ struct PasswordSource: Sendable {
         }
     }
 
-    /// Opens with its password what was begun with a new one and is gone on with, asking as ``unlock(prompt:device:open:)`` does.
+    /// Opens an unfinished identity with the password it was begun with. Asks as ``unlock(prompt:device:open:)`` does.
     func again<Opened: ~Copyable>(
         prompt: String, from options: NewPasswordOptions, open: (borrowing SecretBytes) async throws -> Opened
     ) async throws -> Opened {
@@ -83,13 +84,13 @@ struct PasswordSource: Sendable {
         if first.count == 0, let made { return try made(terminal) }
         let password = try SecretInput.password(first, what: "the password")
         try Self.checkStrength(password)
-        let second = try terminal.secret("the same again: ")
+        let second = try terminal.secret("repeat the password: ")
         let isSame = password.matches(second)
         guard isSame else { throw .usage("the two passwords differ") }
         return password
     }
 
-    /// It is the prepared password that is counted: a letter and its mark are typed as two code points and may become one.
+    /// Counts the prepared password: a letter and its mark are typed as two code points and may become one.
     static func checkStrength(_ password: borrowing SecretBytes) throws(CommandFailure) {
         let prepared = try Self.prepared(password)
         guard prepared.count >= Password.shortestNew else {
@@ -118,7 +119,7 @@ struct PasswordSource: Sendable {
                 let password = try typed(prompt, at: terminal)
                 return try await open(password)
             } catch TresorError.wrongPassword where attempt < Self.tries {
-                try terminal.show("tresor: the password does not fit\n")
+                try terminal.show("tresor: wrong password\n")
             } catch let failure as CommandFailure where failure.error == .usage && attempt < Self.tries {
                 try terminal.show("tresor: \(failure.message)\n")
             }

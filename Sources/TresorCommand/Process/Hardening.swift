@@ -9,10 +9,10 @@ import Tresor
     import Glibc
 #endif
 
-/// What the process does to itself before it reads anything. That freed memory is overwritten comes with the target `Cerasure`: the KEM
-/// library keeps a seed on its own heap for the time of a call.
+/// Hardens the process before it reads anything. The target `Cerasure` overwrites freed memory, because the KEM library
+/// keeps a seed on its own heap during a call.
 enum Hardening {
-    /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with somebody else's rights.
+    /// - Throws: for a set-uid or set-gid program, which would trust its caller's environment with another user's rights.
     static func apply() throws(CommandFailure) {
         occupyStandardDescriptors()
         guard getuid() == geteuid(), getgid() == getegid() else {
@@ -36,8 +36,8 @@ enum Hardening {
         return mask
     }()
 
-    /// A closed descriptor 0, 1 or 2 would go to the next file opened. The replacement is opened the wrong way round, so
-    /// that using it is an error and not a silent success.
+    /// A closed descriptor 0, 1 or 2 would go to the next file opened. The replacement is opened the wrong way round,
+    /// so that using it is an error and not a silent success.
     private static func occupyStandardDescriptors() {
         for (descriptor, flags) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
         where fcntl(descriptor, F_GETFD) == -1 {
@@ -60,7 +60,8 @@ enum Hardening {
         _ = variadic_forbid_dumps()
     }
 
-    /// Where Swift's runtime starts its backtracer on a crash, that reads this memory and prints of it, or waits for it in vain.
+    /// Turns off the backtracer of Swift's runtime, which would read and print this memory on a crash, or wait for it
+    /// in vain.
     private static func crashAtOnce() {
         for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }

@@ -10,11 +10,11 @@ import Tresor
     import Glibc
 #endif
 
-/// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal restored,
-/// and the process leaves with 130. A second signal leaves at once.
+/// INT, TERM, HUP and QUIT: the atomic step under way is finished, then what is temporary is undone, the terminal
+/// restored, and the process leaves with 130. A second signal leaves at once.
 ///
-/// The main thread waits for the signals, so cleaning up is ordinary code and not a signal handler. It must be the main one: left to Dispatch, that
-/// thread would take every signal itself and die of it.
+/// The main thread waits for the signals, so cleanup is ordinary code and not a signal handler. It must be the main
+/// thread: under Dispatch, that thread would take every signal itself and end the process.
 enum Interrupts {
     typealias Token = Int
 
@@ -27,7 +27,7 @@ enum Interrupts {
         var prompt: Prompt?
     }
 
-    /// What a prompt without echo does when the process is stopped and continued.
+    /// The actions of a prompt without echo when the process is stopped and continued.
     struct Prompt: Sendable {
         let suspend: @Sendable () -> Void
         let resume: @Sendable () -> Void
@@ -76,7 +76,7 @@ enum Interrupts {
     /// Begins a step that ``end()`` ends, where a closure cannot hold it.
     static func begin() {
         let isLate = state.withLock { state in
-            // What begins while a step is under way may be a part of it.
+            // A step that begins during another one may be a part of it.
             guard !state.isLeaving || state.underWay > 0 else { return true }
             state.underWay += 1
             steps.enter()
@@ -92,7 +92,7 @@ enum Interrupts {
         }
     }
 
-    /// What is waited for: all but what the caller has made the process ignore, as nohup does.
+    /// The signals to wait for: all except those that the caller has made the process ignore, as nohup does.
     private static let signals: sigset_t = {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -121,7 +121,7 @@ enum Interrupts {
         #endif
     }
 
-    /// Waits for what ``block()`` has blocked, for as long as the process lives.
+    /// Waits for the signals that ``block()`` has blocked, as long as the process lives.
     static func wait() -> Never {
         var signals = signals
         while true {
@@ -139,7 +139,8 @@ enum Interrupts {
         }
     }
 
-    /// Stops as a program does that takes no notice of SIGTSTP: not where nobody would continue it, in an orphaned process group.
+    /// Stops as a program without a handler for SIGTSTP does, but not in an orphaned process group, where nobody would
+    /// continue it.
     ///
     /// - Returns: whether it was stopped, and the SIGCONT that ended this waits.
     private static func stop() -> Bool {

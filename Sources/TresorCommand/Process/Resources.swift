@@ -10,15 +10,15 @@ import TresorStore
     import Glibc
 #endif
 
-/// What the run-time library takes for granted, tried before it is used: without a thread it waits for ever, without a
-/// descriptor it ends the process by a trap.
+/// Tries the resources that the run-time library takes for granted, before it is used: without a thread it waits for
+/// ever, without a descriptor it ends the process by a trap.
 enum Resources {
-    /// So many threads at once: those of the pool, and those that SQLite and Argon2id wait on.
+    /// The threads needed at once: those of the pool, and those that SQLite and Argon2id wait on.
     private static let threadCount = 4
-    /// So many descriptors besides the standard ones: those of the event loop, of the home and of the store.
+    /// The descriptors needed besides the standard ones: those of the event loop, of the home and of the store.
     private static let descriptorCount = 12
 
-    /// - Throws: 1 when the process is not allowed what every command needs.
+    /// - Throws: 1 when a limit denies the process the resources that every command needs.
     static func check() throws(CommandFailure) {
         guard hasDescriptors else {
             throw CommandFailure(.failed(.other), "this process may open too few files", hints: ["ulimit -n 64"])

@@ -38,8 +38,8 @@ struct ArgumentList: Equatable, Sendable {
         }
     }
 
-    /// The words for the parser, and those at the end that can be nothing but operands. The parser's work grows with the square of their number, so that
-    /// only a few are left to it, unless an option follows them.
+    /// The words for the parser, and the last words, which can only be operands. The parser's work grows with the
+    /// square of their number, so it gets only a few, unless an option follows them.
     var withOperandsApart: (words: [String], operands: [String]) {
         // The first words behind options may be their values.
         let last = rest.firstIndex(of: "--") ?? rest.lastIndex { $0.hasPrefix("-") && $0 != "-" } ?? -1

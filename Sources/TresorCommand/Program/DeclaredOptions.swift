@@ -4,7 +4,7 @@ import ArgumentParser
 import Tresor
 import TresorConformance
 
-/// What a command declares about its options, for what the parser does not say well.
+/// The declared options of a command, for messages better than the parser's.
 enum DeclaredOptions {
     /// Refuses an option that is given twice and has one value: the parser would silently take the last.
     ///
@@ -16,7 +16,7 @@ enum DeclaredOptions {
         for name in words.flatMap({ names(in: $0) }) { counts[canonical(name), default: 0] += 1 }
         let repeated = counts.filter { $0.value > 1 }.keys
         guard !repeated.isEmpty else { return }
-        // What the command declares is asked only now: to render it takes longer than to read the words.
+        // The declaration is rendered only now, because that takes longer than reading the words.
         let single = singleOptions(of: command)
         guard let name = repeated.sorted().first(where: single.contains) else { return }
         throw CommandFailure(

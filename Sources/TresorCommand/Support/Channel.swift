@@ -9,7 +9,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Standard output or standard error, written without a buffer in between: what was written is written.
+/// Standard output or standard error, written without a buffer.
 struct Channel: Sendable {
     static var output: Channel { Surroundings.current.output }
     static var error: Channel { Surroundings.current.error }
@@ -32,7 +32,7 @@ struct Channel: Sendable {
         try write(Array(text.utf8).span)
     }
 
-    /// For talk, which is worth an attempt and no failure.
+    /// Tries to write a message; a failure is ignored.
     func tryWrite(_ text: String) {
         try? write(text)
     }

@@ -3,10 +3,10 @@
 import Synchronization
 import Tresor
 
-/// What a command tells a person, or a script, when it fails.
+/// The failure of a command, as told to a person or a script.
 ///
-/// The message is lower case without a full stop and holds no byte of any input; names from others go through ``DisplayText``
-/// before they come here. A hint is a command one can paste.
+/// The message is lower case without a full stop and holds no byte of any input; names from others go through
+/// ``DisplayText`` before they come here. A hint is a command ready to paste.
 struct CommandFailure: Error, Sendable {
     let error: TresorError
     let message: String
@@ -46,7 +46,7 @@ struct CommandFailure: Error, Sendable {
 
     var exitCode: Int32 { error.exitCode }
 
-    /// Where the store in use lies, for whoever has to look after it.
+    /// The path of the store in use, for the message of a store failure.
     private static let storePlace = Mutex("")
 
     static func storeIs(at path: String) { storePlace.withLock { $0 = " at \(DisplayText.quoted(path))" } }
@@ -55,8 +55,8 @@ struct CommandFailure: Error, Sendable {
         switch error {
         case .failed(let fault): fault.rawValue
         case .notFound: "not found"
-        case .busy: "somebody else is writing, or something changed meanwhile; look and try again"
-        case .wrongPassword: "the password does not fit"
+        case .busy: "someone else is writing, or something changed during the command; look and try again"
+        case .wrongPassword: "wrong password"
         case .noAccess: "no access"
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
@@ -70,7 +70,7 @@ struct CommandFailure: Error, Sendable {
     }
 }
 
-/// Ends the command with a code after everything worth saying has been said.
+/// Ends the command with a code after all its messages.
 struct Exit: Error, Equatable, Sendable {
     let code: Int32
 }

@@ -28,7 +28,7 @@ enum DisplayText {
         return "\"" + shown.joined() + "\""
     }
 
-    /// A whole sentence: only what is unsafe is escaped.
+    /// Escapes only the unsafe characters of a whole sentence.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.map { escaped($0) }.joined()
     }
@@ -46,7 +46,7 @@ enum DisplayText {
     }
 
     /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its
-    /// own line. What turns the writing direction, ends a line by another sign or takes no room counts as a control
+    /// own line. A sign that turns the writing direction, ends a line or takes no room counts as a control
     /// character (SPEC §14.4 P5).
     static func isTextForTerminal(_ bytes: Span<UInt8>) -> Bool {
         guard let text = try? UTF8Span(validating: bytes) else { return false }

@@ -34,7 +34,7 @@ struct Environment: Sendable {
     static func refusePassword() throws(CommandFailure) {
         guard getenv("TRESOR_PASSWORD") == nil else {
             throw .usage(
-                "TRESOR_PASSWORD is set, and an environment does not keep a secret",
+                "refusing TRESOR_PASSWORD: other processes can read environment variables",
                 hints: ["unset TRESOR_PASSWORD", "tresor help environment"])
         }
     }

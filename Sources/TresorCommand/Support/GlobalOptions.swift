@@ -6,7 +6,7 @@ import Synchronization
 /// The options of every command. Each command hides them in its own help; `tresor help options` lists them.
 struct GlobalOptions: ParsableArguments, Sendable {
     @Option(
-        help: ArgumentHelp("Keep everything of mine under DIR.", valueName: "DIR", visibility: Self.visibility),
+        help: ArgumentHelp("Keep your identity and data under DIR.", valueName: "DIR", visibility: Self.visibility),
         completion: .directory)
     var home: String?
 
@@ -30,7 +30,7 @@ struct GlobalOptions: ParsableArguments, Sendable {
     @Flag(name: .shortAndLong, help: ArgumentHelp("Say nothing but errors.", visibility: Self.visibility))
     var quiet = false
 
-    @Option(help: ArgumentHelp("When to print bold: auto, always or never.", visibility: Self.visibility))
+    @Option(help: ArgumentHelp("Print bold: auto, always or never.", visibility: Self.visibility))
     var color: ColorChoice = .auto
 
     /// Completions offer these options, the help of a command does not.

@@ -9,12 +9,12 @@ enum Shell {
         word(path.utf8.first == UInt8(ascii: "-") ? "./\(path)" : path)
     }
 
-    /// Somebody's handle or a tresor's name as one argument; the beginning of the id where it would be taken for an option.
+    /// A handle or a tresor name as one argument; the beginning of the id if the name would be taken for an option.
     static func word(_ name: Name, or id: some CustomStringConvertible) -> String {
         name.bytes.first == UInt8(ascii: "-") ? String(id.description.prefix(10)) : word(name.text)
     }
 
-    /// What would not survive being shown, as `$'…'`, which bash, zsh and ksh read.
+    /// Quotes text that would not survive being shown as `$'…'`, which bash, zsh and ksh read.
     private static func escaped(_ text: String) -> String {
         "$'"
             + text.unicodeScalars.map { scalar in
@@ -24,7 +24,8 @@ enum Shell {
             }.joined() + "'"
     }
 
-    /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the shell.
+    /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the
+    /// shell.
     static func word(_ text: String) -> String {
         let isPlain =
             !text.isEmpty

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What somebody may have meant: shown, never executed.
+/// Suggestions for a mistyped name: shown, never executed.
 enum Suggestion {
-    /// The candidates at most two edits away, nearest first, at most three. A name that would be taken for an option is none.
+    /// The candidates at most two edits away, nearest first, at most three. A name that would be taken for an option
+    /// is none.
     static func near(_ word: String, among candidates: [String]) -> [String] {
         let typed = Array(word.unicodeScalars)
         return candidates.filter { $0.utf8.first != UInt8(ascii: "-") }.enumerated()
@@ -13,8 +14,8 @@ enum Suggestion {
             .prefix(3).map(\.2)
     }
 
-    /// The number of insertions, deletions, substitutions and swaps of neighbours, or `nil` above two, or where two edits
-    /// would leave nothing of the word.
+    /// The number of insertions, deletions, substitutions and swaps of neighbours, or `nil` above two, or where two
+    /// edits would leave nothing of the word.
     static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int? {
         let limit = 2
         guard left.count <= 256, abs(left.count - right.count) <= limit else { return nil }

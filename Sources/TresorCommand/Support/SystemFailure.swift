@@ -9,13 +9,13 @@ import TresorStore
     import Glibc
 #endif
 
-/// Words for what the operating system refuses.
+/// Messages for errors of the operating system.
 extension CommandFailure {
     static func cannotOpen(_ path: String, _ error: SystemError) -> CommandFailure {
         let name = DisplayText.quoted(path)
         switch error.number {
         case ENOENT, ENOTDIR: return CommandFailure(.notFound, "there is no file \(name)", file: path)
-        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) may not be read by you", file: path)
+        case EACCES, EPERM: return CommandFailure(.failed(.inputOutput), "\(name) cannot be read by you", file: path)
         default: return CommandFailure(.failed(.inputOutput), "cannot open \(name)", file: path)
         }
     }

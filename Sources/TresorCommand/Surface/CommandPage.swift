@@ -3,11 +3,11 @@
 import ArgumentParser
 import Tresor
 
-/// A command of the surface: what the parser, the help and the manual pages know of it.
+/// A command of the surface, as the parser, the help and the manual pages know it.
 protocol SurfaceCommand: AsyncParsableCommand {
     static var page: CommandPage { get }
 
-    /// Does it. Errors are ``CommandFailure``, `TresorError` or ``Exit``.
+    /// Runs the command. Errors are ``CommandFailure``, `TresorError` or ``Exit``.
     func perform() async throws
 }
 
@@ -34,9 +34,9 @@ struct CommandPage: Sendable {
         case proof = "Proof and help"
     }
 
-    /// What a command does fixes its exit codes.
+    /// The kind of work of a command, which fixes its exit codes.
     enum Class: Sendable {
-        /// Opens my identity.
+        /// Opens the identity.
         case identity
         /// Reads the store.
         case store
@@ -66,7 +66,7 @@ struct CommandPage: Sendable {
     var classes: [Class] = []
     /// Exit codes that the classes do not bring.
     var further: [TresorError] = []
-    /// Lines one can paste.
+    /// Lines ready to paste.
     let examples: [String]
 
     /// The exit codes, rising, with their meaning.

@@ -23,7 +23,7 @@ enum ExitCodes {
     private static let meanings: [(TresorError, String)] = [
         (.failed(.other), "none of the below; read the message"),
         (.notFound, "no such identity, person, tresor, store, member or file"),
-        (.busy, "someone else is writing, or the world changed meanwhile; look and try again"),
+        (.busy, "someone else is writing, or something changed during the command; look and try again"),
         (.wrongPassword, "no slot opens with this password or kit"),
         (.noAccess, "you are not, or no longer, allowed; or the author was not"),
         (.altered, "damaged, forged, malformed, or not the file you asked for; never why"),

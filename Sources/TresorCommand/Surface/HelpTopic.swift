@@ -20,7 +20,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
 
     private static let optionsText = """
         Options of every command, before or after its name
-          --home DIR                 keep everything of mine under DIR
+          --home DIR                 keep your identity and data under DIR
           --store FILE               use this store
           --password-file FILE       read the password from FILE, which nobody else may read
           --password-fd N            read the password from descriptor N
@@ -29,7 +29,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
           -q, --quiet                say nothing but errors
           --color auto|always|never  bold headings and names
           -h, --help                 explain the command
-          --                         what follows is no option
+          --                         end the options
 
         tresor --version             print the versions of the program, the specification and the suite
 
@@ -37,8 +37,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
 
     private static let severalText = """
 
-        Of several INPUTs each is tried. The exit code is then 15, 14 or 16 if one of them failed so, in this order, whatever
-        the others did; otherwise the code they share, else 1.
+        With several INPUTs, each is tried. If one fails with 15, 14 or 16, that is the exit code, the first of these in this
+        order. Otherwise it is the code that all share, else 1.
 
         """
 
@@ -46,10 +46,10 @@ enum HelpTopic: String, CaseIterable, Sendable {
         Variables
           TRESOR_HOME                as --home
           TRESOR_STORE               as --store
-          TRESOR_PASSWORD_FILE       as --password-file, but after it and after a remembered device
+          TRESOR_PASSWORD_FILE       as --password-file, but after it and after a trusted device
           TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds
-          XDG_DATA_HOME              where identity, pins, heads and the default store lie (absolute paths only)
-          XDG_STATE_HOME             where the half key of a remembered device lies (absolute paths only)
+          XDG_DATA_HOME              directory of identity, pins, heads and the default store (absolute paths only)
+          XDG_STATE_HOME             directory of the device share of a trusted device (absolute paths only)
           NO_COLOR, TERM             no bold text if set, or dumb
 
         TRESOR_PASSWORD is refused: other processes can read environment variables.
@@ -59,24 +59,24 @@ enum HelpTopic: String, CaseIterable, Sendable {
     private static let filesText = """
         Paths
           $XDG_DATA_HOME/tresor      identity, pins, heads, evidence, default store (else ~/.local/share/tresor)
-          $XDG_STATE_HOME/tresor     half key of a remembered device (else ~/.local/state/tresor)
+          $XDG_STATE_HOME/tresor     device share of a trusted device (else ~/.local/state/tresor)
           --home DIR                 puts both under DIR, the second in DIR/state
 
         The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
-        the home. A home belongs to one store: copies of it that have gone different ways look like a forked store.
-        Directories are 0700; identity, kit, half key and decrypted files 0600; sealed files and cards follow the umask.
+        the home. A home belongs to one store: a copy of the store with other changes looks like a fork.
+        Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
         """
 
     private static let jsonText = """
         With --json, standard output is one object, or one on each line for list, log and check, for several INPUTs and
-        for several -t. A failure is one object on standard error, of several INPUTs one for each that failed, in the order
-        in which they failed; nothing else is printed there:
+        for several -t. A failure is one object on standard error; with several INPUTs there is one for each failure, in
+        order. Nothing else is printed there:
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, error. Ids, hashes and numbers to compare are strings, times RFC 3339 in UTC. Take an
-        unknown exit code for a failure, and ignore unknown fields. No secret and no content is ever in it.
+        device, finding, tests, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an
+        unknown exit code as a failure, and ignore unknown fields. Secrets and contents are never included.
 
         """
 }

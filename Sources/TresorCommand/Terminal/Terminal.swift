@@ -39,7 +39,7 @@ final class Terminal: Sendable {
 
     /// Asks for a secret, such as `password for anna: `.
     ///
-    /// - Returns: what was typed, without the line end.
+    /// - Returns: the typed bytes, without the line end.
     /// - Throws: 64 beyond 1024 bytes, 130 when the input ends.
     func secret(_ prompt: String) throws(CommandFailure) -> SecretBytes {
         let echo = try Echo.off(descriptor, prompt: prompt)
@@ -52,7 +52,8 @@ final class Terminal: Sendable {
         return try SecretInput.withoutLineEnd(line)
     }
 
-    /// Asks a question that only the word `yes` affirms, with blanks around it or without. Whoever types neither `yes` nor `no` is asked again, at most twice.
+    /// Asks a question that only the word `yes` affirms, with or without blanks around it. Asks again, at most twice,
+    /// if the answer is neither `yes` nor `no`.
     ///
     /// - Parameter question: lower case, without the instruction to type yes.
     func confirms(_ question: String) throws(CommandFailure) -> Bool {
@@ -128,7 +129,7 @@ private final class Echo: Sendable {
         return echo
     }
 
-    /// Whoever was interrupted meanwhile has restored the terminal, and leaves it so.
+    /// Does nothing after an interrupt, which has restored the terminal already.
     private func silence() -> Bool {
         original.withLock { original in
             var modes = silent
@@ -157,7 +158,7 @@ private final class Echo: Sendable {
         }
     }
 
-    /// In the background the terminal belongs to somebody else.
+    /// Leaves the terminal alone in the background, where it belongs to another process.
     private func resume() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }
         _ = silence()

@@ -62,7 +62,7 @@ import Testing
     /// All that is said of words that do not open.
     private static let messages: Set<String> = [
         "tresor: error: word N is not a word of the list", "tresor: error: these are not the 24 words of a kit",
-        "tresor: error: the kit opens nothing here",
+        "tresor: error: the kit opens no identity here",
     ]
 
     @Test func A30_aKitInTheArgumentsIsNotTaken() throws {

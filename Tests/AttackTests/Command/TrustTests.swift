@@ -258,7 +258,7 @@ import TresorStore
         let accepted = try stage.run(
             as: "anna", remember + ["--accept-same-disk", "--store", "\(home)/store.db"])
         #expect(accepted.code == 0)
-        #expect(accepted.errorText.contains("both halves lie in"))
+        #expect(accepted.errorText.contains("both shares are in"))
     }
 }
 

@@ -70,7 +70,7 @@ struct MovedHomeTests {
         for object in try Self.objects() { #expect(try home.read(object) == nil, "\(object)") }
     }
 
-    @Test("A half key apart from the home stays on its own disk")
+    @Test("A device share apart from the home stays on its own disk")
     func stateApart() throws {
         var environment = Environment()
         (environment.dataHome, environment.stateHome) = (scratch.path("data"), scratch.path("state"))

@@ -69,7 +69,7 @@ struct TenProcessesTests {
             #"""
             tresor check --deep before.tresor during.tresor
             ! stdout '^bad'
-            ! stdout 'lacks a key|keeps a key|interrupted|no half|no copy'
+            ! stdout 'lacks a key|keeps a key|interrupted|no server share|no copy'
             stdout '^ok +person bob +in order$'
             stdout '^ok +person carl +in order$'
             tresor list

@@ -90,7 +90,7 @@ struct PasswordMatrixTests {
     private func makeIdentity(_ content: [UInt8], from source: Source) throws -> ChildProcess.Result {
         try run(
             ["keygen", "anna", "--no-kit", "--argon2id", "64,3"], content, from: source, option: "new-password",
-            prompts: ["password for anna, new \\(empty makes one\\): ", "the same again: "])
+            prompts: ["password for anna, new \\(empty makes one\\): ", "repeat the password: "])
     }
 
     private func open(_ content: [UInt8], from source: Source) throws -> ChildProcess.Result {

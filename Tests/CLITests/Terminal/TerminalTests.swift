@@ -66,8 +66,8 @@ struct TerminalTests {
     func newPassword() throws {
         let dialogue = [
             ("new: $", "short"), ("at least 8 characters(.|\\s)*new: $", "long enough"),
-            ("the same again: $", "long enuogh"),
-            ("differ(.|\\s)*new: $", "long enough"), ("the same again: $", "long enough"),
+            ("repeat the password: $", "long enuogh"),
+            ("differ(.|\\s)*new: $", "long enough"), ("repeat the password: $", "long enough"),
         ]
         let (answer, screen, _) = try converse(dialogue) { terminal in
             let secret = try Self.source(terminal).new(for: "anna", from: NewPasswordOptions.parse([]), isFirst: true)

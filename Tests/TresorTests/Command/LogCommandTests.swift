@@ -171,7 +171,7 @@ extension CommandSuite {
             try await stage.expect(0, as: "anna", "share", "-t", "plans", "bob", "--role", "writer")
             try await stage.expect(13, as: "anna", "decrypt", "--current", "@his.tresor")
             let opened = try await stage.expect(0, as: "anna", "decrypt", "@his.tresor")
-            #expect(opened.error.contains("from bob (verified, put out "))
+            #expect(opened.error.contains("from bob (verified, removed "))
             stage.evil.frozen(count)
             try await stage.expect(0, as: "house", "decrypt", "--current", "@his.tresor")
             try await stage.expect(15, as: "anna", "decrypt", "@his.tresor")

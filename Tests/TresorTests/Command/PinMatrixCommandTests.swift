@@ -137,7 +137,8 @@ extension CommandSuite {
                 let verified = try await run(
                     pinned == .replaced ? 16 : 0, "verify", "house", "--number", number, cell: cell)
                 let isChanged = pinned == .first || pinned == .second
-                #expect(verified.error.contains("THE NUMBER OF house HAS CHANGED") == isChanged, "\(verified.error)")
+                #expect(
+                    verified.error.contains("THE SAFETY NUMBER OF house HAS CHANGED") == isChanged, "\(verified.error)")
             }
         }
 
