@@ -24,6 +24,9 @@ public struct Session: Sendable {
     /// The tresors of this person: making, naming and changing them.
     public var tresors: Tresors { Tresors(session: self) }
 
+    /// The people this home knows, and those whom the store offers.
+    public var people: Contacts { client.people }
+
     /// Sealing and opening files.
     public var files: Files { Files(session: self) }
 

@@ -5,9 +5,10 @@
 /// Reads return the last write; the writes of one call happen together or not at all. An implementation throws
 /// ``TresorError/store(_:)`` if it is unreachable or fails, ``TresorError/busy`` if another process holds it for too
 /// long, and no other error unless stated below. It reads nothing in the objects except the keys given here.
-public protocol Store: Sendable {
-    // MARK: Cards
+public typealias Store = CardStore & LogStore & EscrowStore
 
+/// The public faces of people, by user id and by handle (SPEC §11). A part of a ``Store``.
+public protocol CardStore: Sendable {
     /// Stores a card chain under its user id.
     ///
     /// - Parameters:
@@ -29,9 +30,10 @@ public protocol Store: Sendable {
 
     /// Returns the user ids that have a card and begin with `prefix`, in byte order, at most `limit`.
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID]
+}
 
-    // MARK: Logs
-
+/// Logs, and the wraps that change with their entries in one transaction (SPEC §11). A part of a ``Store``.
+public protocol LogStore: Sendable {
     /// Returns the entries of a log from sequence number `first` on, in order, at most `limit`. Empty if there are
     /// none.
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]]
@@ -49,8 +51,6 @@ public protocol Store: Sendable {
     ///   if the log ends before it: use ``append(_:)`` then.
     func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome
 
-    // MARK: Wraps
-
     /// Returns the wraps of one member of one tresor, by rising epoch; only those of `epoch` if given.
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]]
 
@@ -63,9 +63,10 @@ public protocol Store: Sendable {
 
     /// Returns the tresors in which this user id has a wrap, in byte order.
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID]
+}
 
-    // MARK: Server shares and kit copies
-
+/// The parts of key slots that are useless alone: server shares and kit copies (SPEC §8.2, §8.3, §11). A part of a ``Store``.
+public protocol EscrowStore: Sendable {
     /// Stores the server share (32 bytes) of a device slot.
     func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError)
 
@@ -86,7 +87,7 @@ public protocol Store: Sendable {
     func deleteKitCopy(locator: Hash256) async throws(TresorError)
 }
 
-extension Store {
+extension LogStore {
     /// Defaults for a store that cannot lose an earlier entry of a log.
     public func restore(
         _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
