@@ -224,7 +224,7 @@ import TresorStore
         try stage.expect(as: "anna", ["revoke", "-t", "plans", "house", "--yes"])
         let again = try stage.run(as: "anna", ["revoke", "-t", "plans", "house", "--yes"])
         #expect(again.code == 0)
-        #expect(again.errorText.contains(/house is out already since \d{4}-\d\d-\d\d/))
+        #expect(again.errorText.contains(/house is no longer a member \(since \d{4}-\d\d-\d\d\)/))
         #expect(try stage.expect(as: "anna", ["members", "-t", "plans", "--json"]).contains("anna"))
     }
 
