@@ -14,6 +14,8 @@ public struct Client: Sendable {
     let folded = FoldCache()
     /// The objects of the home that this process has decoded.
     let recalled = Recalled()
+    /// The readings of one operation; `nil` where every step reads the store.
+    private(set) var steadyLogs: SteadyLogs?
     /// The snapshots of a session's client; without them every log is folded from its first entry.
     private(set) var keeper: SnapshotStore?
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
@@ -27,6 +29,13 @@ public struct Client: Sendable {
         self.home = home
         self.store = store
         self.clock = { min(clock(), Format.latestTime) }
+    }
+
+    /// Returns this client for one operation: within a second, *settle* takes a log that was just read.
+    package func steady(clock: (@Sendable () -> Duration)? = nil) -> Client {
+        var client = self
+        client.steadyLogs = SteadyLogs(clock: clock)
+        return client
     }
 
     /// Returns this client with an unlocked identity and its snapshots; without snapshots if memory for their key is

@@ -32,6 +32,22 @@ public struct LogReader: Sendable {
     public func state(
         of tresor: TresorID, remembering: Remembering = .yes
     ) async throws(TresorError) -> LogState {
+        client.steadyLogs?.forget(tresor)
+        let start = client.steadyLogs?.now
+        let state = try await readLog(tresor, remembering)
+        if remembering == .yes, let start { client.steadyLogs?.hold(state, since: start) }
+        return state
+    }
+
+    /// Returns the state that this operation has read less than a second ago, or reads the log.
+    func steadyState(of tresor: TresorID) async throws(TresorError) -> LogState {
+        if let state = client.steadyLogs?.state(of: tresor) { return state }
+        return try await state(of: tresor)
+    }
+
+    private func readLog(
+        _ tresor: TresorID, _ remembering: Remembering
+    ) async throws(TresorError) -> LogState {
         for _ in 0..<Self.readingCount {
             let pinned = try client.heads()[tresor]
             let known = try client.archive.verifiedState(of: tresor, at: pinned)

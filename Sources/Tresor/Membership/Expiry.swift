@@ -17,8 +17,10 @@ struct Expiry: Sendable {
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a grant has expired by a clock that is too far from the
     ///   log's, unless ``Tresors/acceptClock(in:)`` was called.
     func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
-        for _ in 0..<Self.attemptCount {
-            var state = try await client.logs.state(of: tresor)
+        for attempt in 0..<Self.attemptCount {
+            var state =
+                attempt == 0
+                ? try await client.logs.steadyState(of: tresor) : try await client.logs.state(of: tresor)
             guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
             // Checked before anything is written: an entry with this clock's time would make the clock believed.
             let mayEndDates = try await checkClock(in: state)

@@ -17,6 +17,7 @@ struct LogWriter: Sendable {
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
         try keepBeforeSending(draft.wraps, of: state.tresor)
+        client.steadyLogs?.forget(state.tresor)
         let outcome = try await client.store.append(
             LogChange(
                 tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,

@@ -41,7 +41,7 @@ private struct WantedTresor {
     init(_ text: String) {
         name = try? Name(typed: text)
         // Split by bytes: to Swift a slash and a combining mark are one other character.
-        parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+        parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
             .compactMap { try? Name(typed: String(Substring($0))) }
         prefix = Base32.Prefix(text)
     }

@@ -61,7 +61,8 @@ struct CommandContext: Sendable {
         self.invocation = invocation
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
         client = Client(
-            home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now)
+            home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now
+        ).steady()
     }
 
     /// The default store is in the home, which the first command makes.

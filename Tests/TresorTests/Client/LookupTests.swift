@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorStore
 
@@ -47,6 +48,7 @@ import TresorStore
             }
             #expect(counts["home writes"] == nil, "\(work)")
             #expect(counts["changed", default: 0] <= 1, "\(work)")
+            if work.hasPrefix("encrypt") { #expect(counts["entries"] == 1, "\(work)") }
         }
     }
 
@@ -59,7 +61,8 @@ import TresorStore
             let home = CountingHome(home: house.client.home)
             let store = CountingStore(store: world.store)
             let steady = SteadyHome(home, clock: { .zero })
-            let session = world.session(of: house, home: steady, seeing: store)
+            let client = world.client(steady, seeing: store).steady(clock: { .zero })
+            let session = Session(client: client, identity: house.identity)
             _ = try session.client.identityFile()
             _ = try session.client.identityFile()
             try await body(session)
@@ -99,6 +102,43 @@ import TresorStore
         #expect(try await found("home care") == [care])
     }
 
+    /// An operation that waits, for a person or a long file, reads the log again before it seals.
+    @Test func aLogThatWasReadASecondAgoIsReadAgain() async throws {
+        let store = CountingStore(store: world.store)
+        let watch = Mutex(Duration.zero)
+        let client = world.client(house.client.home, seeing: store).steady(clock: { watch.withLock { $0 } })
+        let session = Session(client: client, identity: house.identity)
+        _ = try await session.tresors.named("plans")
+        #expect(store.tally.counts["entries"] == 1)
+        watch.withLock { $0 = .milliseconds(999) }
+        _ = try await session.tresors.settle(plans)
+        #expect(store.tally.counts["entries"] == 1)
+        watch.withLock { $0 = .seconds(1) }
+        _ = try await session.tresors.settle(plans)
+        #expect(store.tally.counts["entries"] == 2)
+    }
+
+    @Test func aLogIsReadAgainAfterAnActOfItsOwn() async throws {
+        let client = world.client(house.client.home).steady(clock: { .zero })
+        let session = Session(client: client, identity: house.identity)
+        try world.introduce(house, anna)
+        _ = try await session.tresors.named("plans")
+        let shared = try await session.tresors.perform(
+            .share(with: [anna.identity.chain], role: .reader, fromNow: false, notAfter: nil), on: plans)
+        #expect(try await session.tresors.settle(plans).head == shared.state.head)
+        #expect(shared.state.members[anna.identity.user] != nil)
+    }
+
+    @Test func aLogThatCannotBeReadIsNotTakenFromMemory() async throws {
+        let store = EvilStore(world.store)
+        let client = world.client(house.client.home, seeing: store).steady(clock: { .zero })
+        let session = Session(client: client, identity: house.identity)
+        _ = try await session.tresors.settle(plans)
+        store.frozen(0)
+        await #expect(throws: TresorError.forked) { try await session.client.logs.state(of: plans) }
+        await #expect(throws: TresorError.forked) { try await session.tresors.settle(plans) }
+    }
+
     // MARK: What may be meant
 
     @Test func twoKnownTresorsOfOneNameAreBothMeant() async throws {
@@ -106,6 +146,13 @@ import TresorStore
         #expect(try await Set(found("plans")) == [plans, other])
         #expect(try await found("anna/plans") == [other])
         #expect(try await found("house/plans") == [plans])
+    }
+
+    @Test func anEmptyOwnerIsNobody() async throws {
+        #expect(try await found("house/plans") == [plans])
+        for text in ["/house/plans", "/plans", "house//plans", "house/", "/"] {
+            #expect(try await found(text).isEmpty, "\(text)")
+        }
     }
 
     @Test func aNameThatLooksLikeTheBeginningOfAnIDIsMeantBesideIt() async throws {
