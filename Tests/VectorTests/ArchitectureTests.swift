@@ -64,4 +64,16 @@ import Testing
             #expect(FileManager.default.fileExists(atPath: place), "\(path)")
         }
     }
+
+    /// The ways of a password and of a small plaintext are short, and the page names as many files as it lists.
+    @Test(arguments: [("A password", "eleven", 11, 12), ("A small plaintext", "thirteen", 13, 14)])
+    func aJourneyIsShort(start: String, word: String, count: Int, limit: Int) throws {
+        let section = try Self.page().split(separator: "## Three journeys")[1].split(separator: "\n## ")[0]
+        let journey = try #require(section.split(separator: "\n\n").firstIndex { $0.hasPrefix(start) })
+        let parts = section.split(separator: "\n\n")
+        #expect(parts[journey].contains("passes \(word) files"))
+        let files = Set(parts[journey + 1].matches(of: /`(Sources\/[^`]+)`/).map { String($0.1) })
+        #expect(files.count == count)
+        #expect(files.count <= limit)
+    }
 }

@@ -56,7 +56,7 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
         while output.freeCapacity > 0 {
             let first = next / Armour.lineByteCount
             let wanted = (next + output.freeCapacity - 1) / Armour.lineByteCount + 1
-            let lines = first..<min(wanted, first + Self.stretchLineCount)
+            let lines = first..<min(wanted, first + Self.groupLineCount)
             let text = try base.bytes(layout.place(of: lines))
             let bytes = try layout.decode(text[...], lines: lines)
             let start = next - first * Armour.lineByteCount
@@ -69,5 +69,5 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
     }
 
     /// The number of lines decoded at once: 48 KiB.
-    private static var stretchLineCount: Int { 1024 }
+    private static var groupLineCount: Int { 1024 }
 }

@@ -18,7 +18,7 @@
     /// The offset of that range in the content.
     var contentOffset = 0
     /// The hash of that range.
-    var stretch: ContentHash.Stretch?
+    var hashedRange: ContentHash.HashedRange?
     /// The right to seal the plain bytes.
     package var run: TC1.Run?
 
@@ -94,7 +94,7 @@
 
     /// Hashes the content.
     package func hash() throws(TresorError) {
-        stretch = try ContentHash.Stretch(contentBytes, at: contentOffset)
+        hashedRange = try ContentHash.HashedRange(contentBytes, at: contentOffset)
     }
 
     /// Seals the plain bytes, once for each right.

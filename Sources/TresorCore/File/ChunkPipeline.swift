@@ -5,14 +5,14 @@
 /// It has two buffers more than cores, so that reading and writing continue while the cores work. A fast reader waits
 /// for a free buffer.
 struct ChunkPipeline {
-    private(set) var pieces: [ChunkBuffer]
+    private(set) var buffers: [ChunkBuffer]
 
     package init() {
-        pieces = (0..<(Cores.count + 2)).map { _ in ChunkBuffer() }
+        buffers = (0..<(Cores.count + 2)).map { _ in ChunkBuffer() }
     }
 
     /// A buffer for other use, never returned to the pipeline.
-    package mutating func take() -> ChunkBuffer { pieces.popLast() ?? ChunkBuffer() }
+    package mutating func take() -> ChunkBuffer { buffers.popLast() ?? ChunkBuffer() }
 
     /// Runs until `read` ends or a step fails. After a failure nothing more is written.
     ///
@@ -27,29 +27,29 @@ struct ChunkPipeline {
         write: (ChunkBuffer) async throws(TresorError) -> Void
     ) async throws(TresorError) {
         let outcome = await withTaskGroup(of: Result<ChunkBuffer, TresorError>.self) { group -> TresorError? in
-            var belt = Belt(free: pieces)
+            var queue = Queue(free: buffers)
             while true {
                 do throws(TresorError) {
-                    while let piece = belt.next() {
+                    while let buffer = queue.next() {
                         guard !Task.isCancelled else { throw .interrupted }
-                        guard try await read(piece) else {
-                            belt.end(piece)
+                        guard try await read(buffer) else {
+                            queue.end(buffer)
                             break
                         }
                         group.addTask {
                             Result { () throws(TresorError) in
-                                try work(piece); return piece
+                                try work(buffer); return buffer
                             }
                         }
                     }
-                    guard let result = await group.next() else { return belt.failure }
-                    belt.waiting[try result.get().number] = try result.get()
-                    while let piece = belt.nextFinished() {
-                        try await write(piece)
-                        belt.free.append(piece)
+                    guard let result = await group.next() else { return queue.failure }
+                    queue.waiting[try result.get().number] = try result.get()
+                    while let buffer = queue.nextFinished() {
+                        try await write(buffer)
+                        queue.free.append(buffer)
                     }
                 } catch {
-                    belt.failure = belt.failure ?? error
+                    queue.failure = queue.failure ?? error
                 }
             }
         }
@@ -57,7 +57,7 @@ struct ChunkPipeline {
     }
 
     /// The place of each buffer.
-    private struct Belt {
+    private struct Queue {
         package var free: [ChunkBuffer]
         package var waiting: [Int: ChunkBuffer] = [:]
         package var failure: TresorError?
@@ -68,23 +68,23 @@ struct ChunkPipeline {
         package init(free: [ChunkBuffer]) { self.free = free }
 
         package mutating func next() -> ChunkBuffer? {
-            guard !hasEnded, failure == nil, let piece = free.popLast() else { return nil }
-            piece.number = readCount
-            piece.plainCount = 0
-            piece.sealedCount = 0
+            guard !hasEnded, failure == nil, let buffer = free.popLast() else { return nil }
+            buffer.number = readCount
+            buffer.plainCount = 0
+            buffer.sealedCount = 0
             readCount += 1
-            return piece
+            return buffer
         }
 
-        package mutating func end(_ piece: ChunkBuffer) {
+        package mutating func end(_ buffer: ChunkBuffer) {
             hasEnded = true
-            free.append(piece)
+            free.append(buffer)
         }
 
         mutating func nextFinished() -> ChunkBuffer? {
-            guard failure == nil, let piece = waiting.removeValue(forKey: writtenCount) else { return nil }
+            guard failure == nil, let buffer = waiting.removeValue(forKey: writtenCount) else { return nil }
             writtenCount += 1
-            return piece
+            return buffer
         }
     }
 }

@@ -7,7 +7,7 @@ package enum ContentHash {
 
     package static func hash(_ content: Span<UInt8>) throws(TresorError) -> [UInt8] {
         var parts = Parts()
-        try parts.append(Stretch(content, at: 0), content)
+        try parts.append(HashedRange(content, at: 0), content)
         return try parts.finish()
     }
 
@@ -49,7 +49,7 @@ package enum ContentHash {
     }
 
     /// A section of the content, hashed on any core without the bytes before and after it.
-    struct Stretch {
+    struct HashedRange {
         /// The number of its first bytes that belong to a part begun earlier.
         fileprivate let headCount: Int
         /// The hashes of the parts that lie entirely in it.
@@ -83,15 +83,15 @@ package enum ContentHash {
         /// Takes the next section.
         ///
         /// - Parameter bytes: the bytes of the section.
-        package mutating func append(_ stretch: Stretch, _ bytes: Span<UInt8>) throws(TresorError) {
+        package mutating func append(_ range: HashedRange, _ bytes: Span<UInt8>) throws(TresorError) {
             contentByteCount += bytes.count
-            if stretch.headCount > 0 {
+            if range.headCount > 0 {
                 guard let open else { throw .usage }
-                try open.update(bytes.extracting(first: stretch.headCount))
+                try open.update(bytes.extracting(first: range.headCount))
                 if open.count == partByteCount { try close() }
             }
-            digests += stretch.digests
-            open = stretch.tail ?? open
+            digests += range.digests
+            open = range.tail ?? open
         }
 
         private mutating func close() throws(TresorError) {

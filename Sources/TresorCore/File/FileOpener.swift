@@ -77,25 +77,25 @@ package enum FileOpener {
         _ source: some SealedSource, _ opening: TC1.Opening, _ content: Range<Int>, _ parts: inout ContentHash.Parts,
         to sink: inout some ByteSink
     ) async throws(TresorError) {
-        let pieceCount = (opening.chunkCount + ChunkBuffer.chunkCount - 1) / ChunkBuffer.chunkCount
+        let bufferCount = (opening.chunkCount + ChunkBuffer.chunkCount - 1) / ChunkBuffer.chunkCount
         let paddingEnd = opening.byteCount - FileTail.byteCount
-        try await ChunkPipeline().run { piece throws(TresorError) in
-            piece.number < pieceCount
-        } work: { piece throws(TresorError) in
-            let first = piece.number * ChunkBuffer.chunkCount
-            try piece.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
+        try await ChunkPipeline().run { buffer throws(TresorError) in
+            buffer.number < bufferCount
+        } work: { buffer throws(TresorError) in
+            let first = buffer.number * ChunkBuffer.chunkCount
+            try buffer.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
             let start = first * TC1.chunkByteCount
-            let range = start..<(start + piece.plainCount)
+            let range = start..<(start + buffer.plainCount)
             let plain = content.clamped(to: range)
-            piece.content = (plain.lowerBound - start)..<(plain.upperBound - start)
-            piece.contentOffset = max(0, plain.lowerBound - content.lowerBound)
-            try piece.hash()
+            buffer.content = (plain.lowerBound - start)..<(plain.upperBound - start)
+            buffer.contentOffset = max(0, plain.lowerBound - content.lowerBound)
+            try buffer.hash()
             let padding = (content.upperBound..<paddingEnd).clamped(to: range)
-            let areZero = piece.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
+            let areZero = buffer.areZero((padding.lowerBound - start)..<(padding.upperBound - start))
             guard areZero else { throw .altered }
-        } write: { piece throws(TresorError) in
-            try parts.append(piece)
-            if !piece.content.isEmpty { try await sink.write(piece.contentBytes) }
+        } write: { buffer throws(TresorError) in
+            try parts.append(buffer)
+            if !buffer.content.isEmpty { try await sink.write(buffer.contentBytes) }
         }
     }
 }

@@ -30,7 +30,7 @@ package enum FileSealer {
 
     /// Seals a content of any length as it comes.
     ///
-    /// Holds a few pieces of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
+    /// Holds a few buffers of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
     ///
     /// - Throws: ``TresorError/usage`` when the file would be larger than 2^40 bytes; what source and sink throw.
     package static func sealFile(
@@ -52,11 +52,11 @@ package enum FileSealer {
         let header = fields.authorship.header
         let start = header.bytes + sealing.prefix
         try await sink.write(start.span)
-        var conveyor = ChunkPipeline()
+        var pipeline = ChunkPipeline()
         var parts = ContentHash.Parts()
         let front = fields.bytes
-        let rest = conveyor.take()
-        let count = try await sealWhole(&content, to: &sink, front, &sealing, conveyor, &parts, rest)
+        let rest = pipeline.take()
+        let count = try await sealWhole(&content, to: &sink, front, &sealing, pipeline, &parts, rest)
         try rest.hash()
         try parts.append(rest)
         let signature = try author.sign(.fileSignature, fields.message(contentHash: try parts.finish()))
@@ -64,7 +64,7 @@ package enum FileSealer {
         let payload = Padding.paddedByteCount(front.count + parts.contentByteCount + tail.count)
         let total = header.bytes.count + TC1.sealedByteCount(payload)
         guard payload <= TC1.maximumByteCount, total <= SealedFile.maximumByteCount else { throw .usage }
-        try await sealRest(payload - count, rest, tail, to: &sink, &sealing, conveyor)
+        try await sealRest(payload - count, rest, tail, to: &sink, &sealing, pipeline)
         return SealedStream(header: header, contentByteCount: parts.contentByteCount, byteCount: total)
     }
 
@@ -73,31 +73,31 @@ package enum FileSealer {
     /// - Returns: the number of sealed bytes of the payload.
     private static func sealWhole(
         _ content: inout some ContentSource, to sink: inout some ByteSink, _ front: [UInt8],
-        _ sealing: inout TC1.Sealing, _ conveyor: ChunkPipeline, _ parts: inout ContentHash.Parts, _ rest: ChunkBuffer
+        _ sealing: inout TC1.Sealing, _ pipeline: ChunkPipeline, _ parts: inout ContentHash.Parts, _ rest: ChunkBuffer
     ) async throws(TresorError) -> Int {
         var count = 0
-        try await conveyor.run { piece throws(TresorError) in
-            piece.content = 0..<0
-            piece.contentOffset = max(0, count - front.count)
-            if count == 0 { piece.append(front.span) }
-            let start = piece.plainCount
-            try await piece.fillPlain { output throws(TresorError) in try await content.read(into: &output) }
-            piece.content = start..<piece.plainCount
-            guard piece.plainCount == ChunkBuffer.byteCount else {
-                rest.append(piece.plainBytes)
-                rest.content = piece.content
-                rest.contentOffset = piece.contentOffset
+        try await pipeline.run { buffer throws(TresorError) in
+            buffer.content = 0..<0
+            buffer.contentOffset = max(0, count - front.count)
+            if count == 0 { buffer.append(front.span) }
+            let start = buffer.plainCount
+            try await buffer.fillPlain { output throws(TresorError) in try await content.read(into: &output) }
+            buffer.content = start..<buffer.plainCount
+            guard buffer.plainCount == ChunkBuffer.byteCount else {
+                rest.append(buffer.plainBytes)
+                rest.content = buffer.content
+                rest.contentOffset = buffer.contentOffset
                 return false
             }
-            piece.run = try sealing.next(ChunkBuffer.byteCount, endsMessage: false)
+            buffer.run = try sealing.next(ChunkBuffer.byteCount, endsMessage: false)
             count += ChunkBuffer.byteCount
             return true
-        } work: { piece throws(TresorError) in
-            try piece.hash()
-            try piece.seal()
-        } write: { piece throws(TresorError) in
-            try parts.append(piece)
-            try await sink.write(piece.sealedBytes)
+        } work: { buffer throws(TresorError) in
+            try buffer.hash()
+            try buffer.seal()
+        } write: { buffer throws(TresorError) in
+            try parts.append(buffer)
+            try await sink.write(buffer.sealedBytes)
         }
         return count
     }
@@ -105,24 +105,24 @@ package enum FileSealer {
     /// Seals the last `count` bytes of the payload: the remainder of fields and content, padding, tail.
     private static func sealRest(
         _ count: Int, _ rest: ChunkBuffer, _ tail: [UInt8], to sink: inout some ByteSink, _ sealing: inout TC1.Sealing,
-        _ conveyor: ChunkPipeline
+        _ pipeline: ChunkPipeline
     ) async throws(TresorError) {
         var done = 0
-        try await conveyor.run { piece throws(TresorError) in
+        try await pipeline.run { buffer throws(TresorError) in
             guard done < count else { return false }
             let end = min(done + ChunkBuffer.byteCount, count)
-            if done < rest.plainCount { piece.append(rest.plainBytes) }
-            let zeros = min(end, count - tail.count) - (done + piece.plainCount)
-            piece.appendZeros(zeros)
-            let tailStart = done + piece.plainCount - (count - tail.count)
-            if tailStart >= 0 { piece.append(tail.span.extracting(tailStart..<(tail.count - (count - end)))) }
+            if done < rest.plainCount { buffer.append(rest.plainBytes) }
+            let zeros = min(end, count - tail.count) - (done + buffer.plainCount)
+            buffer.appendZeros(zeros)
+            let tailStart = done + buffer.plainCount - (count - tail.count)
+            if tailStart >= 0 { buffer.append(tail.span.extracting(tailStart..<(tail.count - (count - end)))) }
             done = end
-            piece.run = try sealing.next(piece.plainCount, endsMessage: done == count)
+            buffer.run = try sealing.next(buffer.plainCount, endsMessage: done == count)
             return true
-        } work: { piece throws(TresorError) in
-            try piece.seal()
-        } write: { piece throws(TresorError) in
-            try await sink.write(piece.sealedBytes)
+        } work: { buffer throws(TresorError) in
+            try buffer.seal()
+        } write: { buffer throws(TresorError) in
+            try await sink.write(buffer.sealedBytes)
         }
     }
 }
@@ -140,8 +140,8 @@ extension FileFields {
 
 extension ContentHash.Parts {
     /// Takes the hashed content of the next buffer.
-    package mutating func append(_ piece: ChunkBuffer) throws(TresorError) {
-        guard let stretch = piece.stretch.take() else { throw .usage }
-        try append(stretch, piece.contentBytes)
+    package mutating func append(_ buffer: ChunkBuffer) throws(TresorError) {
+        guard let hashedRange = buffer.hashedRange.take() else { throw .usage }
+        try append(hashedRange, buffer.contentBytes)
     }
 }
