@@ -160,11 +160,24 @@ package actor KeyRing {
     private func open(
         _ fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys {
+        if let known = try keys(openedBy: fitting, history: history, of: tresor) { return known }
         let unwrapped = try fitting.wrap.openWrap(
             as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
+    }
+
+    /// Returns the keys of a wrap that this session has opened before; `nil` for another wrap.
+    private func keys(
+        openedBy fitting: FittingWrap, history: History, of tresor: TresorID
+    ) throws(TresorError) -> EpochKeys? {
+        let epoch = fitting.statement.number
+        guard openedWraps[tresor]?[epoch] == fitting.bytes, let known = keys[tresor]?[epoch],
+            known.opensHistory == (history == .all)
+        else { return nil }
+        try known.checkKeys(against: fitting.statement, of: tresor)
+        return known
     }
 
     private func keep(_ unwrapped: EpochKeys, of tresor: TresorID) {
