@@ -5,7 +5,7 @@ import TresorCore
 import TresorCrypto
 
 /// Objects, armour, names, numbers and words.
-extension Operation {
+enum EncodingOperations {
     static func reencode(_ input: VectorFields) throws -> VectorFields {
         guard let magic = Magic(rawValue: String(decoding: try input.bytes("magic"), as: UTF8.self)) else {
             throw VectorProblem("unknown magic")
@@ -51,29 +51,6 @@ extension Operation {
         let kit = try RecoveryKit(typed: input.secret("words"))
         let words = try kit.words()
         return VectorFields(["K": kit.key.span.publicBytes, "words": words.span.publicBytes])
-    }
-
-    static func hash(_ input: VectorFields) throws -> VectorFields {
-        let label = try label(input)
-        var hash = try BLAKE2b(outputCount: label == .contentHash ? 64 : 32)
-        try hash.update(label.message(input.bytes("x")).span)
-        return VectorFields(["hash": try hash.finalize()])
-    }
-
-    static func registered(_ input: VectorFields) throws -> VectorFields {
-        let (label, use) = (try input.bytes("label"), try input.bytes("use"))
-        guard
-            DomainLabel.registry.contains(where: {
-                Array($0.label.text.utf8) == label && Array($0.use.rawValue.utf8) == use
-            })
-        else { throw TresorError.usage }
-        return VectorFields(["label": label])
-    }
-
-    static func verifyLabel(_ input: VectorFields) throws -> VectorFields {
-        let key = try input.digest("A")
-        try Ed25519.verify(input.bytes("sig"), of: label(input).message(input.bytes("x")), by: key)
-        return VectorFields(["A": key.bytes])
     }
 
     static func exitCode(_ input: VectorFields) throws -> VectorFields {

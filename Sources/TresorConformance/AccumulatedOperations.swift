@@ -5,11 +5,11 @@ import TresorCore
 import TresorCrypto
 
 /// Thousands of random cases of one construction, reduced to one hash.
-extension Operation {
+enum AccumulatedOperations {
     static func accumulate(_ input: VectorFields) throws -> VectorFields {
         let construction = String(decoding: try input.bytes("construction"), as: UTF8.self)
         let count = Int(try input.integer("count"))
-        guard construction != "seal" else { return VectorFields(["hash": try TC1.accumulated(count, draw: draw)]) }
+        guard construction != "seal" else { return VectorFields(["hash": try SealAccumulator.hash(count, draw: draw)]) }
         var sum = [UInt8](repeating: 0, count: 32)
         for number in 0..<count {
             let result = try self.result(of: construction, number)

@@ -5,7 +5,7 @@ import TresorCore
 import TresorCrypto
 
 /// More people than a vector can hold, made from one seed each time.
-extension Operation {
+enum CrowdOperations {
     static func foldCrowd(_ input: VectorFields) throws -> VectorFields {
         let count = Int(try input.integer("count"))
         let time = try input.integer("time")

@@ -4,8 +4,8 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Epochs and names.
-extension Operation {
+/// The keys and names of epochs (SPEC §9.5, §9.6).
+enum EpochOperations {
     static func checkKeys(_ input: VectorFields) throws -> VectorFields {
         let epoch = try input.bytes("epoch")
         try Conformance.checkKeys(input.bytes("keys"), of: epoch, in: input.tresor())
@@ -17,10 +17,19 @@ extension Operation {
         return VectorFields().with("links", links.map { bigEndianBytes($0.epoch) + $0.keys })
     }
 
-    static func keysOf(_ input: VectorFields) async throws -> VectorFields {
+    static func openWrap(_ input: VectorFields) throws -> VectorFields {
         let identity = try Conformance.identity(
-            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
-        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
+            chain: input.bytes("own chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        return VectorFields([
+            "keys": try Conformance.openWrap(
+                input.bytes("wrap"), tresor: input.tresor(), epoch: input.bytes("epoch"),
+                chain: CardChain(input.bytes("chain")), history: input.integer("history"), as: identity)
+        ])
+    }
+
+    static func keysOf(_ input: VectorFields) async throws -> VectorFields {
+        let identity = try input.identity()
+        let state = try input.state()
         let store = ScriptedStore(tresor: state.tresor)
         for row in try input.list("wraps") {
             guard row.count >= 8 else { throw VectorProblem("a wrap without its epoch") }
@@ -40,8 +49,7 @@ extension Operation {
     static func openName(_ input: VectorFields) throws -> VectorFields {
         let opened = try Conformance.openName(
             input.bytes("sealed name"), contentKey: input.bytes("TK"), tresor: input.tresor(),
-            epoch: input.integer("epoch"),
-            sequence: input.integer("sequence"))
+            epoch: input.integer("epoch"), sequence: input.integer("sequence"))
         return VectorFields(["name": opened.name.bytes, "kind": opened.kind.bytes])
     }
 }

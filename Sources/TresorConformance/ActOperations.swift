@@ -5,12 +5,11 @@ import TresorCore
 import TresorCrypto
 
 /// The effect of an act (SPEC §9.7).
-extension Operation {
+enum ActOperations {
     static func act(_ input: VectorFields) async throws -> VectorFields {
-        let identity = try Conformance.identity(
-            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
-        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
-        let session = Conformance.session(try client(input), identity: identity)
+        let identity = try input.identity()
+        let state = try input.state()
+        let session = Conformance.session(try input.client(), identity: identity)
         try Conformance.confirmMine(state.tresor, for: session)
         let effect = try session.tresors.effect(of: requested(input), in: state)
         func users(_ users: [UserID]) -> [[UInt8]] { users.sorted().map(\.digest.bytes) }
@@ -22,22 +21,20 @@ extension Operation {
     }
 
     static func superseded(_ input: VectorFields) throws -> VectorFields {
-        let identity = try Conformance.identity(
-            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
-        let state = try FoldedLogs.state(of: input.list("log"), tresor: input.tresor())
-        let session = Conformance.session(try client(input), identity: identity)
+        let identity = try input.identity()
+        let state = try input.state()
+        let session = Conformance.session(try input.client(), identity: identity)
         return VectorFields().with("users", try session.tresors.superseded(in: state).map(\.digest.bytes))
     }
 
     /// Runs `settle` on a tresor whose store shows the log. The result is the part of the log appended by it.
     static func settle(_ input: VectorFields) async throws -> VectorFields {
-        let identity = try Conformance.identity(
-            chain: input.bytes("chain"), seed: input.bytes("S"), previous: input.list("previous"))
+        let identity = try input.identity()
         let tresor = try input.tresor()
         let log = try input.list("log")
         let store = ScriptedStore(tresor: tresor)
         await store.show(log)
-        let session = Conformance.session(try client(input, store: store), identity: identity)
+        let session = Conformance.session(try input.client(store: store), identity: identity)
         try Conformance.confirmMine(tresor, for: session)
         if try input.optional("go on") == [1] { await session.tresors.acceptClock(in: tresor) }
         _ = try await session.tresors.settle(tresor)
