@@ -2,16 +2,21 @@
 
 import TresorCrypto
 
-extension VectorFile {
-    static func slots() -> VectorFile {
+/// Identity files: kit, devices, earlier seeds, the tag (SPEC §8).
+struct SlotVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile("slots", section: "8", purpose: "identity files: kit, devices, earlier seeds, the tag")
-        file.addKitTests()
-        file.addDeviceTests()
-        file.addFileFaults()
-        file.addForeignSeed()
-        file.addSlotLimits()
-        file.addHomeNames()
-        file.addHomeMarks()
+        let vectors = Self(file: file)
+        let home = HomeVectors(file: file)
+        vectors.addKitTests()
+        vectors.addDeviceTests()
+        vectors.addFileFaults()
+        vectors.addForeignSeed()
+        vectors.addSlotLimits()
+        home.addHomeNames()
+        home.addHomeMarks()
         return file
     }
 
@@ -257,6 +262,58 @@ extension VectorFile {
             refuse(
                 "\(memory) KiB and \(passes) passes", flag,
                 file: with([writer.passwordFields(memory: memory, passes: passes) + zeros(104)]))
+        }
+    }
+
+    /// A slot with a seed that does not belong to the card: without openSlot step 2 everything else would hold.
+    private func addForeignSeed() {
+        group("openWithKit")
+        let draw = draw()
+        let kit = draw("K", 32)
+        var writer = IdentityFileWriter(Cast.gwen, draw)
+        writer.slots = [writer.kitSlot(kit)]
+        let base = valid(
+            "generation 0, a kit alone", in: ["file": writer.bytes, "words": ascii(IdentityFileWriter.words(kit))],
+            out: ["user": Cast.gwen.user, "generation": u32(0)])
+        for (comment, seed) in [
+            ("the seed of somebody else, and a tag by it", Cast.fred.newest.seed),
+            ("the seed of a later generation, and a tag by it", Cast.gwenRenewed.newest.seed),
+        ] {
+            var foreign = writer
+            foreign.slots = [
+                writer.slot(
+                    Bytes(writer.slots[0].prefix(57)), key: IdentityFileWriter.kitKey(kit), seed: seed, tag: comment)
+            ]
+            invalid(
+                comment, "SwappedSlot", "altered", base: base,
+                in: ["file": foreign.untagged + IdentityFileWriter.tag(seed, foreign.untagged)])
+        }
+    }
+
+    private func addSlotLimits() {
+        group("readIdentityFile")
+        var writer = IdentityFileWriter(Cast.gwen, draw())
+        func device(_ index: Int, name: Bytes) -> Bytes {
+            let id = zeros(14) + u16(index)
+            return IdentityFileWriter.fields(kind: 3, id: id, since: 0, join(u16(name.count), name, u64(0)))
+                + zeros(104)
+        }
+        writer.slots = (0..<256).map { device($0, name: []) }
+        let base = valid("256 slots", ["EdgeCase"], in: ["file": writer.bytes], out: ["file": writer.bytes])
+        func refuse(_ comment: String, _ flag: String, _ slots: [Bytes]) {
+            var changed = writer
+            changed.slots = slots
+            invalid(comment, flag, "altered", base: base, in: ["file": changed.bytes])
+        }
+        refuse("257 slots", "Oversize", writer.slots + [device(256, name: [])])
+        refuse("a device's name of 257 bytes", "Oversize", [device(0, name: Bytes(repeating: 0x6e, count: 257))])
+        refuse("256 slots, two of one id", "NonCanonical", Array(writer.slots.dropLast()) + [writer.slots[0]])
+        for (memory, passes) in [(65_536, 3), (4_194_304, 16)] {
+            var changed = writer
+            changed.slots = [writer.passwordFields(memory: memory, passes: passes) + zeros(104)]
+            valid(
+                "\(memory) KiB and \(passes) passes", ["EdgeCase"], in: ["file": changed.bytes],
+                out: ["file": changed.bytes])
         }
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The cause and time since which an author is no longer current, SPEC §10.6.
-extension VectorFile {
+/// The status of an author (SPEC §10.6).
+struct AuthorStatusVectors: TestWriter {
+    let file: VectorFile
+
     func addAuthorStatus() {
         group("standing")
         let log = Self.changes(draw())

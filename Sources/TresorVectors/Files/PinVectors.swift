@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// The trust that pins and identity of a home give (SPEC §7.5).
+struct PinVectors: TestWriter {
+    let file: VectorFile
+
     private func home(_ person: Person) -> Bytes { ActStage.identityFile(person) }
 
     private static func pin(_ person: Person, replaced: Bool = false, time: UInt64 = 1_767_300_000) -> Bytes {
@@ -132,7 +135,7 @@ extension VectorFile {
         group("readChain")
         var person = Person("last")
         for generation in 1...255 { person = person.renewed("last", time: 1_767_225_600 + UInt64(generation)) }
-        let base = addChain("256 generations, the last of which is 255", "EdgeCase", person)
+        let base = IdentityVectors(file: file).addChain("256 generations, the last of which is 255", "EdgeCase", person)
         let after = person.renewed("last", time: 1_767_300_000)
         invalid("generation 256", "Oversize", "altered", base: base, in: ["chain": after.chain])
     }

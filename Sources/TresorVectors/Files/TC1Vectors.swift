@@ -2,19 +2,23 @@
 
 import Clibsodium
 
-extension VectorFile {
-    static func tc1() -> VectorFile {
+/// derive and TC1 (SPEC §6).
+struct TC1Vectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile("tc1", section: "6", purpose: "derive and TC1, whole messages and every way to break one")
-        file.addDerivations()
+        let vectors = Self(file: file)
+        vectors.addDerivations()
         file.group("open")
         for (count, comment) in [
             (0, "empty: the last chunk is empty"), (1, "one byte"), (32, "a key"), (512, "a small payload"),
-        ] { file.addOpening(count, comment, flag: count == 0 ? "EdgeCase" : "Normal") }
-        let base = file.addOpening(64, "the base of what follows")
-        file.addOneChunkFaults(base: base)
-        file.addSizeFaults(base: base)
-        file.addKeyCommitment()
-        file.addChunkFaults()
+        ] { vectors.addOpening(count, comment, flag: count == 0 ? "EdgeCase" : "Normal") }
+        let base = vectors.addOpening(64, "the base of what follows")
+        vectors.addOneChunkFaults(base: base)
+        vectors.addSizeFaults(base: base)
+        vectors.addKeyCommitment()
+        vectors.addChunkFaults()
         return file
     }
 

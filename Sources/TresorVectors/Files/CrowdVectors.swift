@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// The limits of members and of an entry, which no file could hold (SPEC §9.2).
+struct CrowdVectors: TestWriter {
+    let file: VectorFile
+
     /// The limits of members and of an entry, which no file could hold: the cards are made from one seed and differ in
     /// their times.
     func addCrowd() {

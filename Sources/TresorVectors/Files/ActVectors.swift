@@ -3,20 +3,23 @@
 import Tresor
 import TresorCrypto
 
-extension VectorFile {
-    /// The effect of an act at one state: steps 3 to 6 of perform.
-    static func act() -> VectorFile {
+/// The effect of an act at one state: steps 3 to 6 of perform (SPEC §9.7).
+struct ActVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "act", section: "9.7",
             purpose: "acts: who may do them, what they mean, what is refused, and what an owner's client does before")
+        let vectors = Self(file: file)
         file.group("act")
         let stage = ActStage()
-        file.addShares(stage)
-        file.addRevocations(stage)
-        file.addOtherActs(stage)
-        file.addActors(stage)
-        file.addSuperseded(stage)
-        file.addExpiry(stage)
+        vectors.addShares(stage)
+        vectors.addRevocations(stage)
+        vectors.addOtherActs(stage)
+        vectors.addActors(stage)
+        SupersededVectors(file: file).addSuperseded(stage)
+        ExpiryVectors(file: file).addExpiry(stage)
         return file
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Bodies unknown to a reader, SPEC §9.3: checked only after their author.
-extension VectorFile {
+struct OpaqueBodyVectors: LogTestWriter {
+    let file: VectorFile
+
     func addOpaqueBodies() {
         var log = Cast.fullLog()
         let end = log.time + 10 * Log.day

@@ -2,14 +2,18 @@
 
 import Clibsodium
 
-extension VectorFile {
-    static func wrap() -> VectorFile {
+/// Wraps, HPKE with X-Wing, and checks of keys (SPEC §9.6).
+struct WrapVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile("wrap", section: "9.6", purpose: "wraps, HPKE with X-Wing, and checks of keys")
-        file.addKeyChecks()
+        let vectors = Self(file: file)
+        vectors.addKeyChecks()
         file.group("openWrap")
-        file.addWraps()
-        file.addTaggedLowOrder()
-        file.addKeysOf()
+        vectors.addWraps()
+        vectors.addTaggedLowOrder()
+        KeysOfVectors(file: file).addKeysOf()
         return file
     }
 
@@ -95,7 +99,7 @@ extension VectorFile {
         let log = Cast.fullLog()
         let (epoch, person) = (log.epochs[2], Cast.bert)
         let made = Wrapping(epoch, tresor: log.tresor, for: person, eseed: draw()("eseed", 64))
-        let base = tests.first { $0.out(is: made.plaintext) }?.id
+        let base = file.tests.first { $0.out(is: made.plaintext) }?.id
         for index in [0, 4, 5] {
             let enc = made.hpke.enc.at(0, 1088) + Self.lowOrder[index]
             let forged = HPKEWrapping(

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// Files that are refused (SPEC §10.5).
+struct FileFaultVectors: FileTestWriter {
+    let file: VectorFile
+
     private func refuse(
         _ comment: String, _ flag: String, _ error: String, _ fixture: FileFixture, _ file: Bytes, base: Int = 2
     ) {

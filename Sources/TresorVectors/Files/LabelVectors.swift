@@ -2,17 +2,20 @@
 
 import TresorCrypto
 
-extension VectorFile {
-    /// The registry of SPEC §16.1, and each label used.
-    static func labels() -> VectorFile {
+/// The registry of SPEC §16.1, and each label used.
+struct LabelVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "labels", section: "16.1", purpose: "the registry of labels; each used for what it is for")
-        file.addRegistry()
-        file.addHashes()
-        file.addDerivedKeys()
-        file.addSealings()
-        file.addSignatures()
-        file.addCofactors()
+        let vectors = Self(file: file)
+        vectors.addRegistry()
+        vectors.addHashes()
+        vectors.addDerivedKeys()
+        vectors.addSealings()
+        vectors.addSignatures()
+        vectors.addCofactors()
         return file
     }
 

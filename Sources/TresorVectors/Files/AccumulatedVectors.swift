@@ -2,8 +2,9 @@
 
 import TresorCrypto
 
-extension VectorFile {
-    static func accumulated() -> VectorFile { accumulated("accumulated", count: 10_000) }
+/// Random cases of each construction, reduced to one hash (SPEC §6).
+enum AccumulatedVectors {
+    static func make() -> VectorFile { accumulated("accumulated", count: 10_000) }
 
     /// The same with a million cases, for a nightly run.
     static func nightly(count: Int = 1_000_000) -> VectorFile { accumulated("nightly", count: count) }
@@ -38,7 +39,7 @@ extension VectorFile {
             return u64(UInt64(FileSealing.padded(max(length, 512))))
         case "armour": return Armoured.text(drawn("bytes", number % 100), kind: "TRESOR CARD")
         case "id": return ascii(Crockford.text(drawn("id", number % 2 == 0 ? 16 : 32)))
-        case "number": return ascii(VectorFile.number(drawn("hash", 32)))
+        case "number": return ascii(IdentityVectors.number(drawn("hash", 32)))
         case "words": return ascii(IdentityFileWriter.words(drawn("K", 32)))
         default: return SigningPair(seed: drawn("seed", 32)).sign("tresor/v1/entry-signature", drawn("x", number % 150))
         }

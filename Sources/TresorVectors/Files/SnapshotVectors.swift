@@ -5,7 +5,9 @@ import TresorConformance
 import TresorCrypto
 
 /// Snapshots of a log, SPEC §9.10.
-extension VectorFile {
+struct SnapshotVectors: LogTestWriter {
+    let file: VectorFile
+
     func addSnapshots() {
         let log = Self.eventful(draw())
         let me = Cast.gwenRenewed

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// Removals of owners, and the limits of rotations and back-links (SPEC §9.3).
+struct LogLimitVectors: LogTestWriter {
+    let file: VectorFile
+
     /// After the founder has left, a departing owner with a date could otherwise leave no one with the right to write.
     func addRemovalOfOwners() {
         var log = Cast.fullLog()

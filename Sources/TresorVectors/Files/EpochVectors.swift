@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
-    static func epoch() -> VectorFile {
+/// Commitments, back-links and sealed names (SPEC §9.5).
+struct EpochVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "epoch", section: "9.5", purpose: "commitments, back-links, sealed names")
+        let vectors = Self(file: file)
         let log = Cast.fullLog()
-        file.addCommitments(log)
-        file.addBackLinks(log)
-        file.addNames(log)
-        file.addEmptyBackLinks(log)
+        vectors.addCommitments(log)
+        vectors.addBackLinks(log)
+        vectors.addNames(log)
+        vectors.addEmptyBackLinks(log)
         return file
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// keysOf of SPEC §9.6: the keys that a member reaches from their wraps in the store.
-extension VectorFile {
+struct KeysOfVectors: TestWriter {
+    let file: VectorFile
+
     func addKeysOf() {
         group("keysOf")
         let stage = KeysStage(draw(), tag: "")
@@ -85,11 +87,9 @@ extension VectorFile {
             "from now on: an epoch whose wrap the store does not have", "MissingWrap", "no_access", base: base,
             in: Values([]).with("wraps", stage.wraps(Cast.fred, [1, 3, 4, 5])))
     }
-}
 
-/// The home keeps own wraps. They serve if those of the store do not lead to the epoch.
-extension VectorFile {
-    fileprivate func addKeysFromHome(_ stage: KeysStage) {
+    /// The home keeps own wraps. They serve if those of the store do not lead to the epoch.
+    private func addKeysFromHome(_ stage: KeysStage) {
         let bert = Cast.bert
         func keys(_ epoch: Int) -> Values {
             ["keys": stage.log.epochs[epoch - 1].tk + stage.log.epochs[epoch - 1].hk]
@@ -139,7 +139,7 @@ extension VectorFile {
     }
 
     /// A failing store does not affect the wraps of the home.
-    fileprivate func addKeysOfFailingStore(_ stage: KeysStage) {
+    private func addKeysOfFailingStore(_ stage: KeysStage) {
         func input(_ epoch: Int) -> Values {
             stage.input(Cast.bert, epoch, []).with("store fails", [1])
         }

@@ -1,7 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Marks of a person about tresors, SPEC §8.5.
-extension VectorFile {
+/// The sealed names and marks of a home (SPEC §8.5).
+struct HomeVectors: TestWriter {
+    let file: VectorFile
+
+    func addHomeNames() {
+        group("openNames")
+        let gwen = Cast.gwenRenewed
+        let key = derive(gwen.newest.seed, "tresor/v1/home-key")
+        let tresors = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }
+        func sealed(_ rows: [(Bytes, Bytes)], label: String = "tresor/v1/names-seal", key: Bytes? = nil) -> Bytes {
+            let plain = join(rows.map { join($0.0, u16($0.1.count), $0.1) })
+            return Sealing(
+                key ?? derive(gwen.newest.seed, "tresor/v1/home-key"), label, gwen.user, plain,
+                salt: draw()("salt", 24)
+            ).bytes
+        }
+        func input(_ sealed: Bytes) -> Values {
+            (["chain": gwen.chain, "S": gwen.newest.seed, "sealed names": sealed] as Values).with(
+                "previous", gwen.previous)
+        }
+        let names = [ascii("plans"), ascii("plans of last year")]
+        let rows = Array(zip(tresors, names))
+        let base = valid(
+            "two tresors", in: input(sealed(rows)), mid: ["home key": key],
+            out: Values([("tresors", .list(tresors)), ("names", .list(names))]))
+        valid(
+            "none", ["EdgeCase"], in: input(sealed([])), out: Values([("tresors", .list([])), ("names", .list([]))]))
+        func refuse(_ comment: String, _ flag: String, _ sealed: Bytes) {
+            invalid(comment, flag, "altered", base: base, in: ["sealed names": sealed])
+        }
+        refuse("tresor ids that fall", "NonCanonical", sealed(rows.reversed()))
+        refuse("one tresor twice", "NonCanonical", sealed([rows[0], rows[0]]))
+        refuse("an empty name", "LengthOverflow", sealed([(tresors[0], [])]))
+        refuse("a name of 257 bytes", "Oversize", sealed([(tresors[0], Bytes(repeating: 0x6e, count: 257))]))
+        refuse("a line end in a name", "ControlInName", sealed([(tresors[0], ascii("a\n"))]))
+        refuse("a bit of the tag", "ModifiedTag", { $0.flipped(at: $0.count - 1) }(sealed(rows)))
+        refuse("sealed under the label of names in a log", "WrongLabel", sealed(rows, label: "tresor/v1/name-seal"))
+        refuse(
+            "sealed by another identity", "WrongKey",
+            sealed(rows, key: derive(Cast.fred.newest.seed, "tresor/v1/home-key")))
+        valid(
+            "sealed by the generation before", ["EdgeCase"],
+            in: input(sealed(rows, key: derive(Cast.gwen.newest.seed, "tresor/v1/home-key"))),
+            out: Values([("tresors", .list(tresors)), ("names", .list(names))]))
+    }
+
     func addHomeMarks() {
         group("openMarks")
         let gwen = Cast.gwenRenewed

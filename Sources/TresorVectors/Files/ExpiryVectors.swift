@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Newer cards that a home has compared and the log does not know, and dates that have passed, SPEC §9.7.
-extension VectorFile {
-    private static let later: UInt64 = 1_767_500_000
-
-    private static func newer(_ person: Person) -> Person {
-        person.renewed(String(decoding: person.handle, as: UTF8.self), time: later)
-    }
+/// Newer cards that a home has compared and the log does not know (SPEC §9.7).
+struct SupersededVectors: TestWriter {
+    let file: VectorFile
 
     func addSuperseded(_ stage: ActStage) {
         group("superseded")
@@ -22,29 +18,33 @@ extension VectorFile {
         let (anna, bert, cleo) = (Cast.anna, Cast.bert, Cast.cleo)
         add("the cards that the log has were compared", [], pins: [anna, bert, cleo])
         add("nobody was compared", [], pins: [])
-        add("a member's newer card was compared", [bert], pins: [anna, Self.newer(bert), cleo])
-        add("of two members, by rising user id", [bert, cleo], pins: [anna, Self.newer(bert), Self.newer(cleo)])
-        add("two generations newer", flag: "EdgeCase", [bert], pins: [anna, Self.newer(Self.newer(bert))])
-        add("the founder's", [anna], pins: [Self.newer(anna)])
-        add("a reader asks too", [bert], by: cleo, pins: [anna, Self.newer(bert)])
-        add("the pin was replaced", flag: "EdgeCase", [], pins: [anna], replaced: [Self.newer(bert)])
-        add("somebody who was removed", flag: "EdgeCase", [], pins: [anna, Self.newer(Cast.emilRenewed)])
+        add("a member's newer card was compared", [bert], pins: [anna, ActStage.newer(bert), cleo])
+        add(
+            "of two members, by rising user id", [bert, cleo], pins: [anna, ActStage.newer(bert), ActStage.newer(cleo)])
+        add("two generations newer", flag: "EdgeCase", [bert], pins: [anna, ActStage.newer(ActStage.newer(bert))])
+        add("the founder's", [anna], pins: [ActStage.newer(anna)])
+        add("a reader asks too", [bert], by: cleo, pins: [anna, ActStage.newer(bert)])
+        add("the pin was replaced", flag: "EdgeCase", [], pins: [anna], replaced: [ActStage.newer(bert)])
+        add("somebody who was removed", flag: "EdgeCase", [], pins: [anna, ActStage.newer(Cast.emilRenewed)])
         var renewed = stage.log
-        renewed.append(Self.newer(bert), Body.renew(Self.newer(bert).newest.card), generation: 0)
+        renewed.append(ActStage.newer(bert), Body.renew(ActStage.newer(bert).newest.card), generation: 0)
         let after = stage.with(renewed)
-        add("the log has the newer card by now", [], in: after, pins: [anna, Self.newer(bert)])
+        add("the log has the newer card by now", [], in: after, pins: [anna, ActStage.newer(bert)])
         add("an older card than the log has was compared", flag: "EdgeCase", [], in: after, pins: [anna, bert])
-        let other = bert.renewed("bert again", time: Self.later).renewed("bert again", time: Self.later)
+        let other = bert.renewed("bert again", time: ActStage.later).renewed("bert again", time: ActStage.later)
         add(
             "another card of a generation that the log has, and one behind it, were compared", flag: "EdgeCase", [],
             in: after, pins: [anna, other])
         var left = stage.log
         left.append(anna, Body.leave)
-        add("the founder who left", flag: "EdgeCase", [anna], in: stage.with(left), pins: [Self.newer(anna)])
+        add("the founder who left", flag: "EdgeCase", [anna], in: stage.with(left), pins: [ActStage.newer(anna)])
     }
 }
 
-extension VectorFile {
+/// The entries that end expired grants and renew cards before an act (SPEC §9.7).
+struct ExpiryVectors: TestWriter {
+    let file: VectorFile
+
     func addExpiry(_ stage: ActStage) {
         group("settle")
         addRenewals(stage)
@@ -65,12 +65,12 @@ extension VectorFile {
 
     private func addRenewals(_ stage: ActStage) {
         let (anna, bert, cleo, dora) = (Cast.anna, Cast.bert, Cast.cleo, Cast.dora)
-        let (newBert, newCleo, newAnna) = (Self.newer(bert), Self.newer(cleo), Self.newer(anna))
+        let (newBert, newCleo, newAnna) = (ActStage.newer(bert), ActStage.newer(cleo), ActStage.newer(anna))
         settle("nothing is to be done", stage, by: dora)
         settle("a member's newer card", stage, by: dora, pins: [anna, newBert], cards: [newBert.newest])
         let sorted = [newBert, newCleo].sorted { $0.user.lexicographicallyPrecedes($1.user) }
         settle("of two members", stage, by: anna, pins: [newBert, newCleo], cards: sorted.map(\.newest))
-        let twice = Self.newer(newBert)
+        let twice = ActStage.newer(newBert)
         settle(
             "two cards of one member, in order", flag: "EdgeCase", stage, by: dora, pins: [anna, twice],
             cards: Array(twice.generations.dropFirst()))
@@ -103,11 +103,11 @@ extension VectorFile {
         settle(
             "the second after it", flag: "EdgeCase", ended, by: dora, ["now": u64(ActStage.end + 1)],
             removed: [bert, cleo])
-        let newBert = Self.newer(bert)
+        let newBert = ActStage.newer(bert)
         settle(
             "a newer card of somebody whose date has passed", flag: "EdgeCase", ended, by: dora, pins: [anna, newBert],
             cards: [newBert.newest], removed: [bert, cleo])
-        let newAnna = Self.newer(anna)
+        let newAnna = ActStage.newer(anna)
         settle(
             "the founder's newer card first, then the dates", flag: "EdgeCase", ended, by: dora, ended.heads(at: 3),
             pins: [newAnna], cards: [newAnna.newest], removed: [bert, cleo])
@@ -128,7 +128,7 @@ extension VectorFile {
                 ["now": u64(clock), "go on": [1]])
             invalid(comment, "NotAfter", "failed", base: base, in: ["go on": [0]])
         }
-        let newBert = Self.newer(bert)
+        let newBert = ActStage.newer(bert)
         let base = settle(
             "somebody said to go on: newer cards are renewed", flag: "EdgeCase", ended, by: dora,
             ["now": u64(last + 1), "go on": [1]], pins: [anna, newBert], cards: [newBert.newest])
@@ -141,19 +141,21 @@ extension VectorFile {
     private func addExpiryActors(_ stage: ActStage) {
         let (anna, bert, cleo, dora) = (Cast.anna, Cast.bert, Cast.cleo, Cast.dora)
         let ended = stage.ending([cleo])
-        let pins = [anna, Self.newer(cleo)]
+        let pins = [anna, ActStage.newer(cleo)]
         for (comment, person) in [("a writer", bert), ("a reader from now on", Cast.fred), ("no member", Cast.gwen)] {
             settle("\(comment) appends nothing", flag: "EdgeCase", ended, by: person, pins: pins)
         }
         settle(
-            "an owner whose newest card the log does not have", flag: "EdgeCase", ended, by: Self.newer(dora),
+            "an owner whose newest card the log does not have", flag: "EdgeCase", ended, by: ActStage.newer(dora),
             pins: pins)
-        settle("an owner who has not compared the founder", flag: "EdgeCase", ended, by: dora, pins: [Self.newer(cleo)])
+        settle(
+            "an owner who has not compared the founder", flag: "EdgeCase", ended, by: dora, pins: [ActStage.newer(cleo)]
+        )
         settle(
             "an owner who has compared another founder", flag: "EdgeCase", ended, by: dora,
-            pins: [Person("impostor", handle: ascii("anna")), Self.newer(cleo)])
+            pins: [Person("impostor", handle: ascii("anna")), ActStage.newer(cleo)])
         var renewed = ended.log
-        renewed.append(Self.newer(anna), Body.renew(Self.newer(anna).newest.card), generation: 0)
+        renewed.append(ActStage.newer(anna), Body.renew(ActStage.newer(anna).newest.card), generation: 0)
         settle(
             "an owner who has to compare the founder again", flag: "EdgeCase", ended.with(renewed), by: dora, pins: pins
         )
@@ -161,6 +163,12 @@ extension VectorFile {
 }
 
 extension ActStage {
+    static let later: UInt64 = 1_767_500_000
+
+    static func newer(_ person: Person) -> Person {
+        person.renewed(String(decoding: person.handle, as: UTF8.self), time: later)
+    }
+
     /// The last second of a date that `ending` gives, a day before the newest of two entries.
     static let end: UInt64 = 1_767_312_000 + 8 * Log.day
 

@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-import TresorCrypto
+/// Entries and fold: every rule, broken alone (SPEC §9.1 to §9.4).
+struct LogVectors: LogTestWriter {
+    let file: VectorFile
 
-extension VectorFile {
-    static func log() -> VectorFile {
+    static func make() -> VectorFile {
         let file = VectorFile("log", section: "9.1", purpose: "entries and fold: every rule, broken alone")
+        let vectors = Self(file: file)
+        let snapshots = SnapshotVectors(file: file)
+        let bodies = OpaqueBodyVectors(file: file)
+        let limits = LogLimitVectors(file: file)
+        let crowd = CrowdVectors(file: file)
+        let members = MembershipVectors(file: file)
         file.group("fold")
-        file.addHistory()
-        file.addGenesisFaults()
-        file.addEncodingFaults()
-        file.addChainFaults()
-        file.addAuthorFaults()
-        file.addRoleFaults()
-        file.addGrantFaults()
-        file.addEpochFaults()
-        file.addPersonFaults()
-        file.addFounderFaults()
-        file.addCrowd()
+        vectors.addHistory()
+        vectors.addGenesisFaults()
+        vectors.addEncodingFaults()
+        vectors.addChainFaults()
+        members.addAuthorFaults()
+        members.addRoleFaults()
+        members.addGrantFaults()
+        members.addEpochFaults()
+        members.addPersonFaults()
+        members.addFounderFaults()
+        crowd.addCrowd()
         file.group("fold")
-        file.addRemovalOfOwners()
-        file.addRotationByOthers()
-        file.addBackLinkLimits()
-        file.addLargeEntries()
-        file.addSnapshots()
+        limits.addRemovalOfOwners()
+        limits.addRotationByOthers()
+        limits.addBackLinkLimits()
+        crowd.addLargeEntries()
+        snapshots.addSnapshots()
         file.group("fold")
-        file.addGrantedCards()
-        file.addOpaqueBodies()
-        file.addRenewalsByOwners()
-        file.addReusedKeys()
-        file.addLastTimes()
+        vectors.addGrantedCards()
+        bodies.addOpaqueBodies()
+        bodies.addRenewalsByOwners()
+        bodies.addReusedKeys()
+        snapshots.addLastTimes()
         return file
     }
 
@@ -49,63 +55,9 @@ extension VectorFile {
         refuse(
             "a granted key with a coefficient of 3329", "ModulusOverflow", at: 116,
             [0x01, gwen.kemKey[1] & 0xf0 | 0x0d])
-        for point in VectorFile.lowOrder {
+        for point in WrapVectors.lowOrder {
             refuse("a granted key with an X25519 half of low order", "LowOrderPoint", at: 116 + 1184, point)
         }
-    }
-
-    /// The state after an entry, as SPEC §9.4 names it.
-    static func state(_ log: Log, _ entry: Bytes) -> Values {
-        let digest = must(try required(Hash256(log.tresor)))
-        let state = must(try Fold.state(of: log.entries + [entry], tresor: TresorID(digest)))
-        let members = state.members.sorted { $0.key < $1.key }.map { user, member in
-            let history: UInt64 =
-                switch member.history {
-                case .all: 0
-                case .from(let epoch): epoch
-                }
-            return join(
-                user.digest.bytes, [member.role.rawValue], u64(history), u64(member.notAfter ?? 0), u64(member.since),
-                u64(member.sinceTime), member.admittedBy.digest.bytes)
-        }
-        return
-            ([
-                "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
-                "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
-            ] as Values).with("members", members)
-    }
-
-    /// The entry is accepted.
-    @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int
-    {
-        let signed = Bytes(entry.dropLast(64))
-        return valid(
-            comment, flags,
-            in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(entry))]),
-            mid: [
-                "signed": signed, "signature input": prefixed(ascii("tresor/v1/entry-signature")) + signed,
-                "entry hash": hash("tresor/v1/entry-hash", entry),
-            ], out: Self.state(log, entry))
-    }
-
-    /// The entry breaks one rule; proved here by the shipped code.
-    func refuse(
-        _ comment: String, _ flag: String, _ rule: Int, base: Int, _ log: Log, _ entry: Bytes, tresor: Bytes? = nil
-    ) {
-        let id = TresorID(must(try required(Hash256(tresor ?? log.tresor))))
-        var fold = Fold(tresor: id)
-        var error: TresorError?
-        do throws(TresorError) {
-            for entry in log.entries { try fold.apply(entry) }
-            try fold.apply(entry)
-        } catch let thrown {
-            error = thrown
-        }
-        precondition(
-            fold.brokenRule?.rawValue == rule, "\(comment): broke \(String(describing: fold.brokenRule)), not R\(rule)")
-        var input: Values = ["entry": entry]
-        if let tresor { input = ["tresor": tresor, "entry": entry] }
-        invalid(comment, flag, error?.name ?? "", base: base, rule: rule, in: input)
     }
 
     private func addHistory() {
@@ -306,9 +258,4 @@ extension VectorFile {
             epoch: log.epochs[0].statement)
         refuse("the genesis of another tresor, renumbered", "ReorderedEntry", 6, log.entry(Cast.anna, foreign))
     }
-}
-
-func required<Wrapped>(_ value: Wrapped?) throws -> Wrapped {
-    guard let value else { throw TresorError.failed(.other) }
-    return value
 }

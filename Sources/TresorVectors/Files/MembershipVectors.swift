@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// Rules about authors, roles, grants, epochs and people (SPEC §9.3).
+struct MembershipVectors: LogTestWriter {
+    let file: VectorFile
+
     func addAuthorFaults() {
         let log = Cast.fullLog()
         let rename = Body.rename(log.name("new", epoch: log.current, sequence: log.sequence).bytes)

@@ -2,13 +2,17 @@
 
 import TresorCrypto
 
-extension VectorFile {
-    static func password() -> VectorFile {
+/// Preparing passwords, and opening with them (SPEC §8.1).
+struct PasswordVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "password", section: "8.1", purpose: "preparing passwords, and opening with them at the floor of the cost")
-        file.addPreparations()
-        file.addPasswordTests()
-        file.addNewPasswords()
+        let vectors = Self(file: file)
+        vectors.addPreparations()
+        vectors.addPasswordTests()
+        vectors.addNewPasswords()
         return file
     }
 

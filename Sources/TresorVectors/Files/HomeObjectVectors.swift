@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
+/// The objects of a home: the cleanup journal, kept wraps and marks (SPEC §8.4, §8.5, §9.6).
+struct HomeObjectVectors: TestWriter {
+    let file: VectorFile
+
     /// The cleanup journal of a change of unlock methods, SPEC §8.4.
     func addCleanupJournal() {
         group("reencode")
@@ -107,47 +110,5 @@ extension VectorFile {
         refuse("a flag that is none", "NonCanonical", marks([(tresors[0], 4)]))
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
         refuse("a byte behind", "TrailingData", object + [0])
-    }
-
-    func addArmourFaults() {
-        group("dearmour")
-        let bytes = draw()("bytes", 96)
-        let text = String(decoding: Armoured.text(bytes), as: UTF8.self)
-        let base = valid(
-            "two full lines and no other", ["EdgeCase"], in: ["kind": ascii("TRESOR FILE"), "text": ascii(text)],
-            out: ["bytes": bytes])
-        func refuse(_ comment: String, _ flag: String, _ text: Bytes) {
-            invalid(comment, flag, "altered", base: base, in: ["text": text])
-        }
-        let lines = text.split(separator: "\n").map(String.init)
-        let end = "\n" + lines[3] + "\n"
-        refuse(
-            "a last line of four padding characters", "NonCanonical", ascii(text.replacing(end, with: "\n====" + end)))
-        refuse("a blank at the end of a line", "NonCanonical", ascii(text.replacing(lines[1], with: lines[1] + " ")))
-        refuse("a carriage return alone", "NonCanonical", ascii(text.replacing("\n", with: "\r")))
-        refuse("a zero byte", "NonCanonical", ascii(text.replacing(String(lines[1].prefix(1)), with: "\u{0}")))
-        refuse("a byte order mark", "NonCanonical", [0xef, 0xbb, 0xbf] + ascii(text))
-        refuse(
-            "a line end before the end line is missing", "Truncated", ascii(text.replacing(end, with: lines[3] + "\n")))
-        refuse("lower case in the end line", "NonCanonical", ascii(text.replacing("END", with: "end")))
-        refuse("the same block twice", "TrailingData", ascii(text + text))
-        refuse("a blank in the begin line", "NonCanonical", ascii(text.replacing("FILE-----\n", with: "FILE----- \n")))
-    }
-
-    func addMoreIDs() {
-        group("namedBy")
-        let id = draw()("id", 16)
-        let text = Crockford.text(id)
-        let base = valid("a device id, all 26 characters", in: ["typed": ascii(text), "id": id], out: ["id": id])
-        func refuse(_ comment: String, _ flag: String, _ typed: String) {
-            invalid(comment, flag, "not_found", base: base, in: ["typed": ascii(typed)])
-        }
-        let last = Array("0123456789abcdefghjkmnpqrstvwxyz")
-        let value = last.firstIndex(of: text.last ?? "0") ?? 0
-        refuse("a missing bit of the last character is set", "NonCanonical", text.dropLast() + String(last[value | 1]))
-        refuse("27 characters", "TrailingData", text + "0")
-        refuse("a hyphen", "NonCanonical", text.prefix(6) + "-" + text.dropFirst(6))
-        refuse("a letter beyond ASCII that folds to k", "NonCanonical", "\u{212a}" + text.dropFirst())
-        refuse("six blanks", "NonCanonical", "      ")
     }
 }

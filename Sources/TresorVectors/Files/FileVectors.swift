@@ -1,19 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension VectorFile {
-    static func file() -> VectorFile {
+/// Writes tests of `openFile`.
+protocol FileTestWriter: TestWriter {}
+
+extension FileTestWriter {
+    /// The file opens.
+    @discardableResult func accept(
+        _ comment: String, _ flags: [String], _ fixture: FileFixture, _ file: FileSealing, _ content: Bytes,
+        epoch: Int? = nil,
+        armoured: Bool = false
+    ) -> Int {
+        let bytes = armoured ? Armoured.text(file.bytes) : file.bytes
+        return valid(
+            comment, flags, in: fixture.input(bytes, epoch: epoch),
+            mid: ([
+                "header": file.header, "fields": file.fields, "D": file.digest, "M": file.message,
+                "signature": file.signature,
+                "salt": file.sealing.salt, "okm": file.sealing.okm, "k": file.sealing.messageKey,
+                "commitment": file.sealing.commitment,
+            ] as Values).with("d", file.parts).with("padding size", u64(UInt64(file.padding.count))),
+            out: ["content hash": blake2b(32, content), "content size": u64(UInt64(content.count))]
+                as Values)
+    }
+}
+
+/// Sealed files (SPEC §10).
+struct FileVectors: FileTestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "file", section: "10",
             purpose: "sealed files: the payload, the author's right, the origin, the reader's expectations")
+        let vectors = Self(file: file)
+        let faults = FileFaultVectors(file: file)
         file.group("openFile")
         let fixture = FileFixture()
-        file.addFiles(fixture)
-        file.addHeaderFaults(fixture)
-        file.addPayloadFaults(fixture)
-        file.addRightFaults(fixture)
-        file.addOriginFaults(fixture)
-        file.addExpectationFaults(fixture)
-        file.addAuthorStatus()
+        vectors.addFiles(fixture)
+        faults.addHeaderFaults(fixture)
+        faults.addPayloadFaults(fixture)
+        faults.addRightFaults(fixture)
+        faults.addOriginFaults(fixture)
+        faults.addExpectationFaults(fixture)
+        AuthorStatusVectors(file: file).addAuthorStatus()
         return file
     }
 
@@ -54,24 +83,6 @@ extension VectorFile {
             fixture.resealed(fixture.seal(fixture.content, draw(), head: 3, epoch: 1, author: Cast.bert), draw()),
             fixture.content)
         accept("armoured", ["Normal"], fixture, fixture.base, fixture.content, armoured: true)
-    }
-
-    @discardableResult func accept(
-        _ comment: String, _ flags: [String], _ fixture: FileFixture, _ file: FileSealing, _ content: Bytes,
-        epoch: Int? = nil,
-        armoured: Bool = false
-    ) -> Int {
-        let bytes = armoured ? Armoured.text(file.bytes) : file.bytes
-        return valid(
-            comment, flags, in: fixture.input(bytes, epoch: epoch),
-            mid: ([
-                "header": file.header, "fields": file.fields, "D": file.digest, "M": file.message,
-                "signature": file.signature,
-                "salt": file.sealing.salt, "okm": file.sealing.okm, "k": file.sealing.messageKey,
-                "commitment": file.sealing.commitment,
-            ] as Values).with("d", file.parts).with("padding size", u64(UInt64(file.padding.count))),
-            out: ["content hash": blake2b(32, content), "content size": u64(UInt64(content.count))]
-                as Values)
     }
 }
 
