@@ -174,7 +174,7 @@ package enum Conformance {
     ) throws(TresorError) -> OpenedFile {
         let file = try SealedFile(bytes)
         guard file.header.tresor == state.tresor else { throw .noAccess }
-        try state.check(file.header, isNewest: true)
+        try file.header.check(in: state, isNewest: true)
         guard file.header.epoch > 0 else { throw .noAccess }
         return try FileOpener.openFile(
             file, with: try EpochKeys(epoch: file.header.epoch, unwrapped: contentKey.span), in: state)
@@ -217,7 +217,7 @@ package enum Conformance {
     static func authorStatus(
         of user: UserID, generation: UInt32, since head: UInt64, in state: LogState, for client: Client?
     ) throws(TresorError) -> AuthorStatus {
-        let status = state.authorStatus(of: user, generation: generation, since: head)
+        let status = AuthorStatus(of: user, generation: generation, since: head, in: state)
         return status.compared(with: try client?.trust.comparedChain(of: user), generation: generation)
     }
 

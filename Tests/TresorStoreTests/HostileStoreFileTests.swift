@@ -109,7 +109,7 @@ import TresorCore
             let store = try await SQLiteStore.open(at: path, creating: true)
             #expect(try await store.putCard([1], user: user(1), handle: [1], replacing: nil) == .done)
             try await store.putWraps([StoredWrap(user: user(1), epoch: 1, bytes: [1])], in: tresor(1))
-            try await store.write { try $0.execute(sql: sql) }
+            try await store.connection.write { try $0.execute(sql: sql) }
         }
         let store = try await SQLiteStore.open(at: path, creating: false)
         let errors = [

@@ -113,7 +113,7 @@ import TresorCore
 
     @Test func connectionIsSetAsItMustBe() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        let settings = try await store.read { database in
+        let settings = try await store.connection.read { database in
             try ["synchronous", "secure_delete", "trusted_schema", "cell_size_check", "temp_store"].map {
                 try Int.fetchOne(database, sql: "PRAGMA \($0)")
             }
@@ -127,7 +127,7 @@ import TresorCore
     ])
     func noStatementDamagesTheSchema(_ statement: String) async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        await #expect(throws: TresorError.self) { try await store.write { try $0.execute(sql: statement) } }
+        await #expect(throws: TresorError.self) { try await store.connection.write { try $0.execute(sql: statement) } }
         #expect(throws: Never.self) { try DatabaseQueue(path: path).read(StoreSchema.verify) }
     }
 
@@ -241,7 +241,7 @@ import TresorCore
 
     @Test func fullFileIsAnErrorAndChangesNothing() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        try await store.write { database in
+        try await store.connection.write { database in
             let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
             try database.execute(sql: "PRAGMA max_page_count = \(pages)")
         }

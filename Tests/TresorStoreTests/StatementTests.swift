@@ -81,9 +81,9 @@ import TresorCore
     @Test func A108_noStatementRunsThatIsNotOneOfTheseMade() async throws {
         let seen = Notes()
         let store = try await SQLiteStore.open(at: path, creating: true)
-        try await store.read(seen.note)
+        try await store.connection.read(seen.note)
         try await useEverything(store)
-        try await store.read { database in
+        try await store.connection.read { database in
             try StoreSchema.verify(database)
             _ = try StoreSchema.isBlank(database)
         }
@@ -109,7 +109,7 @@ import TresorCore
     @Test func A108_aTriggerWouldShowAndDoesNotRun() async throws {
         let (seen, others) = (Notes(), Notes())
         let store = try await SQLiteStore.open(at: path, creating: true)
-        try await store.read(seen.note)
+        try await store.connection.read(seen.note)
         #expect(try await store.putCard([1], user: user(1), handle: [1], replacing: nil) == .done)
         try await stranger(at: path).writeWithoutTransaction { database in
             others.note(database)
@@ -134,7 +134,7 @@ import TresorCore
         }
         try await useEverything(try await SQLiteStore.open(at: path, creating: false))
         let opened = try await SQLiteStore.open(at: path, creating: true)
-        #expect(try await opened.read { try Int.fetchOne($0, sql: "PRAGMA page_size") } == size)
-        #expect(try await opened.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
+        #expect(try await opened.connection.read { try Int.fetchOne($0, sql: "PRAGMA page_size") } == size)
+        #expect(try await opened.connection.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
     }
 }

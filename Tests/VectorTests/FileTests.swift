@@ -52,7 +52,7 @@ import Tresor
             #expect(few["construction"] == many["construction"])
             #expect(few["count"] == hexText(u64(10_000)) && many["count"] == hexText(u64(1_000_000)))
         }
-        let made = VectorFile.nightly(count: 0).json.text()
+        let made = AccumulatedVectors.nightly(count: 0).json.text()
         #expect(made.hasPrefix("{\n  \"file\": \"nightly\"") && made.contains("schema/nightly.schema.json"))
     }
 

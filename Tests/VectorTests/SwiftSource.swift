@@ -8,6 +8,8 @@ struct SwiftSource {
     let declarations: Set<String>
     /// Every word that is no member of something else.
     let words: Set<String>
+    /// Types and protocols that the file declares or extends, each with the types around it: `Tower.Room`.
+    let types: Set<String>
 
     init(_ text: String) {
         var scanner = Scanner(bytes: Array(text.utf8))
@@ -21,6 +23,32 @@ struct SwiftSource {
             /#
         declarations = Set(code.matches(of: declaration.anchorsMatchLineEndings()).map { String($0.1) })
         words = Self.words(in: scanner.code)
+        types = Self.types(in: code)
+    }
+
+    private static func types(in code: String) -> Set<String> {
+        let token =
+            #/
+            [{}]
+            |^\ *(?:@\w+(?:\([^)]*\))?\ )*
+            (?:(?:public|package|internal|private|fileprivate|open|final|indirect|nonisolated)\ )*
+            (?:struct|class|enum|actor|protocol|extension)\ (?!func\b|var\b)([\w.]+)
+            /#
+        var types: Set<String> = []
+        var name: Substring?
+        var around: [Substring?] = []
+        for match in code.matches(of: token.anchorsMatchLineEndings()) {
+            switch match.0 {
+            case "{":
+                around.append(name)
+                name = nil
+            case "}": _ = around.popLast()
+            default:
+                name = match.1
+                types.insert((around + [name]).compactMap(\.self).joined(separator: "."))
+            }
+        }
+        return types
     }
 
     private static func words(in code: [UInt8]) -> Set<String> {
@@ -44,12 +72,18 @@ private struct Scanner {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
+    /// The bytes at which a comment, a literal or the end of an interpolation can begin.
+    private static let marks = Array("/#\"()".utf8)
+
     private func stands(_ text: String) -> Bool { bytes[place...].starts(with: text.utf8) }
 
     mutating func scanCode(untilParenthesis isInterpolation: Bool) {
         var depth = 0
         while place < bytes.count {
-            if stands("//") {
+            if !Self.marks.contains(bytes[place]) {
+                code.append(bytes[place])
+                place += 1
+            } else if stands("//") {
                 while place < bytes.count, bytes[place] != UInt8(ascii: "\n") { place += 1 }
             } else if stands("/*") {
                 skipBlockComment()

@@ -103,7 +103,7 @@ public struct Files: Sendable {
     ) async throws(TresorError) -> (state: LogState, keys: EpochKeys) {
         let state = try await state(for: header, expecting)
         guard state.members[identity.user] != nil else { throw .noAccess }
-        try state.check(header, isNewest: !expecting.acceptingForked)
+        try header.check(in: state, isNewest: !expecting.acceptingForked)
         try checkFounder(of: header, in: state, expecting)
         return (state, try await session.keyRing.keys(of: header.epoch, in: state))
     }
@@ -220,26 +220,9 @@ public struct Files: Sendable {
     @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
             let author = try? FileOpener.author(of: file, with: keys, in: state),
-            case .former(let former) = state.authorStatus(
-                of: author.user, generation: author.generation, since: file.header.head.sequence)
+            case .former(let former) = AuthorStatus(
+                of: author.user, generation: author.generation, since: file.header.head.sequence, in: state)
         else { return nil }
         return FormerAuthor(handle: author.handle, former: former)
-    }
-}
-
-extension LogState {
-    /// Checks that this state can judge a file with this header (SPEC §10.5, step 4).
-    ///
-    /// - Parameter isNewest: whether the store shows this state now; otherwise this home has verified it before.
-    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows. ``TresorError/altered``
-    ///   where no entry that may follow makes the header true. ``TresorError/forked`` for a later entry than the home
-    ///   has verified. ``TresorError/noAccess`` for a later epoch.
-    package func check(_ header: FileHeader, isNewest: Bool) throws(TresorError) {
-        guard header.head.sequence > head.sequence else {
-            guard header.epoch <= epoch else { throw .noAccess }
-            return
-        }
-        guard header.epoch >= epoch else { throw .altered }
-        throw isNewest ? .store(.behind) : .forked
     }
 }

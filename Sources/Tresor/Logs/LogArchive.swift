@@ -208,16 +208,3 @@ struct FreshEntries {
         return Array(entries[Int(range.lowerBound - first)..<Int(range.upperBound - first)])
     }
 }
-
-extension LogState {
-    /// Whether these are the entries of this state from one sequence number on.
-    func hasEntries(_ entries: [[UInt8]], from first: UInt64) throws(TresorError) -> Bool {
-        guard let first = Int(exactly: first), first <= hashes.count, entries.count <= hashes.count - first else {
-            return false
-        }
-        for (hash, entry) in zip(hashes[first...], entries) {
-            guard try BLAKE2b.hash(.entryHash, entry) == hash else { return false }
-        }
-        return true
-    }
-}

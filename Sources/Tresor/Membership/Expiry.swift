@@ -57,7 +57,7 @@ struct Expiry: Sendable {
     /// - Throws: ``TresorError/failed(_:)`` with `clock`.
     private func checkClock(in state: LogState) async throws(TresorError) -> Bool {
         if await session.keyRing.acceptsClock(in: state.tresor) { return false }
-        let isBelieved = ended(in: state).isEmpty || state.believes(client.clock())
+        let isBelieved = ended(in: state).isEmpty || isClockBelieved(in: state)
         guard isBelieved else { throw .failed(.clock) }
         return true
     }
@@ -96,14 +96,12 @@ struct Expiry: Sendable {
         if try client.trust.founderTrust(in: state).isVerified { return true }
         return try client.trust.isKnownFromBefore(state)
     }
-}
 
-extension LogState {
-    /// Whether grants may end by a clock. It is at most a day before and at most 400 days after the newest entry of an
-    /// owner who has no end date.
-    func believes(_ clock: UInt64) -> Bool {
+    /// Whether grants may end by this clock. It is at most a day before and at most 400 days after the newest entry of
+    /// an owner who has no end date.
+    private func isClockBelieved(in state: LogState) -> Bool {
         let day: UInt64 = 86_400
-        let first = ownerTime > day ? ownerTime - day : 0
-        return (first...(ownerTime + 400 * day)).contains(clock)
+        let first = state.ownerTime > day ? state.ownerTime - day : 0
+        return (first...(state.ownerTime + 400 * day)).contains(client.clock())
     }
 }

@@ -48,4 +48,19 @@ public struct FileHeader: Hashable, Sendable {
         encoder.integer(head.sequence)
         encoder.digest(head.hash)
     }
+
+    /// Checks that a state can judge the file of this header (SPEC §10.5, step 4).
+    ///
+    /// - Parameter isNewest: whether the store shows the state now; otherwise the home has verified it before.
+    /// - Throws: ``TresorError/store(_:)`` for a file of a later entry than the store shows. ``TresorError/altered``
+    ///   where no entry that may follow makes the header true. ``TresorError/forked`` for a later entry than the home
+    ///   has verified. ``TresorError/noAccess`` for a later epoch.
+    package func check(in state: LogState, isNewest: Bool) throws(TresorError) {
+        guard head.sequence > state.head.sequence else {
+            guard epoch <= state.epoch else { throw .noAccess }
+            return
+        }
+        guard epoch >= state.epoch else { throw .altered }
+        throw isNewest ? .store(.behind) : .forked
+    }
 }

@@ -1,33 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The status of an author today (SPEC §10.6).
-public enum AuthorStatus: Hashable, Sendable {
-    /// The author is an owner or writer with the same generation.
-    case current
-    /// The author no longer is.
-    case former(Former)
-
-    /// The cause and time of the end of an authorship.
-    public struct Former: Hashable, Sendable {
-        /// The cause.
-        public enum Cause: String, Hashable, Sendable {
-            /// An owner removed them.
-            case removed
-            /// They left.
-            case left
-            /// Their role became reader.
-            case roleChanged = "role_changed"
-            /// Their keys were renewed.
-            case keyRenewed = "key_renewed"
-        }
-
-        /// The cause.
-        public let cause: Cause
-        /// The time by the author of the entry, in seconds since 1970.
-        public let time: UInt64
-    }
-}
-
 /// An author and their status.
 public struct FileAuthor: Hashable, Sendable {
     /// The user id.
@@ -49,8 +21,8 @@ public struct FileAuthor: Hashable, Sendable {
         generation = authorship.generation
         time = authorship.time
         head = authorship.header.head
-        status = state.authorStatus(
-            of: authorship.author, generation: authorship.generation, since: authorship.header.head.sequence)
+        status = AuthorStatus(
+            of: authorship.author, generation: authorship.generation, since: authorship.header.head.sequence, in: state)
     }
 
     /// The same author for a home that has compared newer keys of theirs. The older keys no longer count, whether or
@@ -59,20 +31,6 @@ public struct FileAuthor: Hashable, Sendable {
         var author = self
         author.status = status.compared(with: chain, generation: generation)
         return author
-    }
-}
-
-extension AuthorStatus {
-    /// The same status for a home that has compared keys of the person (SPEC §10.6, the last row but one).
-    ///
-    /// - Parameters:
-    ///   - chain: the compared chain of the person; `nil` for none.
-    ///   - generation: the generation that signed.
-    package func compared(with chain: CardChain?, generation: UInt32) -> AuthorStatus {
-        guard self == .current, let chain, generation < chain.newest.generation,
-            let next = chain.card(generation: generation + 1)
-        else { return self }
-        return .former(.init(cause: .keyRenewed, time: next.time))
     }
 }
 
@@ -132,39 +90,4 @@ public struct FileProof: Hashable, Sendable {
 
     /// The proved facts.
     public subscript<Value>(dynamicMember path: KeyPath<FileProof, Value>) -> Value { proof[keyPath: path] }
-}
-
-extension LogState {
-    /// The status of an author in this state (SPEC §10.6).
-    ///
-    /// - Parameter head: the sequence number of the head at which they signed. A later return does not restore the
-    ///   status of files signed before.
-    package func authorStatus(of user: UserID, generation: UInt32, since head: UInt64) -> AuthorStatus {
-        let changes = changes[user] ?? []
-        guard let last = changes.last else { return .former(.init(cause: .removed, time: headTime)) }
-        if let ended = last.endOfWriting { return .former(ended) }
-        if let end = changes.lastIndex(where: { $0.endOfWriting != nil }),
-            changes[end + 1].sequence > head,
-            let ended = changes[end].endOfWriting
-        {
-            return .former(ended)
-        }
-        // A later grant names the newest generation again; its date is that of the entry that first named it.
-        guard let newest = generations[user]?.last?.generation, newest != generation,
-            let record = generations[user]?.first(where: { $0.generation == newest })
-        else { return .current }
-        return .former(.init(cause: .keyRenewed, time: record.time))
-    }
-}
-
-extension LogState.ChangeRecord {
-    /// The end of the right to write; `nil` if the right begins or continues.
-    fileprivate var endOfWriting: AuthorStatus.Former? {
-        switch change {
-        case .removed: .init(cause: .removed, time: time)
-        case .left: .init(cause: .left, time: time)
-        case .admitted(.reader), .roleChanged(.reader): .init(cause: .roleChanged, time: time)
-        case .admitted, .roleChanged: nil
-        }
-    }
 }

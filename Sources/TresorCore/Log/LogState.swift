@@ -171,6 +171,17 @@ public struct LogState: Sendable {
         guard let index = Int(exactly: head.sequence), hashes.indices.contains(index) else { return false }
         return hashes[index] == head.hash
     }
+
+    /// Whether these are the entries of this state from one sequence number on.
+    package func hasEntries(_ entries: [[UInt8]], from first: UInt64) throws(TresorError) -> Bool {
+        guard let first = Int(exactly: first), first <= hashes.count, entries.count <= hashes.count - first else {
+            return false
+        }
+        for (hash, entry) in zip(hashes[first...], entries) {
+            guard try BLAKE2b.hash(.entryHash, entry) == hash else { return false }
+        }
+        return true
+    }
 }
 
 /// The state after an earlier entry.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Cvariadic
 import Dispatch
-import Foundation
-import GRDB
 public import TresorCore
 
 /// The embedded store: one SQLite file for several processes and people at the same time.
@@ -22,14 +19,9 @@ public import TresorCore
 /// write throws `TresorError.store(_:)` with `readOnly`. A read throws `TresorError.busy` if another process writes
 /// to such a file at the same time.
 public final class SQLiteStore: Store {
-    private let queue: DatabaseQueue
-    /// The state of a file on a read-only medium, read in place.
-    private let still: StoreFile.Still?
+    let connection: StoreConnection
 
-    private init(_ queue: DatabaseQueue, still: StoreFile.Still? = nil) {
-        self.queue = queue
-        self.still = still
-    }
+    private init(_ connection: StoreConnection) { self.connection = connection }
 
     /// Opens a store file.
     ///
@@ -49,170 +41,120 @@ public final class SQLiteStore: Store {
     }
 
     static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
-        // A path that begins with "file:" or is ":memory:" names a file here too.
-        let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
-        if try !StoreFile.exists(at: path) {
-            guard creating else { throw TresorError.notFound }
-            try StoreFile.create(at: path) { temporary in
-                let queue = try DatabaseQueue(path: temporary, configuration: configuration)
-                try queue.inDatabase(useWriteAheadLog)
-                try StoreSchema.migrator.migrate(queue)
-                try queue.close()
-            }
-        } else if let still = StoreFile.still(at: path) {
-            return try openStill(still, at: path)
-        } else {
-            StoreFile.sweepSecondName(of: path)
-        }
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
-        if creating, StoreFile.hasRoom(at: path), try queue.inDatabase(StoreSchema.isBlank) {
-            try queue.inDatabase(useWriteAheadLog)
-            try StoreSchema.migrator.migrate(queue)
-        }
-        try queue.inDatabase { database in
-            try StoreSchema.verify(database)
-            try useWriteAheadLog(database)
-        }
-        return SQLiteStore(queue)
-    }
-
-    /// Opens a file on a read-only medium. Without a write-ahead log SQLite needs no index in shared memory beside the
-    /// file, which it could not create.
-    private static func openStill(_ still: StoreFile.Still, at path: String) throws -> SQLiteStore {
-        variadic_sqlite3_understand_uris()
-        var configuration = configuration
-        configuration.readonly = true
-        let queue = try DatabaseQueue(path: still.location, configuration: configuration)
-        try queue.inDatabase(StoreSchema.verify)
-        return SQLiteStore(queue, still: still)
-    }
-
-    /// The maximum size of a row in bytes (SPEC §11): 16 MiB.
-    private static var greatestRow: Int32 {
-        return 16 << 20
-    }
-
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "tresor.store"
-        configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(5)
-        // Without this a failed rollback, possible with a damaged file, would trap.
-        configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            guard let connection = database.sqliteConnection,
-                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection), greatestRow) == 0
-            else { throw TresorError.store(.other) }
-            // Temporary files with copies of pages would outlive deleted bytes.
-            try database.execute(
-                sql: """
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA cell_size_check = ON;
-                    PRAGMA mmap_size = 0;
-                    PRAGMA temp_store = MEMORY;
-                    PRAGMA secure_delete = ON;
-                    PRAGMA synchronous = FULL;
-                    """)
-        }
-        return configuration
-    }
-
-    /// GRDB's own setting of this mode writes to the file at every opening. This writes only if the file is in another
-    /// mode.
-    private static func useWriteAheadLog(_ database: Database) throws {
-        guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-            throw TresorError.store(.other)
-        }
-    }
-
-    /// Runs reads in one transaction.
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value
-    ) async throws(TresorError) -> Value {
-        do {
-            let value = try await queue.read(body)
-            guard still?.isUnchanged ?? true else { throw TresorError.busy }
-            return value
-        } catch {
-            throw TresorError(store: error)
-        }
-    }
-
-    /// The part of the write-ahead log that may stay after a write.
-    enum Remainder {
-        /// Earlier writes may stay.
-        case all
-        /// Nothing, if it can be emptied; otherwise the next erasing write empties it.
-        case nothingIfPossible
-        /// Nothing.
-        case nothing
-    }
-
-    /// Runs writes in one transaction.
-    ///
-    /// - Parameter leaving: whether to empty the write-ahead log afterwards, so that deleted bytes are not readable. If
-    ///   nothing may stay and the log cannot be emptied, throws although the write is done: calls that delete secrets
-    ///   are repeatable.
-    func write<Value: Sendable>(
-        leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
-    ) async throws(TresorError) -> Value {
-        do {
-            return try await queue.writeWithoutTransaction { database in
-                var value: Value?
-                try database.inTransaction(.immediate) {
-                    value = try body(database)
-                    return .commit
-                }
-                try Self.emptyWriteAheadLog(database, leaving: remainder)
-                guard let value else { throw TresorError.store(.other) }
-                return value
-            }
-        } catch {
-            throw TresorError(store: error)
-        }
-    }
-
-    private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
-        guard remainder != .all else { return }
-        do {
-            _ = try database.checkpoint(.truncate)
-        } catch {
-            // The write is done; an error would deny it.
-            guard remainder == .nothingIfPossible else { throw error }
-        }
+        SQLiteStore(try StoreConnection.open(at: path, creating: creating))
     }
 }
 
-extension Hash256 {
-    var data: Data { Data(bytes) }
-}
-
-extension UInt64 {
-    /// 8 big-endian bytes.
-    var data: Data { withUnsafeBytes(of: bigEndian) { Data($0) } }
-}
-
-extension DatabaseValue {
-    /// The bytes. A store file may have values of any type anywhere.
-    func blob() throws -> [UInt8] {
-        guard case .blob(let data) = storage else { throw TresorError.store(.damaged) }
-        return Array(data)
+/// Cards.
+extension SQLiteStore {
+    /// Stores a card chain under its user id, if the stored chain is `replacing` and no other user id has the handle.
+    public func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        try await connection.write {
+            try CardTable(database: $0).put(chain, user: user, handle: handle, replacing: replacing)
+        }
     }
 
-    func digest() throws -> Hash256 {
-        guard let digest = Hash256(try blob()) else { throw TresorError.store(.damaged) }
-        return digest
+    /// Returns the card chain of a user id, or `nil`.
+    public func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+        try await connection.read { try CardTable(database: $0).chain(of: user) }
+    }
+
+    /// Returns the card chains under a handle, compared as bytes, by rising user id. At most 64: an honest file has
+    /// one.
+    public func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+        try await connection.read { try CardTable(database: $0).chains(handle: handle) }
+    }
+
+    /// Returns the user ids with a card that begin with `prefix`, in byte order, at most `limit`.
+    public func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        try await connection.read { try CardTable(database: $0).users(prefix: prefix, limit: limit) }
     }
 }
 
-extension Database {
-    /// The first column of every row; each must be bytes.
-    func blobs(_ sql: String, _ arguments: StatementArguments) throws -> [[UInt8]] {
-        try DatabaseValue.fetchAll(self, sql: sql, arguments: arguments).map { try $0.blob() }
+/// Logs and wraps.
+extension SQLiteStore {
+    /// Returns the entries of a log from `first` on, in order, at most `limit`.
+    public func entries(
+        of tresor: TresorID, from first: UInt64, limit: Int
+    ) async throws(TresorError) -> [[UInt8]] {
+        try await connection.read { try LogTables(database: $0).entries(of: tresor, from: first, limit: limit) }
     }
 
-    /// The first column of the first row.
-    func blob(_ sql: String, _ arguments: StatementArguments) throws -> [UInt8]? {
-        try DatabaseValue.fetchOne(self, sql: sql, arguments: arguments)?.blob()
+    /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
+    public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        try await connection.write(leaving: change.removingWrapsOf.isEmpty ? .all : .nothingIfPossible) {
+            try LogTables(database: $0).append(change)
+        }
+    }
+
+    /// Restores an entry of a log that has later entries.
+    public func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        try await connection.write { try LogTables(database: $0).restore(entry, at: sequence, of: tresor) }
+    }
+
+    /// Returns the wraps of one member of one tresor, by rising epoch.
+    public func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+        try await connection.read { try LogTables(database: $0).wraps(of: user, in: tresor, epoch: epoch) }
+    }
+
+    /// Returns the wraps of many members under one epoch, in the order of `users`, from one read transaction; `nil` for
+    /// a member without one.
+    public func wraps(
+        of users: [UserID], in tresor: TresorID, epoch: UInt64
+    ) async throws(TresorError) -> [[UInt8]?] {
+        try await connection.read { try LogTables(database: $0).wraps(of: users, in: tresor, epoch: epoch) }
+    }
+
+    /// Stores wraps. Each replaces the wrap of the same user and epoch.
+    public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        try await connection.write { try LogTables(database: $0).put(wraps, in: tresor) }
+    }
+
+    /// Returns the tresors in which a user id has a wrap, in byte order.
+    public func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        try await connection.read { try LogTables(database: $0).tresors(of: user) }
+    }
+}
+
+/// Server shares and kit copies. They are useless alone, and no deleted one stays readable.
+extension SQLiteStore {
+    /// Stores the server share of a device slot. Overwrites the bytes of a replaced share.
+    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        try await connection.write(leaving: .nothing) {
+            try EscrowTables(database: $0).put(serverShare: share, user: user, device: device)
+        }
+    }
+
+    /// Returns the server share of a device slot, or `nil`.
+    public func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        try await connection.read { try EscrowTables(database: $0).serverShare(user: user, device: device) }
+    }
+
+    /// Deletes the server shares of these devices, or of all devices of the user id. Overwrites their bytes.
+    public func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        try await connection.write(leaving: .nothing) {
+            try EscrowTables(database: $0).deleteServerShares(user: user, devices: devices)
+        }
+    }
+
+    /// Stores a sealed identity copy. Overwrites the bytes of a replaced copy under the locator.
+    public func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+        try await connection.write(leaving: .nothing) {
+            try EscrowTables(database: $0).put(kitCopy: copy, locator: locator)
+        }
+    }
+
+    /// Returns the sealed identity copy under a locator, or `nil`.
+    public func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
+        try await connection.read { try EscrowTables(database: $0).kitCopy(locator: locator) }
+    }
+
+    /// Deletes a sealed identity copy and overwrites its bytes.
+    public func deleteKitCopy(locator: Hash256) async throws(TresorError) {
+        try await connection.write(leaving: .nothing) { try EscrowTables(database: $0).deleteKitCopy(locator: locator) }
     }
 }

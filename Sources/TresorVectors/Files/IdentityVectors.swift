@@ -2,19 +2,24 @@
 
 import TresorCrypto
 
-extension VectorFile {
-    static func identity() -> VectorFile {
+/// Cards, chains, user ids and numbers (SPEC §7).
+struct IdentityVectors: TestWriter {
+    let file: VectorFile
+
+    static func make() -> VectorFile {
         let file = VectorFile(
             "identity", section: "7", purpose: "cards, chains, user ids, numbers, and what a pin says of a chain")
-        file.addChains()
-        file.addCardFaults()
-        file.addSuccessionFaults()
-        file.addNumbers()
-        file.addTrust()
-        file.addOwnChain()
-        file.addFounderTrust()
-        file.addPinning()
-        file.addLastGeneration()
+        let vectors = Self(file: file)
+        let pins = PinVectors(file: file)
+        vectors.addChains()
+        vectors.addCardFaults()
+        vectors.addSuccessionFaults()
+        vectors.addNumbers()
+        vectors.addTrust()
+        pins.addOwnChain()
+        pins.addFounderTrust()
+        pins.addPinning()
+        pins.addLastGeneration()
         return file
     }
 

@@ -9,16 +9,16 @@ struct Library {
     static func make() -> Library {
         var library = Library()
         let files: [VectorFile] = [
-            .encoding(), .text(), .tc1(), .identity(), .slots(), .password(), .log(), .epoch(), .wrap(), .act(),
-            .file(),
-            .accumulated(), .labels(),
+            EncodingVectors.make(), TextVectors.make(), TC1Vectors.make(), IdentityVectors.make(), SlotVectors.make(),
+            PasswordVectors.make(), LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ActVectors.make(),
+            FileVectors.make(), AccumulatedVectors.make(), LabelVectors.make(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
         for file in files {
             library.contents["schema/\(file.name).schema.json"] = ascii(Schemas.schema(of: file).text() + "\n")
         }
         library.contents["schema/nightly.schema.json"] = ascii(
-            Schemas.schema(of: .nightly(count: 0)).text() + "\n")
+            Schemas.schema(of: AccumulatedVectors.nightly(count: 0)).text() + "\n")
         library.contents["schema/scenario.schema.json"] = ascii(Schemas.scenario.text() + "\n")
         let scenarios = Scenarios.all()
         for scenario in scenarios {
@@ -35,7 +35,7 @@ struct Library {
     /// A million cases of each construction; takes some minutes.
     static func nightly() -> Library {
         var library = Library()
-        library.contents["nightly.json"] = ascii(VectorFile.nightly().json.text() + "\n")
+        library.contents["nightly.json"] = ascii(AccumulatedVectors.nightly().json.text() + "\n")
         return library
     }
 

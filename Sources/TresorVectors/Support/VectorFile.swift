@@ -145,6 +145,30 @@ final class VectorFile {
     }
 }
 
+/// Adds the tests of one subject to a file.
+protocol TestWriter {
+    var file: VectorFile { get }
+}
+
+extension TestWriter {
+    func draw(_ id: Int? = nil) -> Draw { file.draw(id) }
+
+    func group(_ operation: String) { file.group(operation) }
+
+    @discardableResult func valid(
+        _ comment: String, _ flags: [String] = ["Normal"], in input: Values, mid: Values = [:], out: Values
+    ) -> Int {
+        file.valid(comment, flags, in: input, mid: mid, out: out)
+    }
+
+    @discardableResult func invalid(
+        _ comment: String, _ flag: String, _ error: String, base: Int? = nil, rule: Int? = nil, in input: Values,
+        mid: Values = [:]
+    ) -> Int {
+        file.invalid(comment, flag, error, base: base, rule: rule, in: input, mid: mid)
+    }
+}
+
 extension Values {
     func replacing(_ name: String, _ bytes: Bytes) -> Values {
         Values(pairs.filter { $0.0 != name } + [(name, .bytes(bytes))])

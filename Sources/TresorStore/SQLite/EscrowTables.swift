@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+import TresorCore
+
+/// The tables of server shares and of kit copies, in one transaction.
+struct EscrowTables {
+    let database: Database
+
+    func put(serverShare share: [UInt8], user: UserID, device: DeviceID) throws {
+        try database.execute(
+            sql: "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
+                + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
+            arguments: [user.digest.data, Data(device.bytes), Data(share)])
+    }
+
+    func serverShare(user: UserID, device: DeviceID) throws -> [UInt8]? {
+        try database.blob(
+            "SELECT half FROM halves WHERE user = ? AND device = ?", [user.digest.data, Data(device.bytes)])
+    }
+
+    /// Deletes the server shares of these devices, or of all devices of the user id.
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) throws {
+        guard let devices else {
+            try database.execute(sql: "DELETE FROM halves WHERE user = ?", arguments: [user.digest.data])
+            return
+        }
+        for device in devices {
+            try database.execute(
+                sql: "DELETE FROM halves WHERE user = ? AND device = ?",
+                arguments: [user.digest.data, Data(device.bytes)])
+        }
+    }
+
+    func put(kitCopy copy: [UInt8], locator: Hash256) throws {
+        try database.execute(
+            sql: "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) "
+                + "ON CONFLICT (locator) DO UPDATE SET copy = excluded.copy",
+            arguments: [locator.data, Data(copy)])
+    }
+
+    func kitCopy(locator: Hash256) throws -> [UInt8]? {
+        try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
+    }
+
+    func deleteKitCopy(locator: Hash256) throws {
+        try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])
+    }
+}

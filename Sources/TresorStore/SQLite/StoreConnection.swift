@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cvariadic
+import GRDB
+import TresorCore
+
+/// An open store file: its transactions, and the bytes that they leave in it.
+struct StoreConnection: Sendable {
+    private let queue: DatabaseQueue
+    /// The state of a file on a read-only medium, read in place.
+    private let still: StoreFile.Still?
+
+    private init(_ queue: DatabaseQueue, still: StoreFile.Still? = nil) {
+        self.queue = queue
+        self.still = still
+    }
+
+    /// Opens a store file, on this thread.
+    static func open(at path: String, creating: Bool) throws -> StoreConnection {
+        // A path that begins with "file:" or is ":memory:" names a file here too.
+        let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
+        if try !StoreFile.exists(at: path) {
+            guard creating else { throw TresorError.notFound }
+            try StoreFile.create(at: path) { temporary in
+                let queue = try DatabaseQueue(path: temporary, configuration: configuration)
+                try queue.inDatabase(useWriteAheadLog)
+                try StoreSchema.migrator.migrate(queue)
+                try queue.close()
+            }
+        } else if let still = StoreFile.still(at: path) {
+            return try openStill(still, at: path)
+        } else {
+            StoreFile.sweepSecondName(of: path)
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        if creating, StoreFile.hasRoom(at: path), try queue.inDatabase(StoreSchema.isBlank) {
+            try queue.inDatabase(useWriteAheadLog)
+            try StoreSchema.migrator.migrate(queue)
+        }
+        try queue.inDatabase { database in
+            try StoreSchema.verify(database)
+            try useWriteAheadLog(database)
+        }
+        return StoreConnection(queue)
+    }
+
+    /// Opens a file on a read-only medium. Without a write-ahead log SQLite needs no index in shared memory beside the
+    /// file, which it could not create.
+    private static func openStill(_ still: StoreFile.Still, at path: String) throws -> StoreConnection {
+        variadic_sqlite3_understand_uris()
+        var configuration = configuration
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: still.location, configuration: configuration)
+        try queue.inDatabase(StoreSchema.verify)
+        return StoreConnection(queue, still: still)
+    }
+
+    /// The maximum size of a row in bytes (SPEC §11): 16 MiB.
+    private static var greatestRow: Int32 {
+        return 16 << 20
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "tresor.store"
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        // Without this a failed rollback, possible with a damaged file, would trap.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            guard let connection = database.sqliteConnection,
+                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection), greatestRow) == 0
+            else { throw TresorError.store(.other) }
+            // Temporary files with copies of pages would outlive deleted bytes.
+            try database.execute(
+                sql: """
+                    PRAGMA trusted_schema = OFF;
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA mmap_size = 0;
+                    PRAGMA temp_store = MEMORY;
+                    PRAGMA secure_delete = ON;
+                    PRAGMA synchronous = FULL;
+                    """)
+        }
+        return configuration
+    }
+
+    /// GRDB's own setting of this mode writes to the file at every opening. This writes only if the file is in another
+    /// mode.
+    private static func useWriteAheadLog(_ database: Database) throws {
+        guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+            throw TresorError.store(.other)
+        }
+    }
+
+    /// Runs reads in one transaction.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TresorError) -> Value {
+        do {
+            let value = try await queue.read(body)
+            guard still?.isUnchanged ?? true else { throw TresorError.busy }
+            return value
+        } catch {
+            throw TresorError(store: error)
+        }
+    }
+
+    /// The part of the write-ahead log that may stay after a write.
+    enum Remainder {
+        /// Earlier writes may stay.
+        case all
+        /// Nothing, if it can be emptied; otherwise the next erasing write empties it.
+        case nothingIfPossible
+        /// Nothing.
+        case nothing
+    }
+
+    /// Runs writes in one transaction.
+    ///
+    /// - Parameter leaving: whether to empty the write-ahead log afterwards, so that deleted bytes are not readable. If
+    ///   nothing may stay and the log cannot be emptied, throws although the write is done: calls that delete secrets
+    ///   are repeatable.
+    func write<Value: Sendable>(
+        leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TresorError) -> Value {
+        do {
+            return try await queue.writeWithoutTransaction { database in
+                var value: Value?
+                try database.inTransaction(.immediate) {
+                    value = try body(database)
+                    return .commit
+                }
+                try Self.emptyWriteAheadLog(database, leaving: remainder)
+                guard let value else { throw TresorError.store(.other) }
+                return value
+            }
+        } catch {
+            throw TresorError(store: error)
+        }
+    }
+
+    private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
+        guard remainder != .all else { return }
+        do {
+            _ = try database.checkpoint(.truncate)
+        } catch {
+            // The write is done; an error would deny it.
+            guard remainder == .nothingIfPossible else { throw error }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// Writes tests of `fold`.
+protocol LogTestWriter: TestWriter {}
+
+extension LogTestWriter {
+    /// The state after an entry, as SPEC §9.4 names it.
+    static func state(_ log: Log, _ entry: Bytes) -> Values {
+        let digest = must(try required(Hash256(log.tresor)))
+        let state = must(try Fold.state(of: log.entries + [entry], tresor: TresorID(digest)))
+        let members = state.members.sorted { $0.key < $1.key }.map { user, member in
+            let history: UInt64 =
+                switch member.history {
+                case .all: 0
+                case .from(let epoch): epoch
+                }
+            return join(
+                user.digest.bytes, [member.role.rawValue], u64(history), u64(member.notAfter ?? 0), u64(member.since),
+                u64(member.sinceTime), member.admittedBy.digest.bytes)
+        }
+        return
+            ([
+                "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
+                "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+            ] as Values).with("members", members)
+    }
+
+    /// The entry is accepted.
+    @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int
+    {
+        let signed = Bytes(entry.dropLast(64))
+        return valid(
+            comment, flags,
+            in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(entry))]),
+            mid: [
+                "signed": signed, "signature input": prefixed(ascii("tresor/v1/entry-signature")) + signed,
+                "entry hash": hash("tresor/v1/entry-hash", entry),
+            ], out: Self.state(log, entry))
+    }
+
+    /// The entry breaks one rule; proved here by the shipped code.
+    func refuse(
+        _ comment: String, _ flag: String, _ rule: Int, base: Int, _ log: Log, _ entry: Bytes, tresor: Bytes? = nil
+    ) {
+        let id = TresorID(must(try required(Hash256(tresor ?? log.tresor))))
+        var fold = Fold(tresor: id)
+        var error: TresorError?
+        do throws(TresorError) {
+            for entry in log.entries { try fold.apply(entry) }
+            try fold.apply(entry)
+        } catch let thrown {
+            error = thrown
+        }
+        precondition(
+            fold.brokenRule?.rawValue == rule, "\(comment): broke \(String(describing: fold.brokenRule)), not R\(rule)")
+        var input: Values = ["entry": entry]
+        if let tresor { input = ["tresor": tresor, "entry": entry] }
+        invalid(comment, flag, error?.name ?? "", base: base, rule: rule, in: input)
+    }
+}
+
+func required<Wrapped>(_ value: Wrapped?) throws -> Wrapped {
+    guard let value else { throw TresorError.failed(.other) }
+    return value
+}
