@@ -25,7 +25,13 @@ let package = Package(
         .library(name: "TresorCore", targets: ["TresorCore"]),
         .library(name: "Tresor", targets: ["Tresor"]),
         .library(name: "TresorStore", targets: ["TresorStore"]),
+        .library(name: "TresorSQLite", targets: ["TresorSQLite"]),
         .executable(name: "tresor", targets: ["TresorCommand"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Command", "SQLite"]),
+        .trait(name: "Command", description: "The command tresor.", enabledTraits: ["SQLite"]),
+        .trait(name: "SQLite", description: "The store in an SQLite file."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -49,7 +55,15 @@ let package = Package(
         .target(name: "Cerasure"),
         .target(
             name: "TresorStore",
-            dependencies: ["Cvariadic", "TresorCore", "TresorCrypto", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["TresorCore", "TresorCrypto"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TresorSQLite",
+            dependencies: [
+                "Cvariadic", "TresorCore", "TresorCrypto", "TresorStore",
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -57,8 +71,10 @@ let package = Package(
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorStore",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorSQLite",
+                "TresorStore",
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"])),
             ],
             swiftSettings: settings
         ),
@@ -74,14 +90,17 @@ let package = Package(
         .testTarget(
             name: "TresorCryptoTests",
             dependencies: [
-                "CProbe", "Tresor", "TresorCore", "TresorCrypto", "TresorStore",
+                "CProbe", "Tresor", "TresorCore", "TresorCrypto", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "TresorTests", dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorStore"],
+            name: "TresorTests",
+            dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorSQLite", "TresorStore"],
             swiftSettings: settings),
-        .testTarget(name: "TresorStoreTests", dependencies: ["TresorCore", "TresorStore"], swiftSettings: settings),
+        .testTarget(
+            name: "TresorStoreTests", dependencies: ["TresorCore", "TresorSQLite", "TresorStore"],
+            swiftSettings: settings),
         .testTarget(
             name: "CLITests",
             dependencies: [
@@ -94,7 +113,8 @@ let package = Package(
         .testTarget(
             name: "VectorTests",
             dependencies: [
-                "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorStore", "tresor-vectors",
+                "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorSQLite", "TresorStore",
+                "tresor-vectors",
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
@@ -109,7 +129,7 @@ let package = Package(
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
                 "TresorCommand",
-                "TresorCrypto", "TresorStore",
+                "TresorCrypto", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt"],

@@ -17,7 +17,7 @@ let package = Package(
             dependencies: [
                 "CBaseline", .product(name: "Tresor", package: "tresor"),
                 .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
-                .product(name: "TresorStore", package: "tresor"),
+                .product(name: "TresorSQLite", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]

@@ -5,6 +5,7 @@ import GRDB
 import Testing
 import TresorCore
 import TresorStore
+import TresorSQLite
 
 @Suite struct ErasureTests {
     let scratch: Scratch

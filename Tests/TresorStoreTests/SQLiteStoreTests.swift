@@ -6,6 +6,7 @@ import Testing
 import TresorCore
 
 @testable import TresorStore
+@testable import TresorSQLite
 
 @Suite struct SQLiteStoreTests {
     let scratch: Scratch

@@ -7,6 +7,7 @@ import Testing
 import TresorCore
 
 @testable import TresorStore
+@testable import TresorSQLite
 
 /// The statements that run on a store file, and on files of an odd form.
 @Suite struct StatementTests {

@@ -3,6 +3,7 @@
 import Testing
 import TresorCore
 import TresorStore
+import TresorSQLite
 
 /// The implementations, all held to one contract.
 enum Implementation: CaseIterable {

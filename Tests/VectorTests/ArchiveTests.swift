@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import Tresor
 import TresorStore
+import TresorSQLite
 
 @testable import tresor_vectors
 

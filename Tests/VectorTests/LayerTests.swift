@@ -44,7 +44,7 @@ import Testing
         return found
     }
 
-    @Test(arguments: ["TresorCore", "Tresor", "TresorStore", "TresorCommand"])
+    @Test(arguments: ["TresorCore", "Tresor", "TresorCommand"])
     func noFolderMentionsAHigherOne(_ module: String) throws {
         let layers = try #require(try Self.layers()[module])
         let sources = try Self.sources(of: module)

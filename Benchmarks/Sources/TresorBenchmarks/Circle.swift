@@ -3,6 +3,7 @@
 import Foundation
 import Synchronization
 import TresorStore
+import TresorSQLite
 
 @testable import Tresor
 @testable import TresorCore

@@ -3,6 +3,7 @@
 import Synchronization
 import Tresor
 import TresorStore
+import TresorSQLite
 
 #if canImport(Darwin)
     import Darwin

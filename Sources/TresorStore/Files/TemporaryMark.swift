@@ -2,16 +2,16 @@
 
 /// The mark in the name of a temporary: 16 lower-case hexadecimal digits. It keeps files of other programs from being
 /// removed.
-enum TemporaryMark {
+package enum TemporaryMark {
     private static let count = 16
 
-    static func random() -> String {
+    package static func random() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: count - digits.count) + digits
     }
 
     /// Whether a name consists of `start`, a mark and `end`.
-    static func stands(in name: String, between start: String, and end: String) -> Bool {
+    package static func stands(in name: String, between start: String, and end: String) -> Bool {
         let (name, start, end) = (Array(name.utf8), Array(start.utf8), Array(end.utf8))
         guard name.count == start.count + count + end.count, name.starts(with: start) else { return false }
         let mark = name[start.count..<(start.count + count)]

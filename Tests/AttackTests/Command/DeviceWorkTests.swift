@@ -4,6 +4,7 @@
     import Foundation
     import Testing
     import Tresor
+    import TresorSQLite
     import TresorStore
 
     @testable import TresorCrypto

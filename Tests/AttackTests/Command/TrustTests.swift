@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import Tresor
 import TresorStore
+import TresorSQLite
 
 /// Questions that only a person at a terminal answers, and output that a terminal never receives.
 @Suite struct TrustTests {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import TresorSQLite
 import TresorStore
 
 @testable import Tresor

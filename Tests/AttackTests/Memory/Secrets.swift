@@ -3,6 +3,7 @@
 #if os(Linux)
     import Foundation
     import Testing
+    import TresorSQLite
     import TresorStore
 
     @testable import Tresor

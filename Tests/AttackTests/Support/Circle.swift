@@ -2,6 +2,7 @@
 
 import Foundation
 import TresorStore
+import TresorSQLite
 
 @testable import Tresor
 @testable import TresorCore

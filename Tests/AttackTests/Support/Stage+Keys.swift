@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TresorStore
+import TresorSQLite
 
 @testable import Tresor
 @testable import TresorCore

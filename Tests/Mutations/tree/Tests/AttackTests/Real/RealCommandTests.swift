@@ -8,6 +8,7 @@ import Testing
 @testable import TresorCommand
 @testable import TresorCrypto
 @testable import TresorStore
+@testable import TresorSQLite
 
 extension RealAttackTests {
     /// Command line, host, embedded store.

@@ -2,6 +2,7 @@
 
 import Testing
 import TresorStore
+import TresorSQLite
 
 @testable import Tresor
 @testable import TresorCore

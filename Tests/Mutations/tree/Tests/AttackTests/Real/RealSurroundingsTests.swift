@@ -7,6 +7,7 @@ import Testing
 @testable import TresorCore
 @testable import TresorCrypto
 @testable import TresorStore
+@testable import TresorSQLite
 
 extension RealAttackTests {
     /// The surroundings of the program: a card, a terminal, a store file, memory, the home.

@@ -8,6 +8,7 @@
     import Glibc
 #endif
 import TresorCore
+import TresorStore
 
 /// The file of a store in the file system.
 enum StoreFile {
