@@ -1311,7 +1311,7 @@ def read_root(reader):
     return root
 
 
-def read_user_principal(reader):
+def read_principal(reader):
     require(reader.u8() == 1, "unsupported")
     return reader.digest()
 
@@ -1343,7 +1343,7 @@ def read_body(kind, data):
     if kind == GENESIS:                                                                             # 3
         body.root = read_root(reader)
         body.chain = read_chain(reader.opaque32(1, 524288))
-        body.approvers = [read_user_principal(reader) for _ in range(read_count(reader))]
+        body.approvers = [read_principal(reader) for _ in range(read_count(reader))]
         body.name = reader.take(588)
         body.epoch = read_epoch(reader)
     elif kind == GRANT:
@@ -1353,7 +1353,7 @@ def read_body(kind, data):
             body.epoch = read_epoch(reader)
             body.name = reader.take(588)
     elif kind == REMOVE:
-        body.users = [read_user_principal(reader) for _ in range(read_count(reader))]
+        body.users = [read_principal(reader) for _ in range(read_count(reader))]
         body.epoch = read_epoch(reader)
     elif kind == LEAVE:
         pass
@@ -1364,7 +1364,7 @@ def read_body(kind, data):
     elif kind == EPOCH:
         body.epoch = read_epoch(reader)
     elif kind == ROLE:
-        body.user, body.role, body.not_after = read_user_principal(reader), read_role(reader), reader.time()
+        body.user, body.role, body.not_after = read_principal(reader), read_role(reader), reader.time()
     elif kind == RENAME:
         body.name = reader.take(588)
     reader.end()

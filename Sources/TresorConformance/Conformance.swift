@@ -228,7 +228,7 @@ package enum Conformance {
         for bytes in entries {
             switch try Entry(bytes).body {
             case .renew(let card): cards.append(card.bytes)
-            case .remove(let users, _): removed += users
+            case .remove(let principals, _): removed += principals.map(\.userID)
             case .genesis, .grant, .leave, .epoch, .role, .rename, .additive: throw .altered
             }
         }

@@ -139,16 +139,17 @@ struct SampleLog {
     }
 
     mutating func live(with house: Identity, renewed: Identity) throws {
-        try add(.grant(Grant(people: [house.chain], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
+        try add(.grant(Grant(people: [.user(house.chain)], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
         try add(.renew(renewed.chain.newest), by: house)
         try add(.epoch(next()), by: founder)
-        try add(.role(user: house.user, role: .reader, notAfter: 9_999_999), by: founder)
+        try add(.role(principal: .user(house.user), role: .reader, notAfter: 9_999_999), by: founder)
         try add(.rename(name("other")), by: founder)
-        try add(.remove(users: [house.user], epoch: next()), by: founder)
+        try add(.remove(principals: [.user(house.user)], epoch: next()), by: founder)
         let epoch = try next()
         let number = epoch.number
         let fromNow = Grant.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
-        try add(.grant(Grant(people: [renewed.chain], role: .reader, notAfter: nil, fromNow: fromNow)), by: founder)
+        try add(
+            .grant(Grant(people: [.user(renewed.chain)], role: .reader, notAfter: nil, fromNow: fromNow)), by: founder)
         try add(.leave, by: renewed)
         try add(.additive(type: 128, [1, 2, 3]), by: founder)
         try add(.epoch(next()), by: founder)

@@ -19,9 +19,9 @@ struct EntryDrafting: Sendable {
         switch act {
         case .share(let people, let role, let fromNow, let notAfter):
             if let user = effect.changed.first {
-                return EntryDraft(body: .role(user: user, role: role, notAfter: notAfter))
+                return EntryDraft(body: .role(principal: .user(user), role: role, notAfter: notAfter))
             }
-            let admitted = people.filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
+            let admitted = people.map(\.chain).filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
             return try await grant(admitted, role, fromNow, notAfter, in: state)
         case .revoke:
             let next = try await newEpoch(in: state)
@@ -29,7 +29,7 @@ struct EntryDrafting: Sendable {
                 !effect.dismissed.contains(member.key)
             }
             return EntryDraft(
-                body: .remove(users: effect.dismissed, epoch: next.statement),
+                body: .remove(principals: effect.dismissed.map { .user($0) }, epoch: next.statement),
                 wraps: try wraps(next.keys, for: staying, in: state))
         case .leave: return EntryDraft(body: .leave, generation: state.chain(of: identity.user)?.newest.generation)
         case .rotate:
@@ -53,14 +53,14 @@ struct EntryDrafting: Sendable {
     ) async throws(TresorError) -> EntryDraft {
         guard fromNow else {
             let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-            let grant = Grant(people: people, role: role, notAfter: notAfter, fromNow: nil)
+            let grant = Grant(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: nil)
             return EntryDraft(body: .grant(grant), wraps: try wraps(keys, for: people.map { ($0, .all) }, in: state))
         }
         let next = try await newEpoch(in: state)
         let (name, kind) = try await presentName(in: state)
         let sealedName = try seal(name, kind, under: next.keys, in: state)
         let grant = Grant(
-            people: people, role: role, notAfter: notAfter,
+            people: people.map { .user($0) }, role: role, notAfter: notAfter,
             fromNow: Grant.FromNow(epoch: next.statement, sealedName: sealedName))
         let history = History.from(epoch: next.keys.epoch)
         let wraps =

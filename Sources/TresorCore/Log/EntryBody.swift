@@ -21,8 +21,8 @@ public enum Role: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertib
 
 /// A grant of access to new members.
 package struct Grant: Hashable, Sendable {
-    /// The card chains of the new members, by rising user id.
-    package let people: [CardChain]
+    /// The new members with their card chains, by rising user id.
+    package let people: [ChainPrincipal]
     package let role: Role
     /// The planned end of access in seconds since 1970. It revokes no key by itself.
     package let notAfter: UInt64?
@@ -39,7 +39,7 @@ package struct Grant: Hashable, Sendable {
         }
     }
 
-    package init(people: [CardChain], role: Role, notAfter: UInt64?, fromNow: FromNow?) {
+    package init(people: [ChainPrincipal], role: Role, notAfter: UInt64?, fromNow: FromNow?) {
         self.people = people
         self.role = role
         self.notAfter = notAfter
@@ -49,13 +49,13 @@ package struct Grant: Hashable, Sendable {
 
 /// The body of an entry (SPEC §9.2).
 package enum EntryBody: Hashable, Sendable {
-    case genesis(root: Root, founder: CardChain, approvers: [UserID], sealedName: SealedName, epoch: Epoch)
+    case genesis(root: Root, founder: CardChain, approvers: [Principal], sealedName: SealedName, epoch: Epoch)
     case grant(Grant)
-    case remove(users: [UserID], epoch: Epoch)
+    case remove(principals: [Principal], epoch: Epoch)
     case leave
     case renew(Card)
     case epoch(Epoch)
-    case role(user: UserID, role: Role, notAfter: UInt64?)
+    case role(principal: Principal, role: Role, notAfter: UInt64?)
     case rename(SealedName)
     /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
     case additive(type: UInt16, [UInt8])
@@ -106,14 +106,14 @@ package enum EntryBody: Hashable, Sendable {
             body.raw(sealedName.bytes)
             epoch.encode(into: &body)
         case .grant(let grant): Self.encode(grant, into: &body)
-        case .remove(let users, let epoch):
-            Self.encode(users, into: &body)
+        case .remove(let principals, let epoch):
+            Self.encode(principals, into: &body)
             epoch.encode(into: &body)
         case .leave: break
         case .renew(let card): body.vector32(card.bytes)
         case .epoch(let epoch): epoch.encode(into: &body)
-        case .role(let user, let role, let notAfter):
-            UserPrincipal(user: user).encode(into: &body)
+        case .role(let principal, let role, let notAfter):
+            principal.encode(into: &body)
             body.integer(role.rawValue)
             body.integer(notAfter ?? 0)
         case .rename(let sealedName): body.raw(sealedName.bytes)
@@ -132,10 +132,10 @@ package enum EntryBody: Hashable, Sendable {
         case Self.genesisType:
             self = .genesis(
                 root: try Root(from: &body), founder: try CardChain(try body.vector32(1...CardChain.maximumByteCount)),
-                approvers: try Self.users(from: &body), sealedName: try SealedName(from: &body),
+                approvers: try Self.principals(from: &body), sealedName: try SealedName(from: &body),
                 epoch: try Epoch(from: &body))
         case 2: self = .grant(try Self.grant(from: &body))
-        case 5: self = .remove(users: try Self.users(from: &body), epoch: try Epoch(from: &body))
+        case 5: self = .remove(principals: try Self.principals(from: &body), epoch: try Epoch(from: &body))
         case Self.leaveType: self = .leave
         case 7:
             var card = ByteDecoder(try body.vector32(1...CardChain.maximumByteCount))
@@ -144,7 +144,7 @@ package enum EntryBody: Hashable, Sendable {
         case 8: self = .epoch(try Epoch(from: &body))
         case 9:
             self = .role(
-                user: try UserPrincipal(from: &body).user, role: try Self.role(from: &body),
+                principal: try Principal(from: &body), role: try Self.role(from: &body),
                 notAfter: try Self.notAfter(from: &body))
         case 10: self = .rename(try SealedName(from: &body))
         case Self.leastAdditiveType...:
@@ -155,22 +155,22 @@ package enum EntryBody: Hashable, Sendable {
         try body.end()
     }
 
-    private static func encode(_ users: [UserID], into encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: users.count))
-        for user in users { UserPrincipal(user: user).encode(into: &encoder) }
+    private static func encode(_ principals: [Principal], into encoder: inout ByteEncoder) {
+        encoder.integer(UInt16(truncatingIfNeeded: principals.count))
+        for principal in principals { principal.encode(into: &encoder) }
     }
 
-    private static func users(from decoder: inout ByteDecoder) throws(TresorError) -> [UserID] {
+    private static func principals(from decoder: inout ByteDecoder) throws(TresorError) -> [Principal] {
         let count = Int(try decoder.integer(UInt16.self))
         guard count <= maximumPrincipalCount else { throw .altered }
-        var users: [UserID] = []
-        for _ in 0..<count { users.append(try UserPrincipal(from: &decoder).user) }
-        return users
+        var principals: [Principal] = []
+        for _ in 0..<count { principals.append(try Principal(from: &decoder)) }
+        return principals
     }
 
     private static func encode(_ grant: Grant, into encoder: inout ByteEncoder) {
         encoder.integer(UInt16(truncatingIfNeeded: grant.people.count))
-        for chain in grant.people { ChainPrincipal(chain: chain).encode(into: &encoder) }
+        for person in grant.people { person.encode(into: &encoder) }
         encoder.integer(grant.role.rawValue)
         encoder.integer(grant.notAfter ?? 0)
         encoder.integer(UInt8(grant.fromNow == nil ? 0 : 1))
@@ -183,8 +183,8 @@ package enum EntryBody: Hashable, Sendable {
     private static func grant(from decoder: inout ByteDecoder) throws(TresorError) -> Grant {
         let count = Int(try decoder.integer(UInt16.self))
         guard count <= maximumPrincipalCount else { throw .altered }
-        var people: [CardChain] = []
-        for _ in 0..<count { people.append(try ChainPrincipal(from: &decoder).chain) }
+        var people: [ChainPrincipal] = []
+        for _ in 0..<count { people.append(try ChainPrincipal(from: &decoder)) }
         let role = try role(from: &decoder)
         let notAfter = try notAfter(from: &decoder)
         let fromNow: Grant.FromNow?

@@ -7,7 +7,7 @@ extension EntryValidator {
         switch body {
         case .genesis: try refuse(.r6)
         case .grant(let grant): try check(grant, in: state)
-        case .remove(let users, let epoch): try checkRemoval(of: users, epoch, in: state)
+        case .remove(let principals, let epoch): try checkRemoval(of: principals.map(\.userID), epoch, in: state)
         case .leave:
             try require(
                 .r26, state.members[entry.author]?.role != .owner || state.lastingOwners(without: [entry.author]) > 0)
@@ -16,22 +16,24 @@ extension EntryValidator {
         case .epoch(let epoch):
             try checkNext(epoch, in: state)
             try checkFresh(epoch, in: state)
-        case .role(let user, let role, let notAfter): try checkRole(of: user, role, notAfter, in: state)
+        case .role(let principal, let role, let notAfter):
+            try checkRole(of: principal.userID, role, notAfter, in: state)
         case .rename, .additive: break
         }
     }
 
     /// R17 to R23, R48.
     private func check(_ grant: Grant, in state: LogState) throws(Violation) {
-        try require(.r17, Self.isRising(grant.people.map(\.user)))
-        for chain in grant.people { try require(.r18, state.members[chain.user] == nil) }
-        for chain in grant.people {
+        let chains = grant.people.map(\.chain)
+        try require(.r17, Self.isRising(chains.map(\.user)))
+        for chain in chains { try require(.r18, state.members[chain.user] == nil) }
+        for chain in chains {
             try require(.r19, state.chains[chain.user].map { chain.extends($0) } ?? true)
         }
         try require(.r20, grant.role != .owner || grant.fromNow == nil)
         try require(
             .r21,
-            (grant.role == .owner && grant.notAfter == nil) || !grant.people.contains { $0.user == state.founder })
+            (grant.role == .owner && grant.notAfter == nil) || !chains.contains { $0.user == state.founder })
         try require(.r22, state.members.count + grant.people.count <= LogState.maximumMemberCount)
         if let fromNow = grant.fromNow {
             try checkNext(fromNow.epoch, in: state)
@@ -91,11 +93,13 @@ extension EntryValidator {
         switch body {
         case .genesis, .epoch, .additive: break
         case .grant(let grant): admit(grant, to: &state)
-        case .remove(let users, _): for user in users { dismiss(user, .removed, from: &state) }
+        case .remove(let principals, _):
+            for principal in principals { dismiss(principal.userID, .removed, from: &state) }
         case .leave: dismiss(entry.author, .left, from: &state)
         case .renew(let card):
             if let longer = try? state?.chains[UserID(card.statedUser)]?.appending(card) { know(longer, in: &state) }
-        case .role(let user, let role, let notAfter):
+        case .role(let principal, let role, let notAfter):
+            let user = principal.userID
             state?.members[user]?.role = role
             state?.members[user]?.notAfter = notAfter
             state?.changes[user, default: []].append(record(.roleChanged(role), notAfter: notAfter))
@@ -111,7 +115,7 @@ extension EntryValidator {
 
     private func admit(_ grant: Grant, to state: inout LogState?) {
         let history = grant.fromNow.map { History.from(epoch: $0.epoch.number) } ?? .all
-        for chain in grant.people {
+        for chain in grant.people.map(\.chain) {
             state?.members[chain.user] = Member(
                 role: grant.role, history: history, notAfter: grant.notAfter, since: entry.sequence,
                 sinceTime: entry.time, admittedBy: entry.author)

@@ -67,7 +67,7 @@ extension Fold {
             if case .genesis(_, let founder, _, _, _) = body { chains[entry.author] = founder }
             let chain = chains[entry.author] ?? state?.chain(of: entry.author)
             switch body {
-            case .grant(let grant): for chain in grant.people { chains[chain.user] = chain }
+            case .grant(let grant): for person in grant.people { chains[person.chain.user] = person.chain }
             case .renew(let card):
                 let user = UserID(card.statedUser)
                 let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(card)

@@ -49,12 +49,14 @@ public struct LogRecord: Hashable, Sendable {
             case .genesis: .created
             case .grant(let grant):
                 .admitted(
-                    grant.people.map(\.user), role: grant.role, fromNow: grant.fromNow != nil, notAfter: grant.notAfter)
-            case .remove(let users, _): .removed(users)
+                    grant.people.map(\.chain.user), role: grant.role, fromNow: grant.fromNow != nil,
+                    notAfter: grant.notAfter)
+            case .remove(let principals, _): .removed(principals.map(\.userID))
             case .leave: .left
             case .renew(let card): .renewed(UserID(card.statedUser), generation: card.generation)
             case .epoch: .rotated
-            case .role(let user, let role, let notAfter): .roleChanged(user, role: role, notAfter: notAfter)
+            case .role(let principal, let role, let notAfter):
+                .roleChanged(principal.userID, role: role, notAfter: notAfter)
             case .rename: .renamed
             case .additive(let type, _): .additive(type: type)
             }

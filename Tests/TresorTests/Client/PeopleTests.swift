@@ -26,7 +26,7 @@ import TresorStore
     private func share(_ chain: CardChain) async -> TresorError? {
         await failure {
             try await anna.tresors.perform(
-                .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+                .share(with: [.user(chain)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         }
     }
 

@@ -13,8 +13,8 @@ import Testing
         var log = try Chronicle(founder: anna)
         let people = try (0..<6).map { try identity("person-\($0)") }
         for person in people { try log.admit(person, as: .writer) }
-        try log.add(.role(user: people[0].user, role: .reader, notAfter: nil), by: anna)
-        try log.add(.remove(users: [people[1].user], epoch: log.nextEpoch()), by: anna)
+        try log.add(.role(principal: .user(people[0].user), role: .reader, notAfter: nil), by: anna)
+        try log.add(.remove(principals: [.user(people[1].user)], epoch: log.nextEpoch()), by: anna)
         try log.add(.leave, by: people[2])
         try log.add(.epoch(log.nextEpoch()), by: people[3])
         try log.add(.renew(people[4].renewCard(time: 5).identity.chain.newest), by: people[4])
@@ -84,8 +84,9 @@ import Testing
             #expect(log.verdict(try anna.entry(signed)) == .valid)
         }
         let bodies: [EntryBody] = [
-            try Chronicle.grant([bob.chain], .reader), .remove(users: [bob.user], epoch: try log.nextEpoch()),
-            .role(user: bob.user, role: .reader, notAfter: nil),
+            try Chronicle.grant([bob.chain], .reader),
+            .remove(principals: [.user(bob.user)], epoch: try log.nextEpoch()),
+            .role(principal: .user(bob.user), role: .reader, notAfter: nil),
         ]
         for body in bodies {
             var signed = try log.entry(body, by: anna).signed
@@ -106,8 +107,9 @@ import Testing
         let next = try anna.renewCard(time: 5).identity.chain.newest
         let bodies: [EntryBody] = [
             try Chronicle.grant([bob.chain], .reader), try Chronicle.grant([bob.chain], .writer, fromNow: 2),
-            .remove(users: [bob.user], epoch: try log.nextEpoch()), .leave, .renew(next), .epoch(try log.nextEpoch()),
-            .role(user: bob.user, role: .reader, notAfter: nil), .rename(try Chronicle.anyName()),
+            .remove(principals: [.user(bob.user)], epoch: try log.nextEpoch()), .leave, .renew(next),
+            .epoch(try log.nextEpoch()),
+            .role(principal: .user(bob.user), role: .reader, notAfter: nil), .rename(try Chronicle.anyName()),
         ]
         let entries = try bodies.map { try log.entry($0, by: anna).signed } + [try Entry(log.entries[0]).signed]
         let place = 126..<128
@@ -136,7 +138,7 @@ import Testing
             log.time = times[1]
             try log.admit(eve, as: .writer)
             log.time = times[2]
-            try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.remove(principals: [.user(bob.user)], epoch: log.nextEpoch()), by: anna)
             log.time = times[3]
             try log.add(.leave, by: eve)
             #expect(log.state.members.keys.sorted() == [anna.user])

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func genesis(
-        root: Root? = nil, founder: CardChain? = nil, approvers: [UserID] = [], epoch: Epoch? = nil,
+        root: Root? = nil, founder: CardChain? = nil, approvers: [Principal] = [], epoch: Epoch? = nil,
         author: Identity? = nil, in tresor: TresorID? = nil
     ) throws -> Entry {
         let root = try root ?? Root.make(founder: anna.chain)
@@ -114,8 +114,8 @@ import Testing
     }
 
     @Test func A70_R10_approversAreOfALaterRelease() throws {
-        #expect(verdict(try genesis(approvers: [bob.user])) == .broken(.r10))
-        #expect(verdict(try genesis(approvers: [anna.user, bob.user])) == .broken(.r10))
+        #expect(verdict(try genesis(approvers: [.user(bob.user)])) == .broken(.r10))
+        #expect(verdict(try genesis(approvers: [.user(anna.user), .user(bob.user)])) == .broken(.r10))
     }
 
     @Test func R11_theLogHoldsTheAuthorsCard() throws {
@@ -134,7 +134,7 @@ import Testing
 
     @Test func R13_theAuthorIsIn() throws {
         var log = log
-        try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+        try log.add(.remove(principals: [.user(bob.user)], epoch: log.nextEpoch()), by: anna)
         #expect(try log.verdict(.leave, by: bob) == .broken(.r13))
     }
 
@@ -167,8 +167,10 @@ import Testing
         #expect(try log.verdict(Chronicle.grant([two[0], two[0]], .reader), by: anna) == .broken(.r17))
         #expect(try log.verdict(Chronicle.grant(two, .reader), by: anna) == .valid)
         let epoch = try log.nextEpoch()
-        #expect(try log.verdict(.remove(users: [], epoch: epoch), by: anna) == .broken(.r17))
-        #expect(try log.verdict(.remove(users: [bob.user, bob.user], epoch: epoch), by: anna) == .broken(.r17))
+        #expect(try log.verdict(.remove(principals: [], epoch: epoch), by: anna) == .broken(.r17))
+        #expect(
+            try log.verdict(.remove(principals: [.user(bob.user), .user(bob.user)], epoch: epoch), by: anna)
+                == .broken(.r17))
     }
 
     @Test func A69_R18_aMemberIsNotGrantedAgain() throws {
@@ -181,7 +183,7 @@ import Testing
         let one = try bob.renewCard(time: 5).identity
         let other = try bob.renewCard(time: 5).identity
         try log.add(.renew(one.chain.newest), by: bob)
-        try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+        try log.add(.remove(principals: [.user(bob.user)], epoch: log.nextEpoch()), by: anna)
         #expect(try log.verdict(Chronicle.grant([bob.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([other.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([one.chain], .reader), by: anna) == .valid)

@@ -32,7 +32,7 @@ import TresorStore
             switch head.sequence % 9 {
             case 7:
                 role = role == .reader ? .writer : .reader
-                body = .role(user: reader.user, role: role, notAfter: nil)
+                body = .role(principal: .user(reader.user), role: role, notAfter: nil)
             case 8:
                 epoch += 1
                 body = .epoch(try Chronicle.epoch(epoch))

@@ -50,7 +50,7 @@ import Testing
         try chronicle.add(.renew(renewed.chain.newest), by: renewed, generation: 0)
         try chronicle.add(.epoch(try chronicle.nextEpoch()), by: renewed)
         for _ in 0..<30 { try chronicle.add(.rename(try Chronicle.anyName()), by: renewed) }
-        try chronicle.add(.remove(users: [writer.user], epoch: try chronicle.nextEpoch()), by: anna)
+        try chronicle.add(.remove(principals: [.user(writer.user)], epoch: try chronicle.nextEpoch()), by: anna)
         for _ in 0..<30 { try chronicle.add(.rename(try Chronicle.anyName()), by: anna) }
         return (chronicle, [anna, writer, renewed])
     }

@@ -77,9 +77,10 @@ struct Cast {
             }
             return .grant(
                 Grant(
-                    people: users.map { people[$0][line.cards[$0] ?? 0].chain }, role: role(name),
+                    people: users.map { .user(people[$0][line.cards[$0] ?? 0].chain) }, role: role(name),
                     notAfter: end.map { UInt64($0) }, fromNow: fromNow))
-        case .remove(let users, let next): return .remove(users: users.map { self.users[$0] }, epoch: try epoch(next))
+        case .remove(let users, let next):
+            return .remove(principals: users.map { .user(self.users[$0]) }, epoch: try epoch(next))
         case .leave: return .leave
         case .renew(let user, let generation):
             let cards = people[user ?? line.author]
@@ -87,7 +88,7 @@ struct Cast {
             return .renew(cards[generation].chain.newest)
         case .epoch(let next): return .epoch(try epoch(next))
         case .role(let user, let name, let end):
-            return .role(user: users[user], role: role(name), notAfter: end.map { UInt64($0) })
+            return .role(principal: .user(users[user]), role: role(name), notAfter: end.map { UInt64($0) })
         case .rename: return .rename(try Chronicle.anyName())
         case .additive(let type): return .additive(type: UInt16(type), [1, 2, 3])
         }

@@ -31,20 +31,20 @@ extension NaiveLog {
         switch try entry.body {
         case .genesis: throw TresorError.usage
         case .grant(let grant):
-            let users = try grant.people.map { try number(of: $0.user, people) }
-            for (user, chain) in zip(users, grant.people) { cards[user] = Int(chain.newest.generation) }
+            let users = try grant.people.map { try number(of: $0.chain.user, people) }
+            for (user, person) in zip(users, grant.people) { cards[user] = Int(person.chain.newest.generation) }
             deed = .grant(
                 users, grant.role.description, end: grant.notAfter.map { Int($0) },
                 epoch: grant.fromNow.map { Int($0.epoch.number) })
-        case .remove(let users, let epoch):
-            deed = .remove(try users.map { try number(of: $0, people) }, epoch: Int(epoch.number))
+        case .remove(let principals, let epoch):
+            deed = .remove(try principals.map { try number(of: $0.userID, people) }, epoch: Int(epoch.number))
         case .leave: deed = .leave
         case .renew(let card):
             let user = card.generation == 0 ? nil : try number(of: UserID(card.statedUser), people)
             deed = .renew(user, Int(card.generation))
         case .epoch(let epoch): deed = .epoch(Int(epoch.number))
-        case .role(let user, let role, let end):
-            deed = .role(try number(of: user, people), role.description, end: end.map { Int($0) })
+        case .role(let principal, let role, let end):
+            deed = .role(try number(of: principal.userID, people), role.description, end: end.map { Int($0) })
         case .rename: deed = .rename
         case .additive(let type, _): deed = .additive(Int(type))
         }

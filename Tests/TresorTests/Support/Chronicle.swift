@@ -44,7 +44,7 @@ struct Chronicle {
         let fromNow = try epoch.map { number throws in
             Grant.FromNow(epoch: try Self.epoch(number), sealedName: try anyName())
         }
-        return .grant(Grant(people: people, role: role, notAfter: notAfter, fromNow: fromNow))
+        return .grant(Grant(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: fromNow))
     }
 
     func nextEpoch() throws -> Epoch { try Self.epoch(state.epoch + 1) }

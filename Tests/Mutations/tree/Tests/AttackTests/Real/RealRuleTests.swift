@@ -41,7 +41,7 @@ extension RealAttackTests {
         }
 
         private func genesis(
-            _ root: Root, by author: Identity, approvers: [UserID] = [], in tresor: TresorID? = nil
+            _ root: Root, by author: Identity, approvers: [Principal] = [], in tresor: TresorID? = nil
         ) throws -> Entry {
             try Entry(
                 tresor: tresor ?? root.tresorID(), sequence: 0, previous: .zero, author: author, time: 1,
@@ -80,7 +80,7 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r15, .rename(Chronicle.anyName()), by: eve, after: log)
             let ghost = try identity("ghost")
             try await expectReal(withoutRule: .r15, Chronicle.grant([ghost.chain], .owner), by: eve, after: log)
-            try log.add(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.remove(principals: [.user(eve.user)], epoch: log.nextEpoch()), by: anna)
             try await expectReal(
                 withoutRule: .r13, .renew(eve.renewCard(time: 2).identity.chain.newest), by: eve, after: log)
             // A person without a card in the log adds a member.
@@ -93,7 +93,8 @@ extension RealAttackTests {
         }
 
         @Test func A64_aCoOwnerRemovesTheFounder() async throws {
-            try await expectReal(withoutRule: .r25, .remove(users: [anna.user], epoch: log.nextEpoch()), by: bob)
+            try await expectReal(
+                withoutRule: .r25, .remove(principals: [.user(anna.user)], epoch: log.nextEpoch()), by: bob)
         }
 
         @Test func A69_absurdActsAreTaken() async throws {
@@ -101,14 +102,19 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r17, Chronicle.grant([two[1], two[0]], .reader), by: anna)
             try await expectReal(withoutRule: .r18, Chronicle.grant([bob.chain], .reader), by: anna)
             try await expectReal(withoutRule: .r20, Chronicle.grant([eve.chain], .owner, fromNow: 2), by: anna)
-            try await expectReal(withoutRule: .r24, .remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
-            try await expectReal(withoutRule: .r28, .role(user: eve.user, role: .reader, notAfter: nil), by: anna)
-            try await expectReal(withoutRule: .r29, .role(user: anna.user, role: .reader, notAfter: nil), by: bob)
-            try await expectReal(withoutRule: .r30, .role(user: bob.user, role: .owner, notAfter: nil), by: anna)
+            try await expectReal(
+                withoutRule: .r24, .remove(principals: [.user(eve.user)], epoch: log.nextEpoch()), by: anna)
+            try await expectReal(
+                withoutRule: .r28, .role(principal: .user(eve.user), role: .reader, notAfter: nil), by: anna)
+            try await expectReal(
+                withoutRule: .r29, .role(principal: .user(anna.user), role: .reader, notAfter: nil), by: bob)
+            try await expectReal(
+                withoutRule: .r30, .role(principal: .user(bob.user), role: .owner, notAfter: nil), by: anna)
             var late = log
             try late.admit(eve, as: .writer, fromNow: true)
             try await expectReal(
-                withoutRule: .r31, .role(user: eve.user, role: .owner, notAfter: nil), by: anna, after: late)
+                withoutRule: .r31, .role(principal: .user(eve.user), role: .owner, notAfter: nil), by: anna, after: late
+            )
         }
 
         @Test func A69_nobodyIsLeftWhoCouldLetSomebodyIn() async throws {
@@ -116,17 +122,17 @@ extension RealAttackTests {
             try log.add(.leave, by: anna)
             try await expectReal(withoutRule: .r26, .leave, by: bob, after: log)
             try await expectReal(
-                withoutRule: .r32, .role(user: bob.user, role: .writer, notAfter: nil), by: bob, after: log)
+                withoutRule: .r32, .role(principal: .user(bob.user), role: .writer, notAfter: nil), by: bob, after: log)
             // The founder alone may come back, and only as an owner for good.
             try await expectReal(withoutRule: .r21, Chronicle.grant([anna.chain], .reader), by: bob, after: log)
             try log.add(Chronicle.grant([eve.chain], .owner, notAfter: 9_000_000_000), by: bob)
             try await expectReal(
-                withoutRule: .r33, .remove(users: [bob.user], epoch: log.nextEpoch()), by: eve, after: log)
+                withoutRule: .r33, .remove(principals: [.user(bob.user)], epoch: log.nextEpoch()), by: eve, after: log)
         }
 
         @Test func A70_whatALaterReleaseMeansIsSkipped() async throws {
             let root = try Root.make(founder: anna.chain)
-            await expectReal(withoutRule: .r10, genesis: try genesis(root, by: anna, approvers: [bob.user]))
+            await expectReal(withoutRule: .r10, genesis: try genesis(root, by: anna, approvers: [.user(bob.user)]))
             var unknown = try log.entry(.leave, by: bob).signed
             unknown[unknown.count - 5] = 11
             let entry = try bob.entry(unknown)
@@ -160,7 +166,7 @@ extension RealAttackTests {
         @Test func A52_aGrantForgetsCardsThatTheLogKnows() async throws {
             var log = log
             try log.add(.renew(bob.renewCard(time: 5).identity.chain.newest), by: bob)
-            try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.remove(principals: [.user(bob.user)], epoch: log.nextEpoch()), by: anna)
             try await expectReal(withoutRule: .r19, Chronicle.grant([bob.chain], .reader), by: anna, after: log)
         }
 
@@ -182,7 +188,7 @@ extension RealAttackTests {
             for number in [1, 3] as [UInt64] {
                 let epoch = try Chronicle.epoch(number, links: 1)
                 try await expectReal(withoutRule: .r23, .epoch(epoch), by: anna)
-                try await expectReal(withoutRule: .r23, .remove(users: [bob.user], epoch: epoch), by: anna)
+                try await expectReal(withoutRule: .r23, .remove(principals: [.user(bob.user)], epoch: epoch), by: anna)
             }
         }
 
