@@ -74,7 +74,7 @@ struct Expiry: Sendable {
                 let card = pinned.card(generation: chain.newest.generation + 1)
             else { throw .altered }
             if let after = try await LogWriter(session: session).append(
-                EntryDraft(body: .renew(card)), Effect(), to: state)
+                EntryDraft(body: .renew(RenewBody(card))), Effect(), to: state)
             {
                 await session.keyRing.add(Notice(tresor: state.tresor, deed: .renewed(user), epoch: after.epoch))
                 state = after

@@ -219,7 +219,7 @@ import TresorStore
         let state = try await anna.client.logs.state(of: tresor)
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
-            body: .renew(thief.chain.newest))
+            body: .renew(RenewBody(thief.chain.newest)))
         let previous = try await log(tresor, in: evil.truth).last
         _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
         let home = try #require(anna.client.home as? MemoryHome)

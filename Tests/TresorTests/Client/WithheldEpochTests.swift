@@ -49,14 +49,14 @@ import TresorStore
             let wrap = try Wrap(next, of: tresor, for: chain.newest, user: chain.user, history: .all)
             return StoredWrap(user: chain.user, epoch: next.epoch, bytes: wrap.bytes)
         }
-        try await append(.epoch(try next.statement(of: tresor, linking: links)), by: author, wraps: wraps)
+        try await append(.epoch(EpochBody(try next.statement(of: tresor, linking: links))), by: author, wraps: wraps)
         return next
     }
 
     /// A writer marks the tresor by a renewal of her own, and begins an epoch for herself alone.
     private func lockOut() async throws -> Identity {
         let renewed = try bob.identity.renewCard(time: world.clock.now).identity
-        try await append(.renew(renewed.chain.newest), by: renewed, generation: 0)
+        try await append(.renew(RenewBody(renewed.chain.newest)), by: renewed, generation: 0)
         try await withhold(by: renewed, for: [renewed], linking: [try await anna.keyRing.keys(of: 1, in: state())])
         return renewed
     }
@@ -183,9 +183,9 @@ import TresorStore
         let name = try SealedName(
             Name(typed: "theirs"), kind: .empty, under: keys.content, tresor: tresor, epoch: 2,
             sequence: try await state().head.sequence + 1)
-        let grant = Grant(
+        let grant = GrantBody(
             people: [.user(try identity("accomplice").chain)], role: .reader, notAfter: nil,
-            fromNow: Grant.FromNow(epoch: try keys.statement(of: tresor, linking: []), sealedName: name))
+            fromNow: GrantBody.FromNow(epoch: try keys.statement(of: tresor, linking: []), sealedName: name))
         try await append(.grant(grant), by: dora.identity)
         #expect(await failure { try await fresh(anna).share(tresor, with: [late], fromNow: true) } == .altered)
         try await fresh(anna).tresors.perform(.rename(Name(typed: "plans")), on: tresor)

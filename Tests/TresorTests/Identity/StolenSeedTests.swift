@@ -47,7 +47,7 @@ import TresorStore
         let state = try await mallory.client.logs.state(of: trap, remembering: .no)
         let entry = try Entry(
             tresor: trap, sequence: state.head.sequence + 1, previous: state.head.hash, author: thief.identity,
-            time: world.clock.now, body: .renew(me.identity.chain.newest))
+            time: world.clock.now, body: .renew(RenewBody(me.identity.chain.newest)))
         let last = try #require(try await log(trap, in: world.store).last)
         let outcome = try await world.store.append(
             LogChange(tresor: trap, sequence: entry.sequence, previous: last, entry: entry.bytes))

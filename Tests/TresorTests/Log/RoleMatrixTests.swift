@@ -43,7 +43,7 @@ import Testing
         people[.outsider] = try identity("outsider")
         try log.admit(target, as: .writer)
         let removed = try #require(people[.removed])
-        try log.add(.remove(principals: [.user(removed.user)], epoch: log.nextEpoch()), by: anna)
+        try log.add(.remove(RemoveBody(principals: [.user(removed.user)], epoch: log.nextEpoch())), by: anna)
         if isRekeyPending {
             let leaver = try identity("leaver")
             try log.admit(leaver, as: .reader)
@@ -70,12 +70,12 @@ import Testing
         switch body {
         case .grant: try Chronicle.grant([stranger.chain], .reader)
         case .grantFromNow: try Chronicle.grant([stranger.chain], .reader, fromNow: log.state.epoch + 1)
-        case .remove: .remove(principals: [.user(target.user)], epoch: try log.nextEpoch())
+        case .remove: .remove(RemoveBody(principals: [.user(target.user)], epoch: try log.nextEpoch()))
         case .leave: .leave
-        case .renew: .renew(try author.renewCard(time: 9).identity.chain.newest)
-        case .epoch: .epoch(try log.nextEpoch())
-        case .role: .role(principal: .user(target.user), role: .reader, notAfter: nil)
-        case .rename: .rename(try Chronicle.anyName())
+        case .renew: .renew(RenewBody(try author.renewCard(time: 9).identity.chain.newest))
+        case .epoch: .epoch(EpochBody(try log.nextEpoch()))
+        case .role: .role(RoleBody(principal: .user(target.user), role: .reader, notAfter: nil))
+        case .rename: .rename(RenameBody(try Chronicle.anyName()))
         }
     }
 

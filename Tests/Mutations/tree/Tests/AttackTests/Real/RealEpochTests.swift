@@ -34,9 +34,9 @@ extension RealAttackTests {
         private func lockOut(_ scene: Scene) async throws {
             let next = try scene.bob.identity.renewCard(time: 2).identity
             let first = try await scene.keys(1)
-            try await scene.append(.renew(next.chain.newest), by: scene.bob)
+            try await scene.append(.renew(RenewBody(next.chain.newest)), by: scene.bob)
             let statement = try EpochKeys(epoch: 2).statement(of: scene.tresor, linking: [first])
-            try await scene.append(.epoch(statement), by: Session(client: scene.bob.client, identity: next))
+            try await scene.append(.epoch(EpochBody(statement)), by: Session(client: scene.bob.client, identity: next))
         }
 
         @Test func A200_anEpochTakesAwayWhatIsOlder() async throws {
@@ -215,7 +215,7 @@ extension RealAttackTests {
             let members = try await scene.state.members
             let before = try await scene.state
             let wraps = try EntryDrafting(session: scene.anna).wraps(next, for: members, in: before)
-            try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
+            try await scene.append(.epoch(EpochBody(statement)), by: scene.anna, putting: wraps)
             try await scene.settle()
             let state = try await scene.state
             // No wrap of the first epoch leads past the link.

@@ -95,7 +95,7 @@ extension RealAttackTests {
         @Test func A72_anOldGenerationWrites() async throws {
             let scene = try await Scene()
             let next = try scene.bob.identity.renewCard(time: 2).identity
-            try await scene.append(.renew(next.chain.newest), by: scene.bob)
+            try await scene.append(.renew(RenewBody(next.chain.newest)), by: scene.bob)
             try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             try await scene.settle()
             let file = try scene.forge(by: scene.bob, at: try await scene.state, keys: try await scene.keys(2))

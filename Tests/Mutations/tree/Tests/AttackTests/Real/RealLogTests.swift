@@ -32,7 +32,7 @@ extension RealAttackTests {
         /// A state that only the store's false branch has, made by anna as an accomplice.
         private func branch(_ scene: Scene) async throws -> (state: LogState, entry: [UInt8], count: Int) {
             let before = try await scene.state
-            let entry = try scene.entry(.rename(Chronicle.anyName()), by: scene.anna, after: before).bytes
+            let entry = try scene.entry(.rename(RenameBody(Chronicle.anyName())), by: scene.anna, after: before).bytes
             var fold = Fold(state: before)
             try fold.apply(entry)
             let state = try #require(fold.state)
@@ -204,7 +204,7 @@ extension RealAttackTests {
         @Test func A73_aStoreAnswersMoreThanItWasAskedFor() async throws {
             let scene = try await Scene()
             var log = try Chronicle(founder: scene.anna.identity)
-            for _ in 0..<299 { try log.add(.rename(Chronicle.anyName()), by: scene.anna.identity) }
+            for _ in 0..<299 { try log.add(.rename(RenameBody(Chronicle.anyName())), by: scene.anna.identity) }
             let (entries, tresor) = (log.entries, log.tresor)
             scene.store.flood()
             scene.store.show { _ in entries }
