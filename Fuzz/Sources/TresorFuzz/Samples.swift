@@ -55,9 +55,10 @@ struct Samples: @unchecked Sendable {
         file = sealed[1]
         files = sealed.map(\.bytes) + sealed.map(\.armoured)
         payload = try FilePayload.encode(
-            Authorship(header: file.header, author: anna.user, generation: 0, time: time),
-            type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
-            signedBy: anna)
+            FileFields(
+                Authorship(header: file.header, author: anna.user, generation: 0, time: time),
+                type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil),
+            content: contents[1], signedBy: anna)
         var kept = KeptWraps()
         for (index, wrap) in wraps.enumerated() { kept[state.tresor, UInt64(index + 1)] = wrap }
         keptWraps = kept.bytes
