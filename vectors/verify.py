@@ -1311,7 +1311,7 @@ def read_root(reader):
     return root
 
 
-def read_user_principal(reader):
+def read_principal(reader):
     require(reader.u8() == 1, "unsupported")
     return reader.digest()
 
@@ -1333,42 +1333,110 @@ def read_count(reader):
     return n
 
 
-def read_body(kind, data):
+def read_principals(reader, read_one):
+    return [read_one(reader) for _ in range(read_count(reader))]
+
+
+def encode_principals(encoded):
+    return u16(len(encoded)) + b"".join(u8(1) + one for one in encoded)
+
+
+def read_genesis(body, reader):
+    body.root = read_root(reader)
+    body.chain = read_chain(reader.opaque32(1, 524288))
+    body.approvers = read_principals(reader, read_principal)
+    body.name = reader.take(588)
+    body.epoch = read_epoch(reader)
+
+
+def encode_genesis(body):
+    root = u8(1) + body.root.founder + body.root.card_hash + body.root.random
+    return root + opaque32(encode_chain(body.chain)) + encode_principals(body.approvers) + body.name + body.epoch.encode()
+
+
+def read_grant(body, reader):
+    body.people = read_principals(reader, read_chain_principal)
+    body.role, body.not_after, body.from_now = read_role(reader), reader.time(), reader.mark()
+    if body.from_now:
+        body.epoch = read_epoch(reader)
+        body.name = reader.take(588)
+
+
+def encode_grant(body):
+    people = encode_principals([opaque32(encode_chain(chain)) for chain in body.people])
+    tail = body.epoch.encode() + body.name if body.from_now else b""
+    return people + u8(body.role) + u64(body.not_after) + u8(body.from_now) + tail
+
+
+def read_remove(body, reader):
+    body.users = read_principals(reader, read_principal)
+    body.epoch = read_epoch(reader)
+
+
+def read_renew(body, reader):
+    one = Reader(reader.opaque32(1, 524288))
+    body.card = read_card(one)
+    one.end()
+
+
+def read_epoch_body(body, reader):
+    body.epoch = read_epoch(reader)
+
+
+def read_role_body(body, reader):
+    body.user, body.role, body.not_after = read_principal(reader), read_role(reader), reader.time()
+
+
+def read_rename(body, reader):
+    body.name = reader.take(588)
+
+
+def read_additive(body, reader):
+    body.additive = reader.take(reader.left())
+
+
+def by_owner(state, entry, author):
+    return author.role == OWNER
+
+
+class Kind:
+    """A type of body: how its fields are read and written, and who may write it (R15: the last column of §9.2)."""
+    def __init__(self, read, encode, permits=by_owner):
+        self.read, self.encode, self.permits = read, encode, permits
+
+
+KINDS = {
+    GENESIS: Kind(read_genesis, encode_genesis),
+    GRANT: Kind(read_grant, encode_grant),
+    REMOVE: Kind(read_remove, lambda body: encode_principals(body.users) + body.epoch.encode()),
+    LEAVE: Kind(lambda body, reader: None, lambda body: b"", lambda state, entry, author: True),
+    RENEW: Kind(read_renew, lambda body: opaque32(encode_card(body.card)),
+                lambda state, entry, author: author.role == OWNER or entry.body.card.user == entry.author),
+    EPOCH: Kind(read_epoch_body, lambda body: body.epoch.encode(),
+                lambda state, entry, author: author.role == OWNER
+                or (state.rotate_first and author.role == WRITER and author.history == 0)),
+    ROLE: Kind(read_role_body, lambda body: u8(1) + body.user + u8(body.role) + u64(body.not_after)),
+    RENAME: Kind(read_rename, lambda body: body.name),
+    ADDITIVE: Kind(read_additive, lambda body: body.additive, lambda state, entry, author: author.role in (OWNER, WRITER)),
+}
+
+
+def kind_of(type_):
+    return KINDS.get(min(type_, ADDITIVE))
+
+
+def read_body(type_, data):
     body, reader = Entry(), Reader(data)
     body.epoch = body.name = None
-    if kind >= ADDITIVE:                                                                            # 1
-        body.additive = reader.take(reader.left())
-        return body
-    require(kind in (GENESIS, GRANT, REMOVE, LEAVE, RENEW, EPOCH, ROLE, RENAME), "unsupported")     # 2
-    if kind == GENESIS:                                                                             # 3
-        body.root = read_root(reader)
-        body.chain = read_chain(reader.opaque32(1, 524288))
-        body.approvers = [read_user_principal(reader) for _ in range(read_count(reader))]
-        body.name = reader.take(588)
-        body.epoch = read_epoch(reader)
-    elif kind == GRANT:
-        body.people = [read_chain_principal(reader) for _ in range(read_count(reader))]
-        body.role, body.not_after, body.from_now = read_role(reader), reader.time(), reader.mark()
-        if body.from_now:
-            body.epoch = read_epoch(reader)
-            body.name = reader.take(588)
-    elif kind == REMOVE:
-        body.users = [read_user_principal(reader) for _ in range(read_count(reader))]
-        body.epoch = read_epoch(reader)
-    elif kind == LEAVE:
-        pass
-    elif kind == RENEW:
-        one = Reader(reader.opaque32(1, 524288))
-        body.card = read_card(one)
-        one.end()
-    elif kind == EPOCH:
-        body.epoch = read_epoch(reader)
-    elif kind == ROLE:
-        body.user, body.role, body.not_after = read_user_principal(reader), read_role(reader), reader.time()
-    elif kind == RENAME:
-        body.name = reader.take(588)
+    kind = kind_of(type_)                                                                           # 1
+    require(kind is not None, "unsupported")                                                        # 2
+    kind.read(body, reader)                                                                         # 3
     reader.end()
     return body
+
+
+def encode_body(type_, body):
+    return kind_of(type_).encode(body)
 
 
 def read_entry(data):
@@ -1473,7 +1541,7 @@ def judge(state, tresor, data):
     if entry.type != LEAVE:
         rule(16, author.not_after == 0 or entry.time <= author.not_after, "no_access")
     body = entry.body = read(read_body, entry.type, entry.body_bytes)
-    rule(15, may_say(state, entry, author), "no_access")
+    rule(15, kind_of(entry.type).permits(state, entry, author), "no_access")
     if entry.type in (GRANT, REMOVE):
         users = [chain.user for chain in body.people] if entry.type == GRANT else body.users
         rule(17, users and all(a < b for a, b in zip(users, users[1:])))
@@ -1509,19 +1577,6 @@ def judge(state, tresor, data):
         earlier = {c for epoch in state.epochs.values() for c in (epoch.content_commitment, epoch.history_commitment)}
         rule(48, body.epoch.content_commitment not in earlier and body.epoch.history_commitment not in earlier)
     return entry
-
-
-def may_say(state, entry, author):
-    """R15: the last column of §9.2."""
-    if entry.type in (GRANT, REMOVE, ROLE, RENAME):
-        return author.role == OWNER
-    if entry.type == RENEW:
-        return author.role == OWNER or entry.body.card.user == entry.author
-    if entry.type == EPOCH:
-        return author.role == OWNER or (state.rotate_first and author.role == WRITER and author.history == 0)
-    if entry.type >= ADDITIVE:
-        return author.role in (OWNER, WRITER)
-    return True                                             # leave
 
 
 # 9.4 Fold and state
@@ -2564,28 +2619,6 @@ def encode_card(card):
 
 def encode_chain(chain):
     return b"".join(encode_card(card) for card in chain.cards)
-
-
-def encode_body(kind, body):
-    principals = lambda users: u16(len(users)) + b"".join(u8(1) + user for user in users)
-    if kind == GENESIS:
-        root = u8(1) + body.root.founder + body.root.card_hash + body.root.random
-        return root + opaque32(encode_chain(body.chain)) + principals(body.approvers) + body.name + body.epoch.encode()
-    if kind == GRANT:
-        people = u16(len(body.people)) + b"".join(u8(1) + opaque32(encode_chain(chain)) for chain in body.people)
-        tail = body.epoch.encode() + body.name if body.from_now else b""
-        return people + u8(body.role) + u64(body.not_after) + u8(body.from_now) + tail
-    if kind == REMOVE:
-        return principals(body.users) + body.epoch.encode()
-    if kind == LEAVE:
-        return b""
-    if kind == RENEW:
-        return opaque32(encode_card(body.card))
-    if kind == EPOCH:
-        return body.epoch.encode()
-    if kind == ROLE:
-        return u8(1) + body.user + u8(body.role) + u64(body.not_after)
-    return body.name if kind == RENAME else body.additive
 
 
 def encode_entry(entry):

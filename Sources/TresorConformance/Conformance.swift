@@ -227,8 +227,8 @@ package enum Conformance {
         var removed: [UserID] = []
         for bytes in entries {
             switch try Entry(bytes).body {
-            case .renew(let card): cards.append(card.bytes)
-            case .remove(let users, _): removed += users
+            case .renew(let renew): cards.append(renew.card.bytes)
+            case .remove(let remove): removed += remove.principals.map(\.userID)
             case .genesis, .grant, .leave, .epoch, .role, .rename, .additive: throw .altered
             }
         }

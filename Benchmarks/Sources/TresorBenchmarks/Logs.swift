@@ -74,7 +74,7 @@ enum Logs {
                 epoch: 1, sequence: head.sequence + 1)
             let entry = try Entry(
                 tresor: circle.tresor, sequence: head.sequence + 1, previous: head.hash, author: anna.identity,
-                time: 1_777_730_400, body: .rename(name))
+                time: 1_777_730_400, body: .rename(RenameBody(name)))
             head = Head(sequence: entry.sequence, hash: try entry.hash())
             entries.append(entry.bytes)
         }

@@ -55,9 +55,10 @@ struct Samples: @unchecked Sendable {
         file = sealed[1]
         files = sealed.map(\.bytes) + sealed.map(\.armoured)
         payload = try FilePayload.encode(
-            Authorship(header: file.header, author: anna.user, generation: 0, time: time),
-            type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil, content: contents[1],
-            signedBy: anna)
+            FileFields(
+                Authorship(header: file.header, author: anna.user, generation: 0, time: time),
+                type: Name(text: "application/json"), record: Name(text: "plan.json"), origin: nil),
+            content: contents[1], signedBy: anna)
         var kept = KeptWraps()
         for (index, wrap) in wraps.enumerated() { kept[state.tresor, UInt64(index + 1)] = wrap }
         keptWraps = kept.bytes
@@ -131,27 +132,31 @@ struct SampleLog {
         let genesis = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: founder, time: 1,
             body: .genesis(
-                root: root, founder: founder.chain, approvers: [], sealedName: name,
-                epoch: first.statement(of: tresor, linking: [])))
+                GenesisBody(
+                    root: root, founder: founder.chain, approvers: [], sealedName: name,
+                    epoch: first.statement(of: tresor, linking: []))))
         entries = [genesis.bytes]
         keys = [1: first]
         state = try Fold.state(of: entries, tresor: tresor)
     }
 
     mutating func live(with house: Identity, renewed: Identity) throws {
-        try add(.grant(Grant(people: [house.chain], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
-        try add(.renew(renewed.chain.newest), by: house)
-        try add(.epoch(next()), by: founder)
-        try add(.role(user: house.user, role: .reader, notAfter: 9_999_999), by: founder)
-        try add(.rename(name("other")), by: founder)
-        try add(.remove(users: [house.user], epoch: next()), by: founder)
+        try add(
+            .grant(GrantBody(people: [.user(house.chain)], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
+        try add(.renew(RenewBody(renewed.chain.newest)), by: house)
+        try add(.epoch(EpochBody(next())), by: founder)
+        try add(.role(RoleBody(principal: .user(house.user), role: .reader, notAfter: 9_999_999)), by: founder)
+        try add(.rename(RenameBody(name("other"))), by: founder)
+        try add(.remove(RemoveBody(principals: [.user(house.user)], epoch: next())), by: founder)
         let epoch = try next()
         let number = epoch.number
-        let fromNow = Grant.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
-        try add(.grant(Grant(people: [renewed.chain], role: .reader, notAfter: nil, fromNow: fromNow)), by: founder)
+        let fromNow = GrantBody.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
+        try add(
+            .grant(GrantBody(people: [.user(renewed.chain)], role: .reader, notAfter: nil, fromNow: fromNow)),
+            by: founder)
         try add(.leave, by: renewed)
-        try add(.additive(type: 128, [1, 2, 3]), by: founder)
-        try add(.epoch(next()), by: founder)
+        try add(.additive(AdditiveBody(type: 128, [1, 2, 3])), by: founder)
+        try add(.epoch(EpochBody(next())), by: founder)
     }
 
     private mutating func next() throws -> Epoch {

@@ -151,7 +151,7 @@ enum Target: String, CaseIterable {
     /// The key that should sign the entry.
     private func signingKey(of entry: Entry, in state: LogState?) -> Hash256? {
         var chain = state?.chain(of: entry.author)
-        if case .genesis(_, let founder, _, _, _) = try? entry.body { chain = founder }
+        if case .genesis(let genesis) = try? entry.body { chain = genesis.founder }
         return chain?.card(generation: entry.generation)?.signingKey
     }
 }

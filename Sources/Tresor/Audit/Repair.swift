@@ -103,7 +103,7 @@ extension Entry {
     /// The people who are no longer members after this entry.
     fileprivate var dismissed: [UserID] {
         switch try? body {
-        case .remove(let users, _): users
+        case .remove(let remove): remove.principals.map(\.userID)
         case .leave: [author]
         case .genesis, .grant, .renew, .epoch, .role, .rename, .additive, nil: []
         }

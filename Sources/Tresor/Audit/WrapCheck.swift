@@ -50,8 +50,8 @@ struct WrapCheck: Sendable {
     /// Reports a body of a type that this release does not know: it is valid, and its effect is not seen here.
     static func remark(onBody bytes: [UInt8]) throws(TresorError) -> Finding.Remark? {
         let entry = try Entry(bytes)
-        guard case .additive(let type, _) = try entry.body else { return nil }
-        return .unknownBody(sequence: entry.sequence, type: type)
+        guard case .additive(let additive) = try entry.body else { return nil }
+        return .unknownBody(sequence: entry.sequence, type: additive.type)
     }
 
     /// Whether these bytes are a wrap as the log calls for it.

@@ -3,9 +3,9 @@
 /// An act of a person on a tresor (SPEC §9.7).
 public enum Act: Hashable, Sendable {
     /// Adds people, or changes the role and the end date of members.
-    case share(with: [CardChain], role: Role, fromNow: Bool, notAfter: UInt64?)
+    case share(with: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?)
     /// Removes members and changes the key.
-    case revoke([UserID])
+    case revoke([Principal])
     /// Ends this person's own membership.
     case leave
     /// Changes the key.

@@ -30,7 +30,7 @@ struct Expiry: Sendable {
             }
             let ended = ended(in: state)
             guard !ended.isEmpty else { return state }
-            let removal = Act.revoke(ended)
+            let removal = Act.revoke(ended.map { .user($0) })
             let effect = try session.tresors.effect(of: removal, in: state)
             let draft = try await EntryDrafting(session: session).draft(removal, effect, in: state)
             let after = try await LogWriter(session: session).append(draft, effect, to: state)
@@ -76,7 +76,7 @@ struct Expiry: Sendable {
                 let card = pinned.card(generation: chain.newest.generation + 1)
             else { throw .altered }
             if let after = try await LogWriter(session: session).append(
-                EntryDraft(body: .renew(card)), Effect(), to: state)
+                EntryDraft(body: .renew(RenewBody(card))), Effect(), to: state)
             {
                 await session.keyRing.add(Notice(tresor: state.tresor, deed: .renewed(user), epoch: after.epoch))
                 state = after

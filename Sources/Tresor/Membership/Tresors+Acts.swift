@@ -25,10 +25,10 @@ extension Tresors {
         switch act {
         case .share(let people, let role, let fromNow, let notAfter):
             guard me.role == .owner else { throw .noAccess }
-            try share(people, role, fromNow, notAfter, in: state, &effect)
-        case .revoke(let users):
+            try share(people.map(\.chain), role, fromNow, notAfter, in: state, &effect)
+        case .revoke(let principals):
             guard me.role == .owner else { throw .noAccess }
-            try revoke(users, in: state, &effect)
+            try revoke(principals.map(\.userID), in: state, &effect)
         case .leave:
             guard me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else { throw .usage }
             effect.dismissed = [identity.user]
@@ -114,7 +114,9 @@ extension Tresors {
     @concurrent @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
-        if case .share(let people, _, _, _) = act { try checkPeople(people, acceptingUnverified: acceptingUnverified) }
+        if case .share(let people, _, _, _) = act {
+            try checkPeople(people.map(\.chain), acceptingUnverified: acceptingUnverified)
+        }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
             let state =

@@ -24,8 +24,9 @@ public struct Tresors: Sendable {
         let keys = try EpochKeys(epoch: 1)
         let sealedName = try SealedName(name, kind: kind, under: keys.content, tresor: tresor, epoch: 1, sequence: 0)
         let body = EntryBody.genesis(
-            root: root, founder: identity.chain, approvers: [], sealedName: sealedName,
-            epoch: try keys.statement(of: tresor, linking: []))
+            GenesisBody(
+                root: root, founder: identity.chain, approvers: [], sealedName: sealedName,
+                epoch: try keys.statement(of: tresor, linking: [])))
         let entry = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)
         _ = try Fold.state(of: [entry.bytes], tresor: tresor)

@@ -105,25 +105,10 @@ struct LogCommand: SurfaceCommand {
             "author": .string(record.author.description),
             "author_handle": .text(state.chain(of: record.author)?.handle.bytes ?? []),
         ]
-        let (name, users) = Self.machineWords(record.change)
-        object["change"] = .string(name)
-        if !users.isEmpty { object["people"] = .array(users.map { .string($0.description) }) }
+        object["change"] = .string(record.name)
+        if !record.users.isEmpty { object["people"] = .array(record.users.map { .string($0.description) }) }
         if let epoch = record.epoch { object["key"] = .unsigned(epoch) }
         object["text"] = .string(change)
         return object
-    }
-
-    private static func machineWords(_ change: LogRecord.Change) -> (String, [UserID]) {
-        switch change {
-        case .created: ("genesis", [])
-        case .admitted(let users, _, _, _): ("grant", users)
-        case .removed(let users): ("remove", users)
-        case .left: ("leave", [])
-        case .renewed(let user, _): ("renew", [user])
-        case .rotated: ("epoch", [])
-        case .roleChanged(let user, _, _): ("role", [user])
-        case .renamed: ("rename", [])
-        case .additive: ("additive", [])
-        }
     }
 }

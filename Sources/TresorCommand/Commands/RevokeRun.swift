@@ -52,7 +52,7 @@ struct RevokeRun {
         }
         var users: [UserID] = []
         for name in command.people where !command.me { users.append(try workplace.tresors.member(name, of: state)) }
-        let act = command.me ? Act.leave : .revoke(Array(Set(users)).sorted())
+        let act = command.me ? Act.leave : .revoke(Set(users).sorted().map { .user($0) })
         let effect = try await effect(of: act, in: state, title, text)
         return Step(summary: summary, title: title, state: state, act: act, effect: effect)
     }
@@ -66,7 +66,7 @@ struct RevokeRun {
                 let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
                 throw CommandFailure(error, "only an owner can remove people from \(title) (owned by \(owner))")
             case .usage where command.me: throw CommandFailure(error, "the last owner cannot leave \(title)")
-            case .usage where act == .revoke([session.identity.user]):
+            case .usage where act == .revoke([.user(session.identity.user)]):
                 throw CommandFailure(
                     error, "to leave \(title) yourself, use --me",
                     hints: ["tresor revoke -t \(Shell.word(text)) --me"])

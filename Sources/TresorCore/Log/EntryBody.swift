@@ -1,209 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The role of a member (SPEC §9.2).
-public enum Role: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// Reads, writes, adds and removes people, changes keys.
-    case owner = 1
-    /// Reads and writes.
-    case writer = 2
-    /// Reads.
-    case reader = 3
-
-    /// The word in the command line: `owner`, `writer` or `reader`.
-    public var description: String {
-        switch self {
-        case .owner: "owner"
-        case .writer: "writer"
-        case .reader: "reader"
-        }
-    }
-}
-
-/// A grant of access to new members.
-package struct Grant: Hashable, Sendable {
-    /// The card chains of the new members, by rising user id.
-    package let people: [CardChain]
-    package let role: Role
-    /// The planned end of access in seconds since 1970. It revokes no key by itself.
-    package let notAfter: UInt64?
-    /// The first epoch that the members can read, and the name sealed under it; `nil` for full history.
-    package let fromNow: FromNow?
-
-    package struct FromNow: Hashable, Sendable {
-        package let epoch: Epoch
-        package let sealedName: SealedName
-
-        package init(epoch: Epoch, sealedName: SealedName) {
-            self.epoch = epoch
-            self.sealedName = sealedName
-        }
-    }
-
-    package init(people: [CardChain], role: Role, notAfter: UInt64?, fromNow: FromNow?) {
-        self.people = people
-        self.role = role
-        self.notAfter = notAfter
-        self.fromNow = fromNow
-    }
-}
-
-/// The body of an entry (SPEC §9.2).
+/// The body of an entry: the registry of SPEC §9.2. Each case is a ``LogBody`` in `Bodies/`.
+///
+/// Validation and effect dispatch by a switch over the cases. A log is long, and an existential would be allocated for
+/// each entry.
 package enum EntryBody: Hashable, Sendable {
-    case genesis(root: Root, founder: CardChain, approvers: [UserID], sealedName: SealedName, epoch: Epoch)
-    case grant(Grant)
-    case remove(users: [UserID], epoch: Epoch)
+    case genesis(GenesisBody)
+    case grant(GrantBody)
+    case remove(RemoveBody)
     case leave
-    case renew(Card)
-    case epoch(Epoch)
-    case role(user: UserID, role: Role, notAfter: UInt64?)
-    case rename(SealedName)
-    /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
-    case additive(type: UInt16, [UInt8])
-
-    /// The number of the genesis.
-    static let genesisType: UInt16 = 1
-    /// The number of the body with which a member leaves.
-    static let leaveType: UInt16 = 6
-    /// Bodies from this number on are additive: 128.
-    static let leastAdditiveType: UInt16 = 128
-    /// The highest additive body known to this release; 0 for none.
-    static let greatestKnownAdditiveType: UInt16 = 0
-
-    private static let maximumPrincipalCount = 10_000
-
-    /// The registered number (SPEC §9.2).
-    package var type: UInt16 {
-        switch self {
-        case .genesis: Self.genesisType
-        case .grant: 2
-        case .remove: 5
-        case .leave: Self.leaveType
-        case .renew: 7
-        case .epoch: 8
-        case .role: 9
-        case .rename: 10
-        case .additive(let type, _): type
-        }
-    }
-
-    /// The epoch that begins with this entry.
-    package var nextEpoch: Epoch? {
-        switch self {
-        case .genesis(_, _, _, _, let epoch), .remove(_, let epoch), .epoch(let epoch): epoch
-        case .grant(let grant): grant.fromNow?.epoch
-        case .leave, .renew, .role, .rename, .additive: nil
-        }
-    }
-
-    /// The encoded body, without number and length.
-    package var bytes: [UInt8] {
-        var body = ByteEncoder()
-        switch self {
-        case .genesis(let root, let founder, let approvers, let sealedName, let epoch):
-            body.raw(root.bytes)
-            body.vector32(founder.bytes)
-            Self.encode(approvers, into: &body)
-            body.raw(sealedName.bytes)
-            epoch.encode(into: &body)
-        case .grant(let grant): Self.encode(grant, into: &body)
-        case .remove(let users, let epoch):
-            Self.encode(users, into: &body)
-            epoch.encode(into: &body)
-        case .leave: break
-        case .renew(let card): body.vector32(card.bytes)
-        case .epoch(let epoch): epoch.encode(into: &body)
-        case .role(let user, let role, let notAfter):
-            UserPrincipal(user: user).encode(into: &body)
-            body.integer(role.rawValue)
-            body.integer(notAfter ?? 0)
-        case .rename(let sealedName): body.raw(sealedName.bytes)
-        case .additive(_, let bytes): body.raw(bytes)
-        }
-        return body.bytes
-    }
+    case renew(RenewBody)
+    case epoch(EpochBody)
+    case role(RoleBody)
+    case rename(RenameBody)
+    case additive(AdditiveBody)
 
     /// Reads the body of an entry.
     ///
     /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for a number below 128 that this release does not
     ///   know.
     package init(type: UInt16, _ bytes: [UInt8]) throws(TresorError) {
-        var body = ByteDecoder(bytes)
+        var decoder = ByteDecoder(bytes)
         switch type {
-        case Self.genesisType:
-            self = .genesis(
-                root: try Root(from: &body), founder: try CardChain(try body.vector32(1...CardChain.maximumByteCount)),
-                approvers: try Self.users(from: &body), sealedName: try SealedName(from: &body),
-                epoch: try Epoch(from: &body))
-        case 2: self = .grant(try Self.grant(from: &body))
-        case 5: self = .remove(users: try Self.users(from: &body), epoch: try Epoch(from: &body))
-        case Self.leaveType: self = .leave
-        case 7:
-            var card = ByteDecoder(try body.vector32(1...CardChain.maximumByteCount))
-            self = .renew(try Card(from: &card))
-            try card.end()
-        case 8: self = .epoch(try Epoch(from: &body))
-        case 9:
-            self = .role(
-                user: try UserPrincipal(from: &body).user, role: try Self.role(from: &body),
-                notAfter: try Self.notAfter(from: &body))
-        case 10: self = .rename(try SealedName(from: &body))
-        case Self.leastAdditiveType...:
-            self = .additive(type: type, bytes)
-            return
+        case GenesisBody.type: self = .genesis(try GenesisBody(from: &decoder))
+        case GrantBody.type: self = .grant(try GrantBody(from: &decoder))
+        case RemoveBody.type: self = .remove(try RemoveBody(from: &decoder))
+        case LeaveBody.type: self = .leave
+        case RenewBody.type: self = .renew(try RenewBody(from: &decoder))
+        case EpochBody.type: self = .epoch(try EpochBody(from: &decoder))
+        case RoleBody.type: self = .role(try RoleBody(from: &decoder))
+        case RenameBody.type: self = .rename(try RenameBody(from: &decoder))
+        case AdditiveBody.leastType...: self = .additive(try AdditiveBody(type: type, from: &decoder))
         default: throw .unsupported
         }
-        try body.end()
+        try decoder.end()
     }
 
-    private static func encode(_ users: [UserID], into encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: users.count))
-        for user in users { UserPrincipal(user: user).encode(into: &encoder) }
-    }
-
-    private static func users(from decoder: inout ByteDecoder) throws(TresorError) -> [UserID] {
-        let count = Int(try decoder.integer(UInt16.self))
-        guard count <= maximumPrincipalCount else { throw .altered }
-        var users: [UserID] = []
-        for _ in 0..<count { users.append(try UserPrincipal(from: &decoder).user) }
-        return users
-    }
-
-    private static func encode(_ grant: Grant, into encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: grant.people.count))
-        for chain in grant.people { ChainPrincipal(chain: chain).encode(into: &encoder) }
-        encoder.integer(grant.role.rawValue)
-        encoder.integer(grant.notAfter ?? 0)
-        encoder.integer(UInt8(grant.fromNow == nil ? 0 : 1))
-        if let fromNow = grant.fromNow {
-            fromNow.epoch.encode(into: &encoder)
-            encoder.raw(fromNow.sealedName.bytes)
+    private var content: any LogBody {
+        switch self {
+        case .genesis(let body): body
+        case .grant(let body): body
+        case .remove(let body): body
+        case .leave: LeaveBody()
+        case .renew(let body): body
+        case .epoch(let body): body
+        case .role(let body): body
+        case .rename(let body): body
+        case .additive(let body): body
         }
     }
 
-    private static func grant(from decoder: inout ByteDecoder) throws(TresorError) -> Grant {
-        let count = Int(try decoder.integer(UInt16.self))
-        guard count <= maximumPrincipalCount else { throw .altered }
-        var people: [CardChain] = []
-        for _ in 0..<count { people.append(try ChainPrincipal(from: &decoder).chain) }
-        let role = try role(from: &decoder)
-        let notAfter = try notAfter(from: &decoder)
-        let fromNow: Grant.FromNow?
-        switch try decoder.integer(UInt8.self) {
-        case 0: fromNow = nil
-        case 1:
-            fromNow = Grant.FromNow(epoch: try Epoch(from: &decoder), sealedName: try SealedName(from: &decoder))
-        default: throw .altered
+    /// The registered number (SPEC §9.2).
+    package var type: UInt16 { content.type }
+
+    /// The epoch that begins with this entry.
+    package var nextEpoch: Epoch? { content.nextEpoch }
+
+    /// The name in SPEC §9.2.
+    var name: String { content.name }
+
+    /// The change that a log shows.
+    var change: LogRecord.Change { content.change }
+
+    /// The users that the body names.
+    package var users: [UserID] { content.users }
+
+    /// The encoded body, without number and length.
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        content.encode(into: &encoder)
+        return encoder.bytes
+    }
+
+    /// The permissions of SPEC §9.2.
+    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool {
+        switch self {
+        case .genesis(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .grant(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .remove(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .leave: LeaveBody().isPermitted(to: author, of: entry, in: state)
+        case .renew(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .epoch(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .role(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .rename(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .additive(let body): body.isPermitted(to: author, of: entry, in: state)
         }
-        return Grant(people: people, role: role, notAfter: notAfter, fromNow: fromNow)
     }
 
-    private static func role(from decoder: inout ByteDecoder) throws(TresorError) -> Role {
-        guard let role = Role(rawValue: try decoder.integer(UInt8.self)) else { throw .altered }
-        return role
+    /// The rules of the body (SPEC §9.3).
+    func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
+        switch self {
+        case .genesis(let body): try body.check(validator, in: state)
+        case .grant(let body): try body.check(validator, in: state)
+        case .remove(let body): try body.check(validator, in: state)
+        case .leave: try LeaveBody().check(validator, in: state)
+        case .renew(let body): try body.check(validator, in: state)
+        case .epoch(let body): try body.check(validator, in: state)
+        case .role(let body): try body.check(validator, in: state)
+        case .rename(let body): try body.check(validator, in: state)
+        case .additive(let body): try body.check(validator, in: state)
+        }
     }
 
-    private static func notAfter(from decoder: inout ByteDecoder) throws(TresorError) -> UInt64? {
-        let time = try decoder.time()
-        return time == 0 ? nil : time
+    /// The effect of the body (SPEC §9.4).
+    func apply(_ effect: EntryEffect, to state: inout LogState) {
+        switch self {
+        case .genesis(let body): body.apply(effect, to: &state)
+        case .grant(let body): body.apply(effect, to: &state)
+        case .remove(let body): body.apply(effect, to: &state)
+        case .leave: LeaveBody().apply(effect, to: &state)
+        case .renew(let body): body.apply(effect, to: &state)
+        case .epoch(let body): body.apply(effect, to: &state)
+        case .role(let body): body.apply(effect, to: &state)
+        case .rename(let body): body.apply(effect, to: &state)
+        case .additive(let body): body.apply(effect, to: &state)
+        }
     }
 }

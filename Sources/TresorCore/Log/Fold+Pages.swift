@@ -64,13 +64,13 @@ extension Fold {
         return page.map { prepared in
             guard case .success(let entry) = prepared.entry else { return nil }
             let body = try? entry.body
-            if case .genesis(_, let founder, _, _, _) = body { chains[entry.author] = founder }
+            if case .genesis(let genesis) = body { chains[entry.author] = genesis.founder }
             let chain = chains[entry.author] ?? state?.chain(of: entry.author)
             switch body {
-            case .grant(let grant): for chain in grant.people { chains[chain.user] = chain }
-            case .renew(let card):
-                let user = UserID(card.statedUser)
-                let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(card)
+            case .grant(let grant): for person in grant.people { chains[person.chain.user] = person.chain }
+            case .renew(let renew):
+                let user = renew.user
+                let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(renew.card)
                 if let longer { chains[user] = longer }
             default: break
             }

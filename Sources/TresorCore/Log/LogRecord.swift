@@ -32,8 +32,12 @@ public struct LogRecord: Hashable, Sendable {
     public let author: UserID
     /// The time of writing by the author's account, in seconds since 1970.
     public let time: UInt64
+    /// The name of the body in SPEC §9.2, such as `grant`.
+    public let name: String
     /// The change.
     public let change: Change
+    /// The users that the body names.
+    public let users: [UserID]
     /// The epoch that begins with the entry.
     public let epoch: UInt64?
 
@@ -44,19 +48,8 @@ public struct LogRecord: Hashable, Sendable {
         time = entry.time
         let body = try entry.body
         epoch = body.nextEpoch?.number
-        change =
-            switch body {
-            case .genesis: .created
-            case .grant(let grant):
-                .admitted(
-                    grant.people.map(\.user), role: grant.role, fromNow: grant.fromNow != nil, notAfter: grant.notAfter)
-            case .remove(let users, _): .removed(users)
-            case .leave: .left
-            case .renew(let card): .renewed(UserID(card.statedUser), generation: card.generation)
-            case .epoch: .rotated
-            case .role(let user, let role, let notAfter): .roleChanged(user, role: role, notAfter: notAfter)
-            case .rename: .renamed
-            case .additive(let type, _): .additive(type: type)
-            }
+        name = body.name
+        change = body.change
+        users = body.users
     }
 }

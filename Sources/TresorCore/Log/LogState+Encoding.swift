@@ -4,7 +4,7 @@
 extension LogState {
     package func encode(into encoder: inout ByteEncoder) {
         encoder.preamble(.state)
-        encoder.integer(EntryBody.greatestKnownAdditiveType)
+        encoder.integer(AdditiveBody.greatestKnownType)
         encoder.raw(root.bytes)
         encoder.integer(headTime)
         encoder.integer(ownerTime)
@@ -37,7 +37,7 @@ extension LogState {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``. Reading does not prove that any log has this
     ///   state.
     package init(
-        from decoder: inout ByteDecoder, knowing additive: UInt16 = EntryBody.greatestKnownAdditiveType
+        from decoder: inout ByteDecoder, knowing additive: UInt16 = AdditiveBody.greatestKnownType
     ) throws(TresorError) {
         try decoder.preamble(.state)
         guard try decoder.integer(UInt16.self) >= additive else { throw .unsupported }

@@ -1,38 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names a principal in the body of an entry: the type, then the id (SPEC §9.2). A user now; the type leaves room for teams.
-struct UserPrincipal: Hashable, Sendable {
-    let user: UserID
+/// The subject of a body or an act: a user (SPEC §9.2). A later release may add teams.
+///
+/// Switch over it without a default, or take the one user that it names. When a team comes, the compiler finds the
+/// places that it concerns.
+public enum Principal: Hashable, Sendable {
+    /// One person, by user id.
+    case user(UserID)
 
-    init(user: UserID) { self.user = user }
+    /// The user that it names.
+    package var userID: UserID {
+        switch self {
+        case .user(let user): user
+        }
+    }
 
     /// - Throws: ``TresorError/unsupported`` for another type of principal; ``TresorError/altered``.
     init(from decoder: inout ByteDecoder) throws(TresorError) {
         try decoder.principalType()
-        user = UserID(try decoder.digest())
+        self = .user(UserID(try decoder.digest()))
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        encoder.integer(userType)
-        encoder.digest(user.digest)
+        switch self {
+        case .user(let user):
+            encoder.integer(userType)
+            encoder.digest(user.digest)
+        }
     }
 }
 
-/// Introduces a principal in the body of a grant: the type, then the whole card chain (SPEC §9.2).
-struct ChainPrincipal: Hashable, Sendable {
-    let chain: CardChain
+/// A principal with the card chain that introduces it to a log: a user (SPEC §9.2). A later release may add teams.
+public enum ChainPrincipal: Hashable, Sendable {
+    /// One person, by their whole card chain.
+    case user(CardChain)
 
-    init(chain: CardChain) { self.chain = chain }
+    /// The chain of the user that it introduces.
+    package var chain: CardChain {
+        switch self {
+        case .user(let chain): chain
+        }
+    }
 
     /// - Throws: ``TresorError/unsupported`` for another type of principal; ``TresorError/altered``.
     init(from decoder: inout ByteDecoder) throws(TresorError) {
         try decoder.principalType()
-        chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+        self = .user(try CardChain(try decoder.vector32(1...CardChain.maximumByteCount)))
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        encoder.integer(userType)
-        encoder.vector32(chain.bytes)
+        switch self {
+        case .user(let chain):
+            encoder.integer(userType)
+            encoder.vector32(chain.bytes)
+        }
     }
 }
 

@@ -192,7 +192,7 @@ struct LogVectors: LogTestWriter {
         refuse("version 2", "WrongVersion", 1, signed { $0.replacing(at: 8, with: [2]) })
         refuse("suite 2", "WrongSuite", 1, signed { $0.replacing(at: 9, with: [2]) })
         refuse("suite 0", "WrongSuite", 1, signed { $0.replacing(at: 9, with: [0]) })
-        refuse("a team", "WrongMagic", 1, log.entry(Cast.anna, (9, join([2], Cast.bert.user, [3], u64(0)))))
+        refuse("a team", "WrongMagic", 1, log.entry(Cast.anna, (BodyType.role, join([2], Cast.bert.user, [3], u64(0)))))
         refuse("role 0", "NonCanonical", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 0)))
         refuse("role 4", "NonCanonical", 2, log.entry(Cast.anna, Body.role(Cast.bert.user, 4)))
         refuse(
@@ -203,7 +203,7 @@ struct LogVectors: LogTestWriter {
             log.entry(Cast.anna, Body.role(Cast.bert.user, 3), time: 253_402_300_800))
         refuse(
             "a byte behind the body's fields", "TrailingData", 2,
-            log.entry(Cast.anna, (9, Body.role(Cast.bert.user, 3).1 + [0])))
+            log.entry(Cast.anna, (BodyType.role, Body.role(Cast.bert.user, 3).1 + [0])))
         refuse("a byte behind the signature", "TrailingData", 2, good + [0])
         refuse("a byte of the signature is missing", "Truncated", 2, Bytes(good.dropLast()))
         refuse("nothing", "Truncated", 2, [])
@@ -214,12 +214,13 @@ struct LogVectors: LogTestWriter {
         refuse("a body length one too great", "LengthOverflow", 2, signed { $0.replacing(at: 128, with: u32(43)) })
         refuse(
             "from_now = 2", "NonCanonical", 2,
-            log.entry(Cast.anna, (2, join(u16(1), [1], prefixed(Cast.gwen.chain), [3], u64(0), [2]))))
+            log.entry(Cast.anna, (BodyType.grant, join(u16(1), [1], prefixed(Cast.gwen.chain), [3], u64(0), [2]))))
         refuse(
             "an empty chain", "LengthOverflow", 2,
-            log.entry(Cast.anna, (2, join(u16(1), [1], prefixed([]), [3], u64(0), [0]))))
+            log.entry(Cast.anna, (BodyType.grant, join(u16(1), [1], prefixed([]), [3], u64(0), [0]))))
         refuse(
-            "10 001 people announced", "Oversize", 2, log.entry(Cast.anna, (5, u16(10_001) + log.nextEpoch().statement))
+            "10 001 people announced", "Oversize", 2,
+            log.entry(Cast.anna, (BodyType.remove, u16(10_001) + log.nextEpoch().statement))
         )
         let short = EpochSecret.statement(number: 4, content: zeros(32), history: zeros(32), backLink: zeros(72 + 71))
         refuse("a back-link of 71 bytes", "LengthOverflow", 2, log.entry(Cast.anna, Body.epoch(short)))

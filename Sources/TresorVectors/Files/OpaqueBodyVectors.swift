@@ -8,10 +8,10 @@ struct OpaqueBodyVectors: LogTestWriter {
         var log = Cast.fullLog()
         let end = log.time + 10 * Log.day
         log.append(Cast.anna, Body.role(Cast.dora.user, 1, notAfter: end))
-        let body = (128, ascii("a body that no release knows"))
+        let body = (BodyType.additive, ascii("a body that no release knows"))
         let base = accept("an additive body by an owner", ["EdgeCase"], log, log.entry(Cast.anna, body))
         accept("an additive body by a writer", ["EdgeCase"], log, log.entry(Cast.bert, body))
-        accept("an additive body of no bytes", ["EdgeCase"], log, log.entry(Cast.bert, (129, [])))
+        accept("an additive body of no bytes", ["EdgeCase"], log, log.entry(Cast.bert, (BodyType.additive + 1, [])))
         accept("the greatest additive body", ["EdgeCase"], log, log.entry(Cast.fred, (65_535, body.1)))
         var marked = log
         marked.append(Cast.cleo, Body.leave)
@@ -32,7 +32,7 @@ struct OpaqueBodyVectors: LogTestWriter {
 
     /// An unknown body below 128 ends the log for this release only if an entitled author wrote it.
     private func addUnknownBodies(_ log: Log, _ base: Int) {
-        let unknown = (11, ascii("withdrawn"))
+        let unknown = (BodyType.withdrawn, ascii("withdrawn"))
         func refuse(_ comment: String, _ flag: String, _ rule: Int, _ entry: Bytes) {
             self.refuse(comment, flag, rule, base: base, log, entry)
         }
@@ -44,11 +44,12 @@ struct OpaqueBodyVectors: LogTestWriter {
             log.entry(Cast.anna, unknown).flipped(at: 170))
         refuse("an unknown body by somebody removed", "RemovedAuthor", 13, log.entry(Cast.emilRenewed, unknown))
         refuse("an unknown body of another tresor", "CrossTresor", 3, log.entry(Cast.anna, unknown, tresor: zeros(32)))
-        refuse("a body that is none, by a stranger", "UnknownMember", 11, log.entry(Cast.gwen, (9, [1, 2, 3])))
-        refuse("a body that is none, by an owner", "NonCanonical", 2, log.entry(Cast.anna, (9, [1, 2, 3])))
+        refuse(
+            "a body that is none, by a stranger", "UnknownMember", 11, log.entry(Cast.gwen, (BodyType.role, [1, 2, 3])))
+        refuse("a body that is none, by an owner", "NonCanonical", 2, log.entry(Cast.anna, (BodyType.role, [1, 2, 3])))
         refuse(
             "a body that is none, after its author's date", "NotAfter", 16,
-            log.entry(Cast.dora, (9, [1, 2, 3]), time: 253_402_300_799))
+            log.entry(Cast.dora, (BodyType.role, [1, 2, 3]), time: 253_402_300_799))
     }
 
     /// An owner may add the next card of another person: its succession proves it.

@@ -34,6 +34,21 @@ struct EpochSecret {
     }
 }
 
+/// The numbers of SPEC §9.2. The generator takes them from there, never from the product.
+enum BodyType {
+    static let genesis = 1
+    static let grant = 2
+    static let remove = 5
+    static let leave = 6
+    static let renew = 7
+    static let epoch = 8
+    static let role = 9
+    static let rename = 10
+    static let withdrawn = 11
+    /// The least number of an additive body.
+    static let additive = 128
+}
+
 /// Bodies of SPEC §9.2.
 enum Body {
     static func root(founder: Bytes, cardHash: Bytes, random: Bytes) -> Bytes { join([1], founder, cardHash, random) }
@@ -41,7 +56,7 @@ enum Body {
     static func genesis(
         root: Bytes, chain: Bytes, approvers: [Bytes] = [], name: Bytes, epoch: Bytes
     ) -> (Int, Bytes) {
-        (1, join(root, prefixed(chain), users(approvers), name, epoch))
+        (BodyType.genesis, join(root, prefixed(chain), users(approvers), name, epoch))
     }
 
     static func grant(
@@ -49,19 +64,21 @@ enum Body {
     ) -> (Int, Bytes) {
         let people = join(chains.map { join([1], prefixed($0)) })
         let tail = fromNow.map { join([1], $0.epoch, $0.name) } ?? [0]
-        return (2, join(u16(chains.count), people, [role], u64(notAfter), tail))
+        return (BodyType.grant, join(u16(chains.count), people, [role], u64(notAfter), tail))
     }
 
-    static func remove(_ removed: [Bytes], epoch: Bytes) -> (Int, Bytes) { (5, users(removed) + epoch) }
-    static let leave: (Int, Bytes) = (6, [])
-    static func renew(_ card: Bytes) -> (Int, Bytes) { (7, prefixed(card)) }
-    static func epoch(_ epoch: Bytes) -> (Int, Bytes) { (8, epoch) }
+    static func remove(_ removed: [Bytes], epoch: Bytes) -> (Int, Bytes) {
+        (BodyType.remove, users(removed) + epoch)
+    }
+    static let leave: (Int, Bytes) = (BodyType.leave, [])
+    static func renew(_ card: Bytes) -> (Int, Bytes) { (BodyType.renew, prefixed(card)) }
+    static func epoch(_ epoch: Bytes) -> (Int, Bytes) { (BodyType.epoch, epoch) }
 
     static func role(_ user: Bytes, _ role: UInt8, notAfter: UInt64 = 0) -> (Int, Bytes) {
-        (9, join([1], user, [role], u64(notAfter)))
+        (BodyType.role, join([1], user, [role], u64(notAfter)))
     }
 
-    static func rename(_ name: Bytes) -> (Int, Bytes) { (10, name) }
+    static func rename(_ name: Bytes) -> (Int, Bytes) { (BodyType.rename, name) }
 
     private static func users(_ users: [Bytes]) -> Bytes { join(u16(users.count), join(users.map { join([1], $0) })) }
 }

@@ -110,7 +110,7 @@ import TresorStore
         let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
         try anna.client.people.pin(mallory)
         try await anna.tresors.perform(
-            .share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+            .share(with: [.user(mallory)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)
         #expect(theirs.count == 1)
         evil.showWraps { _, _, _ in theirs }
@@ -133,7 +133,7 @@ import TresorStore
         }
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author.identity,
-            time: 5, body: .epoch(statement))
+            time: 5, body: .epoch(EpochBody(statement)))
         let outcome = try await evil.append(
             LogChange(
                 tresor: tresor, sequence: entry.sequence, previous: log(tresor, in: evil.truth).last,
@@ -146,7 +146,7 @@ import TresorStore
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
             time: 5,
-            body: .rename(try Chronicle.anyName()))
+            body: .rename(RenameBody(try Chronicle.anyName())))
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: evil.truth).last,
             entry: entry.bytes)

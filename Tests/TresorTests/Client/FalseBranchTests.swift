@@ -30,7 +30,7 @@ import TresorStore
         _ = try await bob.client.logs.state(of: tresor)
         // She keeps the log that she has read.
         _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.logs.state(of: tresor))
-        try await anna.tresors.perform(.revoke([accomplice.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(accomplice.identity.user)]), on: tresor)
     }
 
     /// The entry that the accomplice signs in place of her removal.
@@ -69,11 +69,12 @@ import TresorStore
         case .key:
             let keys = try EpochKeys(epoch: 2)
             body = .epoch(
-                try keys.statement(of: tresor, linking: [try await accomplice.keyRing.keys(of: 1, in: state)]))
+                EpochBody(
+                    try keys.statement(of: tresor, linking: [try await accomplice.keyRing.keys(of: 1, in: state)])))
             let card = bob.identity.chain.newest
             let wrap = try Wrap(keys, of: tresor, for: card, user: bob.identity.user, history: .all).bytes
             evil.showWraps { wraps, _, epoch in epoch == 2 ? [wrap] : wraps }
-        case .ownersKey: body = .epoch(try #require(try Entry(log[3]).body.nextEpoch))
+        case .ownersKey: body = .epoch(EpochBody(try #require(try Entry(log[3]).body.nextEpoch)))
         }
         let entry = try entry(body, at: state)
         evil.fork(3, [entry.bytes])
@@ -114,7 +115,10 @@ import TresorStore
         let statement = try keys.statement(of: tresor, linking: [try await accomplice.keyRing.keys(of: 1, in: state)])
         let home = bob.home
         for users in [[anna.identity.user], [anna.identity.user, bob.identity.user].sorted()] {
-            evil.fork(3, [try entry(.remove(users: users, epoch: statement), at: state).bytes])
+            evil.fork(
+                3,
+                [try entry(.remove(RemoveBody(principals: users.map { .user($0) }, epoch: statement)), at: state).bytes]
+            )
             #expect(await failure { _ = try await bob.client.logs.state(of: tresor) } == .altered)
             #expect(await failure { _ = try await bob.seal("x", in: tresor) } == .altered)
         }

@@ -30,7 +30,7 @@ import TresorStore
             let entry = try Entry(
                 tresor: tresor, sequence: sequence, previous: try Entry(previous).hash(), author: anna.identity,
                 time: 5,
-                body: .rename(try Chronicle.anyName()))
+                body: .rename(RenameBody(try Chronicle.anyName())))
             _ = await store.append(
                 LogChange(tresor: tresor, sequence: sequence, previous: previous, entry: entry.bytes))
             (previous, sequence) = (entry.bytes, sequence + 1)

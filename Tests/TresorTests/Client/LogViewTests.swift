@@ -109,7 +109,7 @@ import TresorStore
             let state = try Fold.state(of: shown, tresor: tresor)
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: house.identity,
-                time: 5, body: .epoch(Chronicle.epoch(state.epoch + 1)))
+                time: 5, body: .epoch(EpochBody(Chronicle.epoch(state.epoch + 1))))
             branch.append(entry.bytes)
             shown.append(entry.bytes)
         }
@@ -177,11 +177,13 @@ import TresorStore
     /// Another beginning of a tresor by its own founder, with the same root and another first epoch, continued.
     private func beginning(of tresor: TresorID, length: Int) async throws -> [[UInt8]] {
         let first = try Entry(try #require(try await log(tresor, in: evil.truth).first))
-        guard case .genesis(let root, let founder, let approvers, let name, _) = try first.body else {
+        guard case .genesis(let body) = try first.body else {
             throw TresorError.failed(.other)
         }
         let genesis = EntryBody.genesis(
-            root: root, founder: founder, approvers: approvers, sealedName: name, epoch: try Chronicle.epoch(1))
+            GenesisBody(
+                root: body.root, founder: body.founder, approvers: body.approvers, sealedName: body.sealedName,
+                epoch: try Chronicle.epoch(1)))
         var shown = [
             try Entry(
                 tresor: tresor, sequence: 0, previous: .zero, author: anna.identity, time: first.time, body: genesis
@@ -191,7 +193,7 @@ import TresorStore
             let state = try Fold.state(of: shown, tresor: tresor)
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
-                time: first.time, body: .epoch(Chronicle.epoch(state.epoch + 1)))
+                time: first.time, body: .epoch(EpochBody(Chronicle.epoch(state.epoch + 1))))
             shown.append(entry.bytes)
         }
         // By itself it is valid: only who has seen the other knows.
@@ -300,7 +302,7 @@ import TresorStore
         evil.behave()
         #expect(await failure { _ = try await anna.files.open(SealedFile(bytes)) } == .altered)
         // A non-member learns that, whatever the file names.
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         let later = try await anna.seal("later", in: tresor)
         evil.frozen(old + 2)
         #expect(await failure { _ = try await world.session(of: house, seeing: evil).files.open(later) } == .noAccess)

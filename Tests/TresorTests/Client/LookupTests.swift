@@ -195,7 +195,7 @@ import TresorStore
 
     @Test func aRemovedMemberFindsANewTresorOfTheSameName() async throws {
         let care = try await shared("care")
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: care)
         let rose = try await world.quick("rose")
         try world.introduce(rose, house)
         let new = try await rose.tresors.create(Name(typed: "care")).tresor
@@ -225,7 +225,7 @@ import TresorStore
 
     @Test func aRemovedMemberStillFindsATresorByItsName() async throws {
         let care = try await shared("care")
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: care)
         #expect(try await found("care") == [care])
         #expect(try await found("plans") == [plans])
     }

@@ -26,7 +26,7 @@ import TresorStore
     private func share(_ chain: CardChain) async -> TresorError? {
         await failure {
             try await anna.tresors.perform(
-                .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+                .share(with: [.user(chain)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         }
     }
 
@@ -219,7 +219,7 @@ import TresorStore
         let state = try await anna.client.logs.state(of: tresor)
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
-            body: .renew(thief.chain.newest))
+            body: .renew(RenewBody(thief.chain.newest)))
         let previous = try await log(tresor, in: evil.truth).last
         _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
         let home = try #require(anna.client.home as? MemoryHome)

@@ -124,7 +124,7 @@ import TresorStore
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
                 time: 5,
-                body: .rename(Chronicle.anyName()))
+                body: .rename(RenameBody(Chronicle.anyName())))
             branch.append(entry.bytes)
         }
         let home = house.home
@@ -145,7 +145,7 @@ import TresorStore
         let state = try read(Array(entries.prefix(2))).state
         let entry = try Entry(
             tresor: tresor, sequence: 2, previous: state.head.hash, author: anna.identity, time: 5,
-            body: .rename(Chronicle.anyName()))
+            body: .rename(RenameBody(Chronicle.anyName())))
         var heads = PinnedHeads()
         try heads.raise(to: whole, me: nil)
         let (home, bytes, branch) = (house.client.home, heads.bytes, entries.prefix(2) + [entry.bytes])

@@ -61,7 +61,7 @@ import TresorStore
         #expect(try await house.files.open(before).content == Array("before".utf8))
         let home = try #require(house.client.home as? MemoryHome).copy()
         let wrapsBefore = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil)
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         let after = try await anna.seal("after", in: tresor)
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil).isEmpty)
         #expect(try await opens(before, house))
@@ -145,7 +145,7 @@ import TresorStore
 
     @Test func A87_comingBackFromNowOpensNothingBetween() async throws {
         try await anna.share(tresor, with: [house])
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         let between = try await anna.seal("between", in: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
@@ -159,7 +159,7 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
         #expect(try await house.files.open(before).content == Array("before".utf8))
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         for person in [house, world.session(of: house)] {
             #expect(await failure { _ = try await person.files.open(before) } == .noAccess)
@@ -173,7 +173,7 @@ import TresorStore
         let before = try await anna.seal("before", in: tresor)
         #expect(try await house.files.open(before).content == Array("before".utf8))
         let wraps = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1)
-        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
         let empty = MemoryHome()
@@ -210,7 +210,7 @@ import TresorStore
         let writes = evil.writeCount
         let (me, doctor, stranger) = (anna.identity, house.identity, third.identity)
         func share(_ chains: [CardChain], _ role: Role, fromNow: Bool) -> Act {
-            .share(with: chains, role: role, fromNow: fromNow, notAfter: nil)
+            .share(with: chains.map { .user($0) }, role: role, fromNow: fromNow, notAfter: nil)
         }
         let acts: [(Act, TresorError?)] = [
             (share([doctor.chain], .reader, fromNow: true), nil), (share([me.chain], .owner, fromNow: false), nil),
@@ -218,17 +218,18 @@ import TresorStore
             (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage),
             (share([doctor.chain], .owner, fromNow: true), .usage),
             (share([stranger.chain], .owner, fromNow: true), .usage),
-            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([stranger.user]), .notFound),
+            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([.user(stranger.user)]), .notFound),
             (.revoke([]), .usage),
-            (.revoke([me.user]), .usage), (.revoke([doctor.user, doctor.user]), .usage), (.leave, .usage),
+            (.revoke([.user(me.user)]), .usage), (.revoke([.user(doctor.user), .user(doctor.user)]), .usage),
+            (.leave, .usage),
             (.rename(.empty), .usage),
         ]
         for (act, expected) in acts {
             #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == expected, "\(act)")
         }
         #expect(evil.writeCount == writes)
-        try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
-        let again = try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
+        try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
+        let again = try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
         #expect(again.effect.already == [doctor.user])
         #expect(again.state.epoch == 3)
     }

@@ -47,7 +47,7 @@ extension CommandStage {
         let next = try EpochKeys(epoch: try await state(of: tresor).epoch + 1)
         let wrap = try Wrap(next, of: tresor, for: author.chain.newest, user: author.user, history: .all)
         try await append(
-            .epoch(try next.statement(of: tresor, linking: [earlier])), by: author, to: tresor,
+            .epoch(EpochBody(try next.statement(of: tresor, linking: [earlier]))), by: author, to: tresor,
             wraps: [StoredWrap(user: author.user, epoch: next.epoch, bytes: wrap.bytes)])
         let file = try FileSealer.sealFile(
             Array("theirs".utf8), type: .empty, record: .empty, keys: next, state: try await state(of: tresor),

@@ -81,7 +81,7 @@ extension CommandSuite {
 
         @Test func A205_anAdditiveBodyStopsNothing() async throws {
             try await anna.share(tresor, with: [bob], as: .writer)
-            try await stage.append(.additive(type: 200, [1, 2]), by: bob.identity, to: tresor)
+            try await stage.append(.additive(AdditiveBody(type: 200, [1, 2])), by: bob.identity, to: tresor)
             for name in ["anna", "house"] {
                 #expect(try await stage.expect(0, as: name, "decrypt", "@old.tresor").text == "plan")
                 try await stage.expect(0, as: name, "list")
@@ -145,7 +145,8 @@ extension CommandSuite {
             try await stage.expect(0, as: "anna", "list")
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: bob.identity,
-                time: stage.world.clock.now, body: .epoch(try third.statement(of: tresor, linking: [second])))
+                time: stage.world.clock.now, body: .epoch(EpochBody(try third.statement(of: tresor, linking: [second])))
+            )
             stage.evil.append(entry.bytes)
             for name in ["anna", "late", "house"] {
                 for files in [

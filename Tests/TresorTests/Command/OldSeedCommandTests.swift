@@ -66,7 +66,7 @@ extension CommandSuite {
         @Test func A201_whoComparedTheNewNumberIsToldWhatProvesNothing() async throws {
             let (trap, old, new) = try await trap()
             // Cards are public: the thief puts the newest one into the log.
-            try await stage.append(.renew(new.chain.newest), by: old, to: trap)
+            try await stage.append(.renew(RenewBody(new.chain.newest)), by: old, to: trap)
             try bob.client.people.pin(new.chain)
             let (home, writes) = (try stage.home("bob"), stage.evil.writeCount)
             for words in [

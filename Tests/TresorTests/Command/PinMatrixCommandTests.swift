@@ -56,7 +56,8 @@ extension CommandSuite {
                 try stage.write(try await first.seal("early", in: tresor).bytes, to: "\(shelf.name).early")
                 for next in generations.dropFirst().prefix(shelf.generation) {
                     let before = next.generation - 1
-                    try await stage.append(.renew(next.chain.newest), by: next, generation: before, to: tresor)
+                    try await stage.append(
+                        .renew(RenewBody(next.chain.newest)), by: next, generation: before, to: tresor)
                 }
                 made.append((shelf, tresor))
             }

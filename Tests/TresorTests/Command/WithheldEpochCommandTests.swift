@@ -40,7 +40,7 @@ extension CommandSuite {
             var author = bob.identity
             if villain == .writer {
                 author = try await stage.renew(bob, at: "bob").identity
-                try await stage.append(.renew(author.chain.newest), by: author, generation: 0, to: tresor)
+                try await stage.append(.renew(RenewBody(author.chain.newest)), by: author, generation: 0, to: tresor)
             }
             var theirs = try await stage.withhold(by: author, in: tresor, linking: first)
             if villain == .owner { theirs = try await stage.withhold(by: author, in: tresor, linking: theirs.keys) }

@@ -87,7 +87,8 @@
         @Test func A19_A73_aPageOfGreatEntriesTakesNoMoreThanThreeTimesItsSize() async {
             await #expect(processExitsWith: .exitCode(42)) {
                 let chronicle = try Chronicle(founder: try identity("anna"))
-                let rename = try chronicle.entry(.rename(try Chronicle.anyName()), by: chronicle.founder).bytes
+                let rename = try chronicle.entry(.rename(RenameBody(try Chronicle.anyName())), by: chronicle.founder)
+                    .bytes
                 var pages: [[[UInt8]]] = []
                 for filling: UInt8 in [0, 0xff] {
                     let body = [UInt8](repeating: filling, count: Entry.maximumByteCount - 132 - 64)

@@ -92,12 +92,15 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         specimens.append(entry("grant", log.entries[1], lengths: [(128, 4), (132, 2), (135, 4)]))
         let next = try log.founder.renewCard(time: 5).identity.chain.newest
         let bodies: [(String, EntryBody, [(offset: Int, width: Int)])] = [
-            ("remove", .remove(users: [bob.user], epoch: try log.nextEpoch()), [(128, 4), (132, 2)]),
+            (
+                "remove", .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())),
+                [(128, 4), (132, 2)]
+            ),
             ("leave", .leave, [(128, 4)]),
-            ("renew", .renew(next), [(128, 4), (132, 4)]),
-            ("epoch", .epoch(try log.nextEpoch()), [(128, 4), (204, 4)]),
-            ("role", .role(user: bob.user, role: .reader, notAfter: 5), [(128, 4)]),
-            ("rename", .rename(try Chronicle.anyName()), [(128, 4)]),
+            ("renew", .renew(RenewBody(next)), [(128, 4), (132, 4)]),
+            ("epoch", .epoch(EpochBody(try log.nextEpoch())), [(128, 4), (204, 4)]),
+            ("role", .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: 5)), [(128, 4)]),
+            ("rename", .rename(RenameBody(try Chronicle.anyName())), [(128, 4)]),
         ]
         for (name, body, lengths) in bodies {
             specimens.append(entry(name, try log.entry(body, by: log.founder).bytes, lengths: lengths))

@@ -66,7 +66,7 @@ import TresorStore
         let two = try await anna.tresors.create(Name(typed: "two"))
         let entry = try Entry(
             tresor: one.tresor, sequence: 1, previous: one.head.hash, author: anna.identity, time: 5,
-            body: .rename(two.name.sealed))
+            body: .rename(RenameBody(two.name.sealed)))
         let previous = try await log(one.tresor, in: world.store).last
         _ = try await world.store.append(
             LogChange(tresor: one.tresor, sequence: 1, previous: previous, entry: entry.bytes))

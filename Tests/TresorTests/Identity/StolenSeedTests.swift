@@ -47,7 +47,7 @@ import TresorStore
         let state = try await mallory.client.logs.state(of: trap, remembering: .no)
         let entry = try Entry(
             tresor: trap, sequence: state.head.sequence + 1, previous: state.head.hash, author: thief.identity,
-            time: world.clock.now, body: .renew(me.identity.chain.newest))
+            time: world.clock.now, body: .renew(RenewBody(me.identity.chain.newest)))
         let last = try #require(try await log(trap, in: world.store).last)
         let outcome = try await world.store.append(
             LogChange(tresor: trap, sequence: entry.sequence, previous: last, entry: entry.bytes))
@@ -74,7 +74,7 @@ import TresorStore
             #expect(try await me.files.open(file, expecting: expecting).content == Array("dose".utf8))
         }
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
-        for act in [Act.rotate, .renew, .revoke([house.identity.user]), .rename(try Name(typed: "mine"))] {
+        for act in [Act.rotate, .renew, .revoke([.user(house.identity.user)]), .rename(try Name(typed: "mine"))] {
             #expect(await failure { try await me.tresors.perform(act, on: trap) } != nil, "\(act)")
         }
         // Another renewal signs nothing over.

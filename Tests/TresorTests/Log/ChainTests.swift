@@ -13,12 +13,12 @@ import Testing
         var log = try Chronicle(founder: anna)
         let people = try (0..<6).map { try identity("person-\($0)") }
         for person in people { try log.admit(person, as: .writer) }
-        try log.add(.role(user: people[0].user, role: .reader, notAfter: nil), by: anna)
-        try log.add(.remove(users: [people[1].user], epoch: log.nextEpoch()), by: anna)
+        try log.add(.role(RoleBody(principal: .user(people[0].user), role: .reader, notAfter: nil)), by: anna)
+        try log.add(.remove(RemoveBody(principals: [.user(people[1].user)], epoch: log.nextEpoch())), by: anna)
         try log.add(.leave, by: people[2])
-        try log.add(.epoch(log.nextEpoch()), by: people[3])
-        try log.add(.renew(people[4].renewCard(time: 5).identity.chain.newest), by: people[4])
-        for _ in log.entries.count..<20 { try log.add(.rename(Chronicle.anyName()), by: anna) }
+        try log.add(.epoch(EpochBody(log.nextEpoch())), by: people[3])
+        try log.add(.renew(RenewBody(people[4].renewCard(time: 5).identity.chain.newest)), by: people[4])
+        for _ in log.entries.count..<20 { try log.add(.rename(RenameBody(Chronicle.anyName())), by: anna) }
         return log
     }
 
@@ -55,8 +55,8 @@ import Testing
         var log = try Chronicle(founder: anna)
         var other = try Chronicle(founder: anna)
         for _ in 0..<4 {
-            try log.add(.rename(Chronicle.anyName()), by: anna)
-            try other.add(.rename(Chronicle.anyName()), by: anna)
+            try log.add(.rename(RenameBody(Chronicle.anyName())), by: anna)
+            try other.add(.rename(RenameBody(Chronicle.anyName())), by: anna)
         }
         for index in log.entries.indices {
             var spliced = log.entries
@@ -84,8 +84,9 @@ import Testing
             #expect(log.verdict(try anna.entry(signed)) == .valid)
         }
         let bodies: [EntryBody] = [
-            try Chronicle.grant([bob.chain], .reader), .remove(users: [bob.user], epoch: try log.nextEpoch()),
-            .role(user: bob.user, role: .reader, notAfter: nil),
+            try Chronicle.grant([bob.chain], .reader),
+            .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())),
+            .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: nil)),
         ]
         for body in bodies {
             var signed = try log.entry(body, by: anna).signed
@@ -106,8 +107,11 @@ import Testing
         let next = try anna.renewCard(time: 5).identity.chain.newest
         let bodies: [EntryBody] = [
             try Chronicle.grant([bob.chain], .reader), try Chronicle.grant([bob.chain], .writer, fromNow: 2),
-            .remove(users: [bob.user], epoch: try log.nextEpoch()), .leave, .renew(next), .epoch(try log.nextEpoch()),
-            .role(user: bob.user, role: .reader, notAfter: nil), .rename(try Chronicle.anyName()),
+            .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())), .leave,
+            .renew(RenewBody(next)),
+            .epoch(EpochBody(try log.nextEpoch())),
+            .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: nil)),
+            .rename(RenameBody(try Chronicle.anyName())),
         ]
         let entries = try bodies.map { try log.entry($0, by: anna).signed } + [try Entry(log.entries[0]).signed]
         let place = 126..<128
@@ -136,7 +140,7 @@ import Testing
             log.time = times[1]
             try log.admit(eve, as: .writer)
             log.time = times[2]
-            try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
             log.time = times[3]
             try log.add(.leave, by: eve)
             #expect(log.state.members.keys.sorted() == [anna.user])

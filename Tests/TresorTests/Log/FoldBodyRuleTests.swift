@@ -36,20 +36,25 @@ import Testing
 
     @Test(arguments: [0, 1, 3, UInt64.max]) func A84_R23_epochsHaveNoGaps(number: UInt64) throws {
         let epoch = try Chronicle.epoch(number, links: 1)
-        #expect(try log.verdict(.epoch(epoch), by: anna) == .broken(.r23))
-        #expect(try log.verdict(.remove(users: [bob.user], epoch: epoch), by: anna) == .broken(.r23))
+        #expect(try log.verdict(.epoch(EpochBody(epoch)), by: anna) == .broken(.r23))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: epoch)), by: anna) == .broken(.r23)
+        )
         #expect(try log.verdict(Chronicle.grant([eve.chain], .reader, fromNow: number), by: anna) == .broken(.r23))
     }
 
     @Test func A77_R23_anEpochHasABackLink() throws {
-        #expect(try log.verdict(.epoch(Chronicle.epoch(2, links: 0)), by: anna) == .broken(.r23))
+        #expect(try log.verdict(.epoch(EpochBody(Chronicle.epoch(2, links: 0))), by: anna) == .broken(.r23))
         #expect(
-            try log.verdict(.remove(users: [bob.user], epoch: Chronicle.epoch(2, links: 0)), by: anna) == .broken(.r23))
+            try log.verdict(
+                .remove(RemoveBody(principals: [.user(bob.user)], epoch: Chronicle.epoch(2, links: 0))), by: anna)
+                == .broken(.r23))
     }
 
     /// A removal without the key that belongs to it: the body ends where the epoch begins, or somewhere in it.
     @Test func A77_aRemovalWithoutAnEpochIsNoRemoval() throws {
-        let whole = try log.entry(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna).signed
+        let whole = try log.entry(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+            .signed
         let head = Array(try log.entry(.leave, by: anna).signed.dropLast(4))
         let code = head.count - 2
         let body = Array(whole.dropFirst(head.count + 4))
@@ -63,15 +68,25 @@ import Testing
     }
 
     @Test func A69_R24_aStrangerIsNotRemoved() throws {
-        #expect(try log.verdict(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna) == .broken(.r24))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
+                == .broken(.r24))
         let both = [bob.user, eve.user].sorted()
-        #expect(try log.verdict(.remove(users: both, epoch: log.nextEpoch()), by: anna) == .broken(.r24))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: both.map { .user($0) }, epoch: log.nextEpoch())), by: anna)
+                == .broken(.r24))
     }
 
     @Test func A64_R25_nobodyRemovesTheFounderOrThemselves() throws {
-        #expect(try log.verdict(.remove(users: [anna.user], epoch: log.nextEpoch()), by: bob) == .broken(.r25))
-        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: bob) == .broken(.r25))
-        #expect(try log.verdict(.remove(users: [anna.user], epoch: log.nextEpoch()), by: anna) == .broken(.r25))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: bob)
+                == .broken(.r25))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: bob)
+                == .broken(.r25))
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: anna)
+                == .broken(.r25))
     }
 
     @Test func A69_R26_theLastOwnerStays() throws {
@@ -83,7 +98,7 @@ import Testing
     @Test func A69_R26_anOwnerWithADateIsNotTheOneWhoRemains() throws {
         var log = log
         #expect(try log.verdict(.leave, by: anna) == .valid)
-        try log.add(.role(user: bob.user, role: .owner, notAfter: 9_000_000_000), by: anna)
+        try log.add(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9_000_000_000)), by: anna)
         #expect(try log.verdict(.leave, by: anna) == .broken(.r26))
         #expect(try log.verdict(.leave, by: bob) == .valid)
     }
@@ -93,61 +108,88 @@ import Testing
         let afterNext = try next.renewCard(time: 6).identity
         let another = try eve.renewCard(time: 5).identity
         for card in [bob.chain.newest, afterNext.chain.newest, another.chain.newest, eve.chain.newest] {
-            #expect(try log.verdict(.renew(card), by: bob) == .broken(.r27))
+            #expect(try log.verdict(.renew(RenewBody(card)), by: bob) == .broken(.r27))
         }
-        #expect(try log.verdict(.renew(next.chain.newest), by: anna) == .valid)
-        #expect(try log.verdict(.renew(afterNext.chain.newest), by: anna) == .broken(.r27))
+        #expect(try log.verdict(.renew(RenewBody(next.chain.newest)), by: anna) == .valid)
+        #expect(try log.verdict(.renew(RenewBody(afterNext.chain.newest)), by: anna) == .broken(.r27))
         var log = log
-        try log.add(.renew(next.chain.newest), by: bob)
-        #expect(try log.verdict(.renew(next.chain.newest), by: next) == .broken(.r27))
-        #expect(try log.verdict(.renew(bob.renewCard(time: 7).identity.chain.newest), by: next) == .broken(.r27))
-        #expect(try log.verdict(.renew(afterNext.chain.newest), by: next) == .valid)
+        try log.add(.renew(RenewBody(next.chain.newest)), by: bob)
+        #expect(try log.verdict(.renew(RenewBody(next.chain.newest)), by: next) == .broken(.r27))
+        #expect(
+            try log.verdict(.renew(RenewBody(bob.renewCard(time: 7).identity.chain.newest)), by: next) == .broken(.r27))
+        #expect(try log.verdict(.renew(RenewBody(afterNext.chain.newest)), by: next) == .valid)
     }
 
     @Test func A69_R28_aStrangerHasNoRole() throws {
-        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: anna) == .broken(.r28))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+                == .broken(.r28))
     }
 
     @Test func R29_theFoundersRoleDoesNotChange() throws {
-        #expect(try log.verdict(.role(user: anna.user, role: .reader, notAfter: nil), by: bob) == .broken(.r29))
-        #expect(try log.verdict(.role(user: anna.user, role: .owner, notAfter: 9), by: anna) == .broken(.r29))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(anna.user), role: .reader, notAfter: nil)), by: bob)
+                == .broken(.r29))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(anna.user), role: .owner, notAfter: 9)), by: anna)
+                == .broken(.r29))
     }
 
     @Test func A69_R30_aChangeChangesSomething() throws {
-        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: nil), by: anna) == .broken(.r30))
-        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9_000_000_000), by: anna) == .valid)
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: nil)), by: anna)
+                == .broken(.r30))
+        #expect(
+            try log.verdict(
+                .role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9_000_000_000)), by: anna)
+                == .valid)
     }
 
     @Test func A69_R31_withoutFullHistoryNobodyOwns() throws {
         var log = log
         try log.admit(eve, as: .writer, fromNow: true)
-        #expect(try log.verdict(.role(user: eve.user, role: .owner, notAfter: nil), by: anna) == .broken(.r31))
-        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: anna) == .valid)
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: anna)
+                == .broken(.r31))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+                == .valid)
     }
 
     @Test func A69_R32_anOwnerRemains() throws {
         var log = log
         try log.add(.leave, by: anna)
-        #expect(try log.verdict(.role(user: bob.user, role: .writer, notAfter: nil), by: bob) == .broken(.r32))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .writer, notAfter: nil)), by: bob)
+                == .broken(.r32))
     }
 
     @Test func A69_R32_theLastLastingOwnerTakesNoDate() throws {
         var log = log
         try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
         try log.add(.leave, by: anna)
-        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9), by: eve) == .broken(.r32))
-        #expect(try log.verdict(.role(user: eve.user, role: .reader, notAfter: nil), by: bob) == .valid)
-        try log.add(.role(user: eve.user, role: .owner, notAfter: nil), by: bob)
-        #expect(try log.verdict(.role(user: bob.user, role: .owner, notAfter: 9), by: eve) == .valid)
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9)), by: eve)
+                == .broken(.r32))
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: bob)
+                == .valid)
+        try log.add(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: bob)
+        #expect(
+            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9)), by: eve) == .valid)
     }
 
     @Test func A69_R33_theLastLastingOwnerIsNotRemoved() throws {
         var log = log
         try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
         try log.add(.leave, by: anna)
-        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: eve) == .broken(.r33))
-        try log.add(.role(user: eve.user, role: .owner, notAfter: nil), by: bob)
-        #expect(try log.verdict(.remove(users: [bob.user], epoch: log.nextEpoch()), by: eve) == .valid)
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve)
+                == .broken(.r33))
+        try log.add(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: bob)
+        #expect(
+            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve)
+                == .valid)
     }
 
     @Test func A73_R22_atMostTenThousandAreIn() throws {

@@ -63,7 +63,7 @@ private struct LogFile: Store {
         for sequence in 1..<count {
             let entry = try Entry(
                 tresor: tresor, sequence: sequence, previous: previous, author: anna.identity, time: 5,
-                body: .rename(try Chronicle.anyName()))
+                body: .rename(RenameBody(try Chronicle.anyName())))
             try file.write(contentsOf: entry.bytes)
             (previous, size) = (try entry.hash(), entry.bytes.count)
         }

@@ -32,11 +32,11 @@ import TresorStore
             switch head.sequence % 9 {
             case 7:
                 role = role == .reader ? .writer : .reader
-                body = .role(user: reader.user, role: role, notAfter: nil)
+                body = .role(RoleBody(principal: .user(reader.user), role: role, notAfter: nil))
             case 8:
                 epoch += 1
-                body = .epoch(try Chronicle.epoch(epoch))
-            default: body = .rename(try Chronicle.anyName())
+                body = .epoch(EpochBody(try Chronicle.epoch(epoch)))
+            default: body = .rename(RenameBody(try Chronicle.anyName()))
             }
             let entry = try Entry(
                 tresor: chronicle.tresor, sequence: head.sequence + 1, previous: head.hash, author: founder,
@@ -101,7 +101,7 @@ import TresorStore
         for _ in 1..<count {
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
-                time: 1_777_730_400, body: .rename(try Chronicle.anyName()))
+                time: 1_777_730_400, body: .rename(RenameBody(try Chronicle.anyName())))
             let change = LogChange(
                 tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes)
             #expect(await store.append(change) == .done)

@@ -85,13 +85,13 @@ import TresorStore
         // The additions of an entitled writer stop nothing, and check names them.
         let additive = try Entry(
             tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: owner.identity, time: 5,
-            body: .additive(type: 128, [1]))
+            body: .additive(AdditiveBody(type: 128, [1])))
         let change = LogChange(
             tresor: tresor, sequence: additive.sequence,
             previous: try await TresorTests.log(tresor, in: evil.truth).last,
             entry: additive.bytes)
         #expect(try await evil.append(change) == .done)
-        try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
+        try await owner.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         let findings = try await owner.client.audit.check([tresor]).map(\.remark)
         #expect(findings.contains(.unknownBody(sequence: 2, type: 128)))
     }
@@ -104,7 +104,7 @@ import TresorStore
         ] {
             let same = Epoch(
                 number: 2, contentCommitment: content, historyCommitment: history, backLink: next.backLink)
-            #expect(refusal(try log.entry(.epoch(same), by: anna).bytes) == (.altered, .r48))
+            #expect(refusal(try log.entry(.epoch(EpochBody(same)), by: anna).bytes) == (.altered, .r48))
         }
         // The commitment of a key is the same in every epoch, so that reuse shows.
         let keys = try EpochKeys(epoch: 1)

@@ -44,14 +44,15 @@ import Testing
         let writer = try identity("writer")
         let (renewed, _) = try writer.renewCard(time: 1_777_730_500)
         var chronicle = try Chronicle(founder: anna)
-        for _ in 0..<20 { try chronicle.add(.rename(try Chronicle.anyName()), by: anna) }
+        for _ in 0..<20 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: anna) }
         try chronicle.admit(writer, as: .owner)
-        for _ in 0..<20 { try chronicle.add(.rename(try Chronicle.anyName()), by: writer) }
-        try chronicle.add(.renew(renewed.chain.newest), by: renewed, generation: 0)
-        try chronicle.add(.epoch(try chronicle.nextEpoch()), by: renewed)
-        for _ in 0..<30 { try chronicle.add(.rename(try Chronicle.anyName()), by: renewed) }
-        try chronicle.add(.remove(users: [writer.user], epoch: try chronicle.nextEpoch()), by: anna)
-        for _ in 0..<30 { try chronicle.add(.rename(try Chronicle.anyName()), by: anna) }
+        for _ in 0..<20 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: writer) }
+        try chronicle.add(.renew(RenewBody(renewed.chain.newest)), by: renewed, generation: 0)
+        try chronicle.add(.epoch(EpochBody(try chronicle.nextEpoch())), by: renewed)
+        for _ in 0..<30 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: renewed) }
+        try chronicle.add(
+            .remove(RemoveBody(principals: [.user(writer.user)], epoch: try chronicle.nextEpoch())), by: anna)
+        for _ in 0..<30 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: anna) }
         return (chronicle, [anna, writer, renewed])
     }
 
@@ -90,7 +91,7 @@ import Testing
         // Signed with the foreseen key by a person who has left by then or was never added.
         for person in people {
             let late = try chronicle.entry(
-                .rename(try Chronicle.anyName()), by: person, generation: person.generation)
+                .rename(RenameBody(try Chronicle.anyName())), by: person, generation: person.generation)
             damaged.append(entries + [late.bytes])
         }
         damaged.append([[], []])

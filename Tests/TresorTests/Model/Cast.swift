@@ -73,23 +73,24 @@ struct Cast {
         switch line.deed {
         case .grant(let users, let name, let end, let next):
             let fromNow = try next.map {
-                Grant.FromNow(epoch: try epoch($0), sealedName: try Chronicle.anyName())
+                GrantBody.FromNow(epoch: try epoch($0), sealedName: try Chronicle.anyName())
             }
             return .grant(
-                Grant(
-                    people: users.map { people[$0][line.cards[$0] ?? 0].chain }, role: role(name),
+                GrantBody(
+                    people: users.map { .user(people[$0][line.cards[$0] ?? 0].chain) }, role: role(name),
                     notAfter: end.map { UInt64($0) }, fromNow: fromNow))
-        case .remove(let users, let next): return .remove(users: users.map { self.users[$0] }, epoch: try epoch(next))
+        case .remove(let users, let next):
+            return .remove(RemoveBody(principals: users.map { .user(self.users[$0]) }, epoch: try epoch(next)))
         case .leave: return .leave
         case .renew(let user, let generation):
             let cards = people[user ?? line.author]
             guard cards.indices.contains(generation) else { return nil }
-            return .renew(cards[generation].chain.newest)
-        case .epoch(let next): return .epoch(try epoch(next))
+            return .renew(RenewBody(cards[generation].chain.newest))
+        case .epoch(let next): return .epoch(EpochBody(try epoch(next)))
         case .role(let user, let name, let end):
-            return .role(user: users[user], role: role(name), notAfter: end.map { UInt64($0) })
-        case .rename: return .rename(try Chronicle.anyName())
-        case .additive(let type): return .additive(type: UInt16(type), [1, 2, 3])
+            return .role(RoleBody(principal: .user(users[user]), role: role(name), notAfter: end.map { UInt64($0) }))
+        case .rename: return .rename(RenameBody(try Chronicle.anyName()))
+        case .additive(let type): return .additive(AdditiveBody(type: UInt16(type), [1, 2, 3]))
         }
     }
 }

@@ -133,7 +133,9 @@ extension HostileHistory {
     private func withhold(_ author: Author) async throws {
         let (keys, statement) = try nextEpoch()
         let wraps = try wraps(keys, for: members(), by: author.identity)
-        if try await append(.epoch(statement), by: author.identity, wraps: wraps) { note("a withheld epoch") }
+        if try await append(.epoch(EpochBody(statement)), by: author.identity, wraps: wraps) {
+            note("a withheld epoch")
+        }
     }
 
     private func dismiss(_ author: Author) async throws {
@@ -143,7 +145,7 @@ extension HostileHistory {
         guard let user = others.first?.user else { return try await withhold(author) }
         let (keys, statement) = try nextEpoch()
         let wraps = try wraps(keys, for: members(without: [user]), by: author.identity)
-        let body = EntryBody.remove(users: [user], epoch: statement)
+        let body = EntryBody.remove(RemoveBody(principals: [.user(user)], epoch: statement))
         if try await append(body, by: author.identity, wraps: wraps, removing: [user]) { note("a removal") }
     }
 
@@ -153,7 +155,7 @@ extension HostileHistory {
         guard truth.members[accomplice.user] == nil else { return try await withhold(author) }
         note("a grant")
         guard draw(2) == 0 else {
-            let grant = Grant(people: [accomplice], role: .owner, notAfter: nil, fromNow: nil)
+            let grant = GrantBody(people: [.user(accomplice)], role: .owner, notAfter: nil, fromNow: nil)
             let keys = hostileKeys[truth.epoch]
             let wraps = try keys.map { try self.wraps($0, for: [(accomplice, .all)], by: author.identity) } ?? []
             try await append(.grant(grant), by: author.identity, wraps: wraps)
@@ -163,16 +165,16 @@ extension HostileHistory {
         let name = try SealedName(
             Name(typed: "theirs"), kind: .empty, under: keys.content, tresor: tresor, epoch: keys.epoch,
             sequence: truth.head.sequence + 1)
-        let grant = Grant(
-            people: [accomplice], role: .reader, notAfter: nil,
-            fromNow: Grant.FromNow(epoch: statement, sealedName: name))
+        let grant = GrantBody(
+            people: [.user(accomplice)], role: .reader, notAfter: nil,
+            fromNow: GrantBody.FromNow(epoch: statement, sealedName: name))
         let people = members() + [(accomplice, .from(epoch: keys.epoch))]
         try await append(
             .grant(grant), by: author.identity, wraps: try wraps(keys, for: people, by: author.identity))
     }
 
     private func spoilName(_ author: Author) async throws {
-        if try await append(.rename(Chronicle.anyName()), by: author.identity) { note("a bad name") }
+        if try await append(.rename(RenameBody(Chronicle.anyName())), by: author.identity) { note("a bad name") }
     }
 
     /// Marks the tresor, so that a writer may begin an epoch.
@@ -182,7 +184,7 @@ extension HostileHistory {
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         let generation = try #require(truth.chain(of: person.user)).newest.generation
         guard generation + 1 == next.generation,
-            try await append(.renew(next.chain.newest), by: next, generation: generation)
+            try await append(.renew(RenewBody(next.chain.newest)), by: next, generation: generation)
         else { return }
         note("a renewal")
         person.session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
@@ -214,8 +216,8 @@ extension HostileHistory {
         var forgery = Forgery(victim: victim, generation: thief.identity.generation, tresor: trap)
         let accomplice = hostile[2]
         let others = honest.filter { $0 !== victim }.map(\.identity.chain)
-        let owner = Act.share(with: [accomplice.identity.chain], role: .owner, fromNow: false, notAfter: nil)
-        let reader = Act.share(with: others, role: .writer, fromNow: false, notAfter: nil)
+        let owner = Act.share(with: [.user(accomplice.identity.chain)], role: .owner, fromNow: false, notAfter: nil)
+        let reader = Act.share(with: others.map { .user($0) }, role: .writer, fromNow: false, notAfter: nil)
         for act in [owner, reader] { try await thief.tresors.perform(act, on: trap, acceptingUnverified: true) }
         forgery.file = try await thief.seal("dose", in: trap)
         forgeries.append(forgery)
@@ -229,7 +231,8 @@ extension HostileHistory {
             let isFirst = generation == thief.identity.generation + 1
             let entry = try Entry(
                 tresor: trap, sequence: state.head.sequence + 1, previous: state.head.hash,
-                author: isFirst ? thief.identity : accomplice.identity, time: world.clock.now, body: .renew(card))
+                author: isFirst ? thief.identity : accomplice.identity, time: world.clock.now,
+                body: .renew(RenewBody(card)))
             let change = LogChange(
                 tresor: trap, sequence: entry.sequence, previous: entries.last, entry: entry.bytes)
             #expect(await store.append(change) == .done)
@@ -247,7 +250,7 @@ extension HostileHistory {
         hostileKeys[statement.number] = nil
         let entry = try Entry(
             tresor: tresor, sequence: truth.head.sequence + 1, previous: truth.head.hash, author: thief.identity,
-            time: world.clock.now, body: .epoch(statement))
+            time: world.clock.now, body: .epoch(EpochBody(statement)))
         evil.append(entry.bytes)
         for person in honest {
             let home = person.session.home
@@ -268,7 +271,7 @@ extension HostileHistory {
         let person = try? await observer.session.client.people.person(victim.user)
         evil.behave()
         #expect(person?.trust.isVerified != true, place("an old card is believed"))
-        let act = Act.share(with: [thief.identity.chain], role: .reader, fromNow: false, notAfter: nil)
+        let act = Act.share(with: [.user(thief.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
         #expect(await failure { try await fresh(observer).tresors.perform(act, on: tresor) } != nil, place)
     }
 

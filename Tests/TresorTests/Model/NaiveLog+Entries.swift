@@ -31,22 +31,24 @@ extension NaiveLog {
         switch try entry.body {
         case .genesis: throw TresorError.usage
         case .grant(let grant):
-            let users = try grant.people.map { try number(of: $0.user, people) }
-            for (user, chain) in zip(users, grant.people) { cards[user] = Int(chain.newest.generation) }
+            let users = try grant.people.map { try number(of: $0.chain.user, people) }
+            for (user, person) in zip(users, grant.people) { cards[user] = Int(person.chain.newest.generation) }
             deed = .grant(
                 users, grant.role.description, end: grant.notAfter.map { Int($0) },
                 epoch: grant.fromNow.map { Int($0.epoch.number) })
-        case .remove(let users, let epoch):
-            deed = .remove(try users.map { try number(of: $0, people) }, epoch: Int(epoch.number))
+        case .remove(let remove):
+            let users = try remove.principals.map { try number(of: $0.userID, people) }
+            deed = .remove(users, epoch: Int(remove.epoch.number))
         case .leave: deed = .leave
-        case .renew(let card):
-            let user = card.generation == 0 ? nil : try number(of: UserID(card.statedUser), people)
-            deed = .renew(user, Int(card.generation))
-        case .epoch(let epoch): deed = .epoch(Int(epoch.number))
-        case .role(let user, let role, let end):
-            deed = .role(try number(of: user, people), role.description, end: end.map { Int($0) })
+        case .renew(let renew):
+            let user = renew.card.generation == 0 ? nil : try number(of: renew.user, people)
+            deed = .renew(user, Int(renew.card.generation))
+        case .epoch(let body): deed = .epoch(Int(body.epoch.number))
+        case .role(let body):
+            let user = try number(of: body.principal.userID, people)
+            deed = .role(user, body.role.description, end: body.notAfter.map { Int($0) })
         case .rename: deed = .rename
-        case .additive(let type, _): deed = .additive(Int(type))
+        case .additive(let body): deed = .additive(Int(body.type))
         }
         return Line(
             author: try number(of: entry.author, people), generation: Int(entry.generation), time: Int(entry.time),

@@ -17,8 +17,9 @@ struct Chronicle {
         root = try Root.make(founder: founder.chain)
         tresor = try root.tresorID()
         let body = EntryBody.genesis(
-            root: root, founder: founder.chain, approvers: [], sealedName: try Self.anyName(),
-            epoch: try Self.epoch(1))
+            GenesisBody(
+                root: root, founder: founder.chain, approvers: [], sealedName: try Self.anyName(),
+                epoch: try Self.epoch(1)))
         let entry = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: founder, time: time, body: body)
         entries = [entry.bytes]
@@ -42,9 +43,9 @@ struct Chronicle {
         _ people: [CardChain], _ role: Role, notAfter: UInt64? = nil, fromNow epoch: UInt64? = nil
     ) throws -> EntryBody {
         let fromNow = try epoch.map { number throws in
-            Grant.FromNow(epoch: try Self.epoch(number), sealedName: try anyName())
+            GrantBody.FromNow(epoch: try Self.epoch(number), sealedName: try anyName())
         }
-        return .grant(Grant(people: people, role: role, notAfter: notAfter, fromNow: fromNow))
+        return .grant(GrantBody(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: fromNow))
     }
 
     func nextEpoch() throws -> Epoch { try Self.epoch(state.epoch + 1) }

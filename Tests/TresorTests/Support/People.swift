@@ -97,7 +97,8 @@ extension Session {
         notAfter: UInt64? = nil
     ) async throws {
         let chains = people.map(\.identity.chain)
-        try await tresors.perform(.share(with: chains, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
+        try await tresors.perform(
+            .share(with: chains.map { .user($0) }, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
     }
 
     func seal(_ text: String, in tresor: TresorID, record: String? = nil) async throws -> SealedFile {

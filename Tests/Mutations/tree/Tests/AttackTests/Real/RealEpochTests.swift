@@ -34,9 +34,9 @@ extension RealAttackTests {
         private func lockOut(_ scene: Scene) async throws {
             let next = try scene.bob.identity.renewCard(time: 2).identity
             let first = try await scene.keys(1)
-            try await scene.append(.renew(next.chain.newest), by: scene.bob)
+            try await scene.append(.renew(RenewBody(next.chain.newest)), by: scene.bob)
             let statement = try EpochKeys(epoch: 2).statement(of: scene.tresor, linking: [first])
-            try await scene.append(.epoch(statement), by: Session(client: scene.bob.client, identity: next))
+            try await scene.append(.epoch(EpochBody(statement)), by: Session(client: scene.bob.client, identity: next))
         }
 
         @Test func A200_anEpochTakesAwayWhatIsOlder() async throws {
@@ -54,7 +54,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .reachableKeys, isLate: true) {
                 let scene = try await Scene()
                 try await lockOut(scene)
-                let removal = Act.revoke([scene.bob.identity.user])
+                let removal = Act.revoke([.user(scene.bob.identity.user)])
                 let owner = scene.fresh(scene.anna)
                 return await failure { try await owner.tresors.perform(removal, on: scene.tresor) } == .noAccess
             }
@@ -93,7 +93,7 @@ extension RealAttackTests {
                 let scene = try await Scene()
                 let (house, user) = (scene.house, scene.house.identity.user)
                 scene.store.keep()
-                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([.user(user)]), on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
                 // With everything the store was ever given, and a client that asks nobody.
                 let state = try await scene.state
@@ -112,7 +112,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .departedWraps, isLate: true) {
                 let scene = try await Scene()
                 let user = scene.house.identity.user
-                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([.user(user)]), on: scene.tresor)
                 return try await !scene.store.truth.wraps(of: user, in: scene.tresor, epoch: nil).isEmpty
             }
         }
@@ -215,7 +215,7 @@ extension RealAttackTests {
             let members = try await scene.state.members
             let before = try await scene.state
             let wraps = try EntryDrafting(session: scene.anna).wraps(next, for: members, in: before)
-            try await scene.append(.epoch(statement), by: scene.anna, putting: wraps)
+            try await scene.append(.epoch(EpochBody(statement)), by: scene.anna, putting: wraps)
             try await scene.settle()
             let state = try await scene.state
             // No wrap of the first epoch leads past the link.
@@ -259,7 +259,9 @@ extension RealAttackTests {
             let scene = try await Scene()
             let stranger = scene.mallory.identity.user
             await RealAttackTests.expectReal(.notFound, without: .knownPerson, against: [scene.anna]) {
-                try await scene.anna.tresors.perform(.revoke([stranger]), on: scene.tresor).effect.already == [stranger]
+                try await scene.anna.tresors.perform(.revoke([.user(stranger)]), on: scene.tresor).effect.already == [
+                    stranger
+                ]
             }
         }
     }

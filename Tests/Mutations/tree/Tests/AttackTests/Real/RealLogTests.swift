@@ -33,7 +33,7 @@ extension RealAttackTests {
         /// A state that only the store's false branch has, made by anna as an accomplice.
         private func branch(_ scene: Scene) async throws -> (state: LogState, entry: [UInt8], count: Int) {
             let before = try await scene.state
-            let entry = try scene.entry(.rename(Chronicle.anyName()), by: scene.anna, after: before).bytes
+            let entry = try scene.entry(.rename(RenameBody(Chronicle.anyName())), by: scene.anna, after: before).bytes
             var fold = Fold(state: before)
             try fold.apply(entry)
             let state = try #require(fold.state)
@@ -167,12 +167,14 @@ extension RealAttackTests {
         @Test func A67_anActIsDoneThoughItNoLongerMeansWhatWasShown() async throws {
             let scene = try await Scene()
             let both = [scene.bob.identity.user, scene.house.identity.user]
-            let shown = try scene.anna.tresors.effect(of: .revoke(both), in: try await scene.state)
+            let shown = try scene.anna.tresors.effect(of: .revoke(both.map { .user($0) }), in: try await scene.state)
             try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [scene.anna]) {
-                let done = try await scene.anna.tresors.perform(.revoke(both), on: scene.tresor, expecting: shown)
-                    .effect
+                let done = try await scene.anna.tresors.perform(
+                    .revoke(both.map { .user($0) }), on: scene.tresor, expecting: shown
+                )
+                .effect
                 return done.dismissed == [scene.bob.identity.user]
             }
         }
@@ -182,9 +184,9 @@ extension RealAttackTests {
             let (anna, house) = (scene.anna, scene.house.identity)
             try await anna.share(scene.tresor, with: [scene.bob], as: .owner)
             let date = Act.share(
-                with: [house.chain], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
+                with: [.user(house.chain)], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
             let shown = try anna.tresors.effect(of: date, in: try await scene.state)
-            try await scene.bob.tresors.perform(.revoke([house.user]), on: scene.tresor)
+            try await scene.bob.tresors.perform(.revoke([.user(house.user)]), on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [anna]) {
                 try await anna.tresors.perform(date, on: scene.tresor, expecting: shown).effect.admitted == [house.user]
@@ -203,7 +205,7 @@ extension RealAttackTests {
         @Test func A73_aStoreAnswersMoreThanItWasAskedFor() async throws {
             let scene = try await Scene()
             var log = try Chronicle(founder: scene.anna.identity)
-            for _ in 0..<299 { try log.add(.rename(Chronicle.anyName()), by: scene.anna.identity) }
+            for _ in 0..<299 { try log.add(.rename(RenameBody(Chronicle.anyName())), by: scene.anna.identity) }
             let (entries, tresor) = (log.entries, log.tresor)
             scene.store.flood()
             scene.store.show { _ in entries }

@@ -41,13 +41,14 @@ extension RealAttackTests {
         }
 
         private func genesis(
-            _ root: Root, by author: Identity, approvers: [UserID] = [], in tresor: TresorID? = nil
+            _ root: Root, by author: Identity, approvers: [Principal] = [], in tresor: TresorID? = nil
         ) throws -> Entry {
             try Entry(
                 tresor: tresor ?? root.tresorID(), sequence: 0, previous: .zero, author: author, time: 1,
                 body: .genesis(
-                    root: root, founder: author.chain, approvers: approvers, sealedName: Chronicle.anyName(),
-                    epoch: Chronicle.epoch(1)))
+                    GenesisBody(
+                        root: root, founder: author.chain, approvers: approvers, sealedName: Chronicle.anyName(),
+                        epoch: Chronicle.epoch(1))))
         }
 
         private func expectReal(withoutRule rule: Rule, genesis entry: Entry) async {
@@ -64,7 +65,7 @@ extension RealAttackTests {
 
         @Test func A56_anEntryStandsWhereItDoesNotBelong() async throws {
             let other = try Root.make(founder: anna.chain).tresorID()
-            let name = EntryBody.rename(try Chronicle.anyName())
+            let name = EntryBody.rename(RenameBody(try Chronicle.anyName()))
             await expectReal(withoutRule: .r3, try log.entry(name, by: anna, in: other), after: log)
             await expectReal(withoutRule: .r4, try log.entry(name, by: anna, sequence: 7), after: log)
             await expectReal(withoutRule: .r5, try log.entry(name, by: anna, previous: .zero), after: log)
@@ -77,12 +78,12 @@ extension RealAttackTests {
         @Test func A57_A58_somebodySaysWhatTheyMayNot() async throws {
             var log = log
             try log.admit(eve, as: .reader)
-            try await expectReal(withoutRule: .r15, .rename(Chronicle.anyName()), by: eve, after: log)
+            try await expectReal(withoutRule: .r15, .rename(RenameBody(Chronicle.anyName())), by: eve, after: log)
             let ghost = try identity("ghost")
             try await expectReal(withoutRule: .r15, Chronicle.grant([ghost.chain], .owner), by: eve, after: log)
-            try log.add(.remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
             try await expectReal(
-                withoutRule: .r13, .renew(eve.renewCard(time: 2).identity.chain.newest), by: eve, after: log)
+                withoutRule: .r13, .renew(RenewBody(eve.renewCard(time: 2).identity.chain.newest)), by: eve, after: log)
             // A person without a card in the log adds a member.
             let own = try log.entry(Chronicle.grant([ghost.chain], .owner), by: identity("nobody"))
             await RealAttackTests.expectReal(withoutRule: .r11) {
@@ -93,7 +94,8 @@ extension RealAttackTests {
         }
 
         @Test func A64_aCoOwnerRemovesTheFounder() async throws {
-            try await expectReal(withoutRule: .r25, .remove(users: [anna.user], epoch: log.nextEpoch()), by: bob)
+            try await expectReal(
+                withoutRule: .r25, .remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: bob)
         }
 
         @Test func A69_absurdActsAreTaken() async throws {
@@ -101,14 +103,20 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r17, Chronicle.grant([two[1], two[0]], .reader), by: anna)
             try await expectReal(withoutRule: .r18, Chronicle.grant([bob.chain], .reader), by: anna)
             try await expectReal(withoutRule: .r20, Chronicle.grant([eve.chain], .owner, fromNow: 2), by: anna)
-            try await expectReal(withoutRule: .r24, .remove(users: [eve.user], epoch: log.nextEpoch()), by: anna)
-            try await expectReal(withoutRule: .r28, .role(user: eve.user, role: .reader, notAfter: nil), by: anna)
-            try await expectReal(withoutRule: .r29, .role(user: anna.user, role: .reader, notAfter: nil), by: bob)
-            try await expectReal(withoutRule: .r30, .role(user: bob.user, role: .owner, notAfter: nil), by: anna)
+            try await expectReal(
+                withoutRule: .r24, .remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
+            try await expectReal(
+                withoutRule: .r28, .role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+            try await expectReal(
+                withoutRule: .r29, .role(RoleBody(principal: .user(anna.user), role: .reader, notAfter: nil)), by: bob)
+            try await expectReal(
+                withoutRule: .r30, .role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: nil)), by: anna)
             var late = log
             try late.admit(eve, as: .writer, fromNow: true)
             try await expectReal(
-                withoutRule: .r31, .role(user: eve.user, role: .owner, notAfter: nil), by: anna, after: late)
+                withoutRule: .r31, .role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: anna,
+                after: late
+            )
         }
 
         @Test func A69_nobodyIsLeftWhoCouldLetSomebodyIn() async throws {
@@ -116,17 +124,19 @@ extension RealAttackTests {
             try log.add(.leave, by: anna)
             try await expectReal(withoutRule: .r26, .leave, by: bob, after: log)
             try await expectReal(
-                withoutRule: .r32, .role(user: bob.user, role: .writer, notAfter: nil), by: bob, after: log)
+                withoutRule: .r32, .role(RoleBody(principal: .user(bob.user), role: .writer, notAfter: nil)), by: bob,
+                after: log)
             // The founder alone may come back, and only as an owner for good.
             try await expectReal(withoutRule: .r21, Chronicle.grant([anna.chain], .reader), by: bob, after: log)
             try log.add(Chronicle.grant([eve.chain], .owner, notAfter: 9_000_000_000), by: bob)
             try await expectReal(
-                withoutRule: .r33, .remove(users: [bob.user], epoch: log.nextEpoch()), by: eve, after: log)
+                withoutRule: .r33, .remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve,
+                after: log)
         }
 
         @Test func A70_whatALaterReleaseMeansIsSkipped() async throws {
             let root = try Root.make(founder: anna.chain)
-            await expectReal(withoutRule: .r10, genesis: try genesis(root, by: anna, approvers: [bob.user]))
+            await expectReal(withoutRule: .r10, genesis: try genesis(root, by: anna, approvers: [.user(bob.user)]))
             var unknown = try log.entry(.leave, by: bob).signed
             unknown[unknown.count - 5] = 11
             let entry = try bob.entry(unknown)
@@ -140,27 +150,27 @@ extension RealAttackTests {
         @Test func A71_anEntryIsDatedAfterItsAuthorsEnd() async throws {
             var log = log
             try log.admit(eve, as: .writer, notAfter: 2_000_000_000)
-            let renewal = EntryBody.renew(try eve.renewCard(time: 5).identity.chain.newest)
+            let renewal = EntryBody.renew(RenewBody(try eve.renewCard(time: 5).identity.chain.newest))
             await expectReal(withoutRule: .r16, try log.entry(renewal, by: eve, time: 2_000_000_001), after: log)
         }
 
         @Test func A72_anOldGenerationStaysInUseAndAForeignCardReplacesIt() async throws {
             let skipped = try bob.renewCard(time: 5).identity.renewCard(time: 6).identity.chain.newest
-            let leap = try log.entry(.renew(skipped), by: bob)
+            let leap = try log.entry(.renew(RenewBody(skipped)), by: bob)
             await RealAttackTests.expectReal(withoutRule: .r27) {
                 var fold = Fold(state: log.state)
                 try fold.apply(leap.bytes)
                 return fold.state?.isRekeyPending == true
             }
             var renewed = log
-            try renewed.add(.renew(bob.renewCard(time: 5).identity.chain.newest), by: bob)
-            try await expectReal(withoutRule: .r14, .rename(Chronicle.anyName()), by: bob, after: renewed)
+            try renewed.add(.renew(RenewBody(bob.renewCard(time: 5).identity.chain.newest)), by: bob)
+            try await expectReal(withoutRule: .r14, .rename(RenameBody(Chronicle.anyName())), by: bob, after: renewed)
         }
 
         @Test func A52_aGrantForgetsCardsThatTheLogKnows() async throws {
             var log = log
-            try log.add(.renew(bob.renewCard(time: 5).identity.chain.newest), by: bob)
-            try log.add(.remove(users: [bob.user], epoch: log.nextEpoch()), by: anna)
+            try log.add(.renew(RenewBody(bob.renewCard(time: 5).identity.chain.newest)), by: bob)
+            try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
             try await expectReal(withoutRule: .r19, Chronicle.grant([bob.chain], .reader), by: anna, after: log)
         }
 
@@ -181,8 +191,9 @@ extension RealAttackTests {
         @Test func A77_A84_anEpochOutOfTurn() async throws {
             for number in [1, 3] as [UInt64] {
                 let epoch = try Chronicle.epoch(number, links: 1)
-                try await expectReal(withoutRule: .r23, .epoch(epoch), by: anna)
-                try await expectReal(withoutRule: .r23, .remove(users: [bob.user], epoch: epoch), by: anna)
+                try await expectReal(withoutRule: .r23, .epoch(EpochBody(epoch)), by: anna)
+                try await expectReal(
+                    withoutRule: .r23, .remove(RemoveBody(principals: [.user(bob.user)], epoch: epoch)), by: anna)
             }
         }
 
@@ -191,7 +202,7 @@ extension RealAttackTests {
             let strange = try eve.entry(signed + bigEndianBytes(UInt16(99)) + bigEndianBytes(UInt32(0)))
             await RealAttackTests.expectReal(.noAccess, without: .authorFirst) { try isOfANewerRelease(strange) }
             // A reader skips the additions of an entitled writer, and no log ends there.
-            let additive = try log.entry(.additive(type: 128, [1]), by: anna).bytes
+            let additive = try log.entry(.additive(AdditiveBody(type: 128, [1])), by: anna).bytes
             await RealAttackTests.expectReal(nil, without: .additiveBody) { try isOfANewerRelease(additive) }
         }
 
@@ -212,7 +223,7 @@ extension RealAttackTests {
             let same = Epoch(
                 number: 2, contentCommitment: first.contentCommitment, historyCommitment: next.historyCommitment,
                 backLink: next.backLink)
-            try await expectReal(withoutRule: .r48, .epoch(same), by: anna)
+            try await expectReal(withoutRule: .r48, .epoch(EpochBody(same)), by: anna)
         }
     }
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
+package struct AdditiveBody: LogBody {
+    /// The least number of an additive body.
+    static let leastType: UInt16 = 128
+    /// The highest number known to this release; 0 for none.
+    static let greatestKnownType: UInt16 = 0
+
+    package let type: UInt16
+    package let bytes: [UInt8]
+
+    package init(type: UInt16, _ bytes: [UInt8]) {
+        self.type = type
+        self.bytes = bytes
+    }
+
+    init(type: UInt16, from decoder: inout ByteDecoder) throws(TresorError) {
+        self.init(type: type, try decoder.raw(decoder.remaining))
+    }
+
+    func encode(into encoder: inout ByteEncoder) { encoder.raw(bytes) }
+
+    var name: String { "additive" }
+    var change: LogRecord.Change { .additive(type: type) }
+
+    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role != .reader }
+
+    /// No rules: a later release that knows more of the body accepts the same logs.
+    func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {}
+
+    func apply(_ effect: EntryEffect, to state: inout LogState) {}
+}
