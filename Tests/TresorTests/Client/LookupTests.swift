@@ -124,7 +124,7 @@ import TresorStore
         try world.introduce(house, anna)
         _ = try await session.tresors.named("plans")
         let shared = try await session.tresors.perform(
-            .share(with: [anna.identity.chain], role: .reader, fromNow: false, notAfter: nil), on: plans)
+            .share(with: [.user(anna.identity.chain)], role: .reader, fromNow: false, notAfter: nil), on: plans)
         #expect(try await session.tresors.settle(plans).head == shared.state.head)
         #expect(shared.state.members[anna.identity.user] != nil)
     }
