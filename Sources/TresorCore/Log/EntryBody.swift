@@ -63,7 +63,7 @@ package enum EntryBody: Hashable, Sendable {
     var change: LogRecord.Change { content.change }
 
     /// The users that the body names.
-    package var users: [UserID] { content.users }
+    var users: [UserID] { content.users }
 
     /// The encoded body, without number and length.
     package var bytes: [UInt8] {
