@@ -76,4 +76,23 @@ import Testing
         #expect(files.count == count)
         #expect(files.count <= limit)
     }
+
+    /// The table from SPEC to the sources names every function of SPEC's chapters 4 to 10.
+    @Test func everyFunctionOfTheSpecificationHasItsFile() throws {
+        let section = try Self.page().split(separator: "## From SPEC to the sources")[1].split(separator: "\n## ")[0]
+        let rows = section.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2)
+        var named: Set<String> = []
+        for row in rows {
+            let cells = row.split(separator: "|").map(String.init)
+            named.formUnion(cells[1].matches(of: /\w+/).map { String($0.0) })
+            #expect(cells[1].split(separator: ";").count == cells[2].split(separator: ";").count, "\(row)")
+        }
+        let chapters = try Repository.text("SPEC.md").split(separator: "\n## ").filter { chapter in
+            (4...10).contains { chapter.hasPrefix("\($0). ") }
+        }
+        #expect(chapters.count == 7)
+        let functions = chapters.flatMap { $0.matches(of: /\n\*\*(\w+)(?:\(|\*\*)/).map { String($0.1) } }
+        #expect(functions.count > 50)
+        for function in functions { #expect(named.contains(function), "\(function)") }
+    }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// SPEC and the code carry the same names.
 @Suite struct SpecificationNameTests {
-    private static let modules = ["TresorCrypto", "TresorCore", "Tresor", "TresorStore"]
+    private static let modules = ["TresorCrypto", "TresorCore", "Tresor", "TresorStore", "TresorSQLite"]
 
     /// The sources of the libraries, without comments.
     private static func sources() throws -> String {
