@@ -94,16 +94,16 @@ public struct Client: Sendable {
 
     /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/usage`` when the home already has an identity, the handle is not usable, or the password
-    ///   has fewer than 8 code points.
+    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with
+    ///   `nameEmpty` for an empty handle, and with `passwordTooShort` for a password of fewer than 8 code points.
     public func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) throws(TresorError) -> Session {
-        guard try home.read(.identity) == nil else { throw .usage }
+        guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
         let (file, identity) = try IdentityFile.make(handle: handle, password: password, cost: cost, time: clock())
         try cleanup.note(generations: [0])
         try home.exclusively { () throws(TresorError) in
-            guard try home.read(.identity) == nil else { throw .usage }
+            guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
             try home.replace(.identity, with: file.bytes)
         }
         return Session(client: self, identity: identity)

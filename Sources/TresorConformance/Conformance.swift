@@ -51,7 +51,7 @@ package enum Conformance {
     static func openSlot(
         _ file: IdentityFile, slot: Int, key: [UInt8]
     ) throws(TresorError) -> Identity {
-        guard file.slots.indices.contains(slot) else { throw .usage }
+        guard file.slots.indices.contains(slot) else { throw .usage(.outOfBounds) }
         return try file.openSlot(file.slots[slot], with: try SecretKey(SecretBytes(copying: key.span)))
     }
 

@@ -38,7 +38,9 @@ enum EncodingOperations {
     }
 
     static func typeName(_ input: VectorFields) throws -> VectorFields {
-        guard let text = String(validating: try input.bytes("typed"), as: UTF8.self) else { throw TresorError.usage }
+        guard let text = String(validating: try input.bytes("typed"), as: UTF8.self) else {
+            throw TresorError.usage(.nameCharacters)
+        }
         return VectorFields(["name": try Name(typed: text).bytes])
     }
 
@@ -54,10 +56,9 @@ enum EncodingOperations {
     }
 
     static func exitCode(_ input: VectorFields) throws -> VectorFields {
-        let name = try input.bytes("error")
-        guard let error = TresorError.kinds.first(where: { Array($0.name.utf8) == name }) else {
-            throw TresorError.usage
+        guard let name = ErrorName(rawValue: String(decoding: try input.bytes("error"), as: UTF8.self)) else {
+            throw TresorError.usage(.outOfBounds)
         }
-        return VectorFields(["exit code": [UInt8(truncatingIfNeeded: error.exitCode)]])
+        return VectorFields(["exit code": [UInt8(truncatingIfNeeded: name.exitCode)]])
     }
 }

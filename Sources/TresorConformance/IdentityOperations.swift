@@ -33,7 +33,7 @@ enum IdentityOperations {
 
     static func setPassword(_ input: VectorFields) throws -> VectorFields {
         let password = try Password(typed: input.secret("typed"))
-        guard password.count >= Password.shortestNew else { throw TresorError.usage }
+        guard password.count >= Password.shortestNew else { throw TresorError.usage(.passwordTooShort) }
         return VectorFields(["prepared": password.bytes.span.publicBytes])
     }
 

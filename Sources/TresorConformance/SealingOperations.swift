@@ -35,7 +35,7 @@ enum SealingOperations {
             DomainLabel.registry.contains(where: {
                 Array($0.label.text.utf8) == label && Array($0.use.rawValue.utf8) == use
             })
-        else { throw TresorError.usage }
+        else { throw TresorError.usage(.domainLabel) }
         return VectorFields(["label": label])
     }
 

@@ -23,12 +23,12 @@ public struct DomainLabel: Hashable, Sendable {
     /// A label of an application that uses ``TC1`` or ``SecretKey/derive(_:context:as:)`` for itself.
     ///
     /// - Parameter name: 1 to 255 printable ASCII characters, not beginning with `tresor/`.
-    /// - Throws: ``TresorError/usage`` for any other name.
+    /// - Throws: ``TresorError/usage(_:)`` with `domainLabel` for any other name.
     public init(application name: String) throws(TresorError) {
         let bytes = Array(name.utf8)
         guard (1...255).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7e).contains($0) }),
             !bytes.starts(with: Array("tresor/".utf8))
-        else { throw .usage }
+        else { throw .usage(.domainLabel) }
         self.init(bytes: bytes)
     }
 

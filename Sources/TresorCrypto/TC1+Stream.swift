@@ -50,13 +50,14 @@ extension TC1 {
         /// - Parameters:
         ///   - byteCount: the size of their plaintext; a multiple of 65 536 greater than 0 unless they are the last.
         ///   - endsMessage: whether the message ends with them. Only an empty message has an empty last chunk.
-        /// - Throws: ``TresorError/usage`` for other counts, after the end, and above 2^40 bytes in all.
+        /// - Throws: ``TresorError/usage(_:)`` for other counts, after the end, and above 2^40 bytes in all.
         package mutating func next(_ byteCount: Int, endsMessage: Bool) throws(TresorError) -> Run {
-            guard !hasEnded, (0...maximumByteCount).contains(byteCount),
+            guard !hasEnded else { throw .usage(.outOfOrder) }
+            guard (0...maximumByteCount).contains(byteCount),
                 byteCount > 0 || (endsMessage && nextChunk == 0),
                 endsMessage || byteCount.isMultiple(of: chunkByteCount),
                 nextChunk * chunkByteCount + byteCount <= maximumByteCount
-            else { throw .usage }
+            else { throw .usage(.outOfBounds) }
             let chunks = Chunks(first: nextChunk, byteCount: byteCount, endsMessage: endsMessage)
             nextChunk += chunks.count
             hasEnded = endsMessage
@@ -78,12 +79,14 @@ extension TC1 {
         ///
         /// - Parameter output: room for the plaintext and 16 bytes for each chunk.
         /// - Returns: the number of bytes written.
-        /// - Throws: ``TresorError/usage`` for another size.
+        /// - Throws: ``TresorError/usage(_:)`` for another size.
         package consuming func seal(
             _ plaintext: Span<UInt8>, into output: inout MutableSpan<UInt8>
         ) throws(TresorError) -> Int {
             let chunks = chunks
-            guard plaintext.count == chunks.byteCount, output.count >= chunks.sealedByteCount else { throw .usage }
+            guard plaintext.count == chunks.byteCount, output.count >= chunks.sealedByteCount else {
+                throw .usage(.outOfBounds)
+            }
             let isSealed = try unsafe key.bytes.withMutablePointer { key throws(TresorError) in
                 unsafe plaintext.withUnsafeBufferPointer { source in
                     unsafe output.withUnsafeMutableBufferPointer { output in
@@ -145,13 +148,17 @@ extension TC1 {
         ///   - sealed: the bytes at ``sealedRange(_:)``.
         ///   - output: room for the plaintext, 65 536 bytes a chunk. On failure, wipes all bytes written so far.
         /// - Returns: the number of bytes written.
-        /// - Throws: ``TresorError/altered``, ``TresorError/usage`` for chunks that do not exist.
+        /// - Throws: ``TresorError/altered``, ``TresorError/usage(_:)`` for chunks that do not exist.
         package func open(
             _ range: Range<Int>, from sealed: Span<UInt8>, into output: inout MutableSpan<UInt8>
         ) throws(TresorError) -> Int {
-            guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= chunkCount else { throw .usage }
+            guard !range.isEmpty, range.lowerBound >= 0, range.upperBound <= chunkCount else {
+                throw .usage(.outOfBounds)
+            }
             let chunks = chunks(range)
-            guard sealed.count == chunks.sealedByteCount, output.count >= chunks.byteCount else { throw .usage }
+            guard sealed.count == chunks.sealedByteCount, output.count >= chunks.byteCount else {
+                throw .usage(.outOfBounds)
+            }
             let isOpen = try unsafe key.bytes.withMutablePointer { key throws(TresorError) in
                 unsafe sealed.withUnsafeBufferPointer { source in
                     unsafe output.withUnsafeMutableBufferPointer { output in

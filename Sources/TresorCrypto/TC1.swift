@@ -46,7 +46,8 @@ public enum TC1 {
     ///   - label: the kind of object. Opening requires the same label.
     ///   - context: the bytes that the object is bound to. Opening requires the same bytes.
     /// - Returns: ``sealedByteCount(_:)`` bytes.
-    /// - Throws: ``TresorError/usage`` above the limit, ``TresorError/failed(_:)`` when the library fails its check.
+    /// - Throws: ``TresorError/usage(_:)`` above the limit, ``TresorError/failed(_:)`` when the library fails its
+    ///   check.
     public static func seal<Use: SealingUse>(
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
@@ -58,7 +59,8 @@ public enum TC1 {
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>,
         salt: [UInt8]
     ) throws(TresorError) -> [UInt8] {
-        guard plaintext.count <= maximumByteCount, salt.count == saltByteCount else { throw .usage }
+        guard plaintext.count <= maximumByteCount else { throw .usage(.contentTooLong) }
+        guard salt.count == saltByteCount else { throw .usage(.outOfBounds) }
         let count = plaintext.count
         var isSealed = false
         let sealed = try unsafe withMessageKey(key.span, label: label, context: context, salt: salt.span) { message in

@@ -3,7 +3,7 @@
 /// The one error vocabulary of tresor (SPEC §12).
 ///
 /// An error carries no text and no bytes, so it cannot reveal its input, and no error says *why* something was altered.
-/// ``name`` and ``exitCode`` are stable; SPEC, the vectors and the JSON of the command use them.
+/// ``name`` is stable. `localizedDescription` is a sentence that you can show to a person.
 public enum TresorError: Error, Hashable, Sendable {
     /// Any other failure; the fault names what this machine could not do.
     case failed(Fault)
@@ -21,16 +21,14 @@ public enum TresorError: Error, Hashable, Sendable {
     case forked
     /// A person is not verified, or has changed keys.
     case unverified
-    /// The approval is missing (second stage).
-    case waiting
     /// The store fails or withholds objects, without forging any.
     case store(Fault)
-    /// The object is from a newer release, or the command from a later stage.
+    /// A newer release made the object.
     case unsupported
-    /// The arguments are invalid.
-    case usage
-    /// The signal INT, TERM or HUP ended the operation.
-    case interrupted
+    /// An argument is invalid, or the act makes no sense at this state. The misuse says which.
+    case usage(Misuse)
+    /// The task was cancelled. An act that was not yet sent has not happened.
+    case cancelled
 
     /// The failures of a machine or a store. The list is closed, so that an error cannot carry any input.
     public enum Fault: String, Hashable, Sendable, CaseIterable {
@@ -64,13 +62,65 @@ public enum TresorError: Error, Hashable, Sendable {
         case other = "an unexpected condition"
     }
 
-    /// One error of each name.
-    package static let kinds: [TresorError] = [
-        .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting,
-        .store(.other), .unsupported, .usage, .interrupted,
-    ]
+    /// The reasons why arguments are refused. The list is closed, so that an error cannot carry any input.
+    public enum Misuse: String, Hashable, Sendable, CaseIterable {
+        /// The password is empty, or a new one has fewer than 8 code points (SPEC §8.1).
+        case passwordTooShort = "the password is too short"
+        /// The password has more than 1024 bytes as typed.
+        case passwordTooLong = "the password is too long"
+        /// The password is not UTF-8, or has a code point that nobody can type again.
+        case passwordCharacters = "the password has characters that cannot be used in one"
+        /// A name that must not be empty is empty.
+        case nameEmpty = "the name is empty"
+        /// The name has more than 256 bytes.
+        case nameTooLong = "the name is too long"
+        /// A typed name begins with `-`, or a name has a code point that SPEC §4.4 refuses.
+        case nameCharacters = "the name has characters that cannot be used in one"
+        /// The typed safety number is not 30 digits (SPEC §4.5).
+        case safetyNumber = "a safety number has 30 digits"
+        /// The label is not 1 to 255 printable ASCII characters, or begins with `tresor/`.
+        case domainLabel = "the label has another form"
+        /// The home already has an identity.
+        case identityExists = "there is an identity in this home"
+        /// The identity has 256 generations and cannot be renewed again.
+        case tooManyGenerations = "the identity cannot be renewed again"
+        /// The identity file would hold no key slot, or more than 256.
+        case tooManySlots = "the identity has too many devices"
+        /// A time lies before 1970 or after the year 9999 (SPEC §2).
+        case time = "the time is out of range"
+        /// The act names nobody.
+        case nobodyNamed = "nobody is named"
+        /// The act names a person twice.
+        case namedTwice = "a person is named twice"
+        /// No owner whose access has no end would remain.
+        case lastOwner = "a tresor keeps at least one owner whose access has no end"
+        /// The founder cannot be removed, and cannot have another role or an end.
+        case founder = "the founder of a tresor stays its owner"
+        /// A person removes themselves. Leaving is an act of its own.
+        case yourself = "you cannot remove yourself"
+        /// The epochs that a member can read cannot change (SPEC §9.7).
+        case historyCannotChange = "the history that a member can read cannot change"
+        /// An owner reads every epoch, so a person without the history cannot be one.
+        case ownerWithoutHistory = "an owner reads the whole history"
+        /// A change of a member is mixed with other people.
+        case oneChangeAtATime = "members change one at a time"
+        /// The tresor would have more members than SPEC §13 allows, or the entry more than 1 MiB.
+        case tooManyPeople = "there are too many people"
+        /// This person already has a tresor with this name.
+        case tresorExists = "you have a tresor with this name"
+        /// Another person founded the tresor.
+        case notFounder = "you are not the founder of this tresor"
+        /// Resealing would open the file to members who cannot read it now (SPEC §10.7).
+        case newcomers = "newer members could open the file afterwards"
+        /// The content, or the sealed file, has more than 2^40 bytes.
+        case contentTooLong = "the content is too long"
+        /// A size or a range does not fit the value that it is used on.
+        case outOfBounds = "a size or a range is out of bounds"
+        /// The stream has ended, or the calls came in another order.
+        case outOfOrder = "the stream has ended"
+    }
 
-    /// The name in SPEC, vectors and JSON, for example `no_access`.
+    /// The name, for example `no_access`. SPEC §12 and the vectors use these names, except `cancelled`.
     public var name: String {
         switch self {
         case .failed: "failed"
@@ -81,30 +131,10 @@ public enum TresorError: Error, Hashable, Sendable {
         case .altered: "altered"
         case .forked: "forked"
         case .unverified: "unverified"
-        case .waiting: "waiting"
         case .store: "store"
         case .unsupported: "unsupported"
         case .usage: "usage"
-        case .interrupted: "interrupted"
-        }
-    }
-
-    /// The exit code of the command for this error.
-    public var exitCode: Int32 {
-        switch self {
-        case .failed: 1
-        case .notFound: 10
-        case .busy: 11
-        case .wrongPassword: 12
-        case .noAccess: 13
-        case .altered: 14
-        case .forked: 15
-        case .unverified: 16
-        case .waiting: 17
-        case .store: 18
-        case .unsupported: 19
-        case .usage: 64
-        case .interrupted: 130
+        case .cancelled: "cancelled"
         }
     }
 }

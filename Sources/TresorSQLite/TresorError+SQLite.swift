@@ -9,7 +9,7 @@ extension TresorError {
         switch error {
         case let error as TresorError: self = error
         case let error as DatabaseError: self.init(sqlite: error.extendedResultCode)
-        case is CancellationError: self = .interrupted
+        case is CancellationError: self = .cancelled
         default: self = .store(.other)
         }
     }
@@ -25,7 +25,7 @@ extension TresorError {
         case .SQLITE_CORRUPT, .SQLITE_TOOBIG, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
             self = .store(.damaged)
         case .SQLITE_IOERR, .SQLITE_CANTOPEN: self = .store(.inputOutput)
-        case .SQLITE_INTERRUPT: self = .interrupted
+        case .SQLITE_INTERRUPT: self = .cancelled
         default: self = .store(.other)
         }
     }

@@ -91,7 +91,7 @@ import Testing
     func refusesOtherSizes(outputCount: Int, keyCount: Int) {
         let key = [UInt8](repeating: 0, count: keyCount)
         let error = thrown { () throws(TresorError) in _ = try BLAKE2b(outputCount: outputCount, key: key.span) }
-        #expect(error == .usage)
+        #expect(error == .usage(.outOfBounds))
     }
 
     @Test func refusesSecretMemoryOfAnotherSize() throws {
@@ -100,7 +100,7 @@ import Testing
             let error = thrown { () throws(TresorError) in
                 try BLAKE2b(outputCount: 32).finalize(into: memory)
             }
-            #expect(error == .usage)
+            #expect(error == .usage(.outOfBounds))
         }
     }
 

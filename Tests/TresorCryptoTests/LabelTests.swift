@@ -42,7 +42,7 @@ import Testing
         String(repeating: "x", count: 256),
     ])
     func A13_applicationsCannotNameOurs(name: String) {
-        #expect(throws: TresorError.usage) { try DomainLabel(application: name) }
+        #expect(throws: TresorError.usage(.domainLabel)) { try DomainLabel(application: name) }
     }
 }
 

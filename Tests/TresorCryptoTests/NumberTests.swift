@@ -40,6 +40,6 @@ import Testing
         "12345678901234567890123456789\0",
     ])
     func refusesEverythingElse(typed: String) {
-        #expect(throws: TresorError.usage) { try SafetyNumber(typed: typed) }
+        #expect(throws: TresorError.usage(.safetyNumber)) { try SafetyNumber(typed: typed) }
     }
 }

@@ -37,9 +37,9 @@ import Testing
         let bytes = secret.span.publicBytes
         #expect(bytes == [0, 7, 0])
         let error = thrown { () throws(TresorError) in
-            _ = try SecretBytes(count: 3) { (_) throws(TresorError) in throw .interrupted }
+            _ = try SecretBytes(count: 3) { (_) throws(TresorError) in throw .cancelled }
         }
-        #expect(error == .interrupted)
+        #expect(error == .cancelled)
     }
 
     @Test func clonesAreIndependent() throws {
@@ -84,7 +84,7 @@ import Testing
     @Test(arguments: [-1, 5, Int.min, Int.max])
     func A19_prefixOfMoreThanThereIs(count: Int) throws {
         let error = thrown { () throws(TresorError) in _ = try secret([1, 2, 3, 4]).prefix(count) }
-        #expect(error == .usage)
+        #expect(error == .usage(.outOfBounds))
     }
 
     @Test func A39_readingBeyondTheEndEndsTheProcess() async {

@@ -84,10 +84,11 @@ import Testing
         #expect(try error([(65536, false), (1, true)]) == nil)
         #expect(try error([(0, true)]) == nil)
         let wrong: [[(Int, Bool)]] = [
-            [(1, true), (1, true)], [(1, false)], [(0, false)], [(65536, false), (0, true)], [(-1, true)],
+            [(1, false)], [(0, false)], [(65536, false), (0, true)], [(-1, true)],
             [(1 << 40, false), (1, true)], [((1 << 40) + 1, true)],
         ]
-        for sizes in wrong { #expect(try error(sizes) == .usage) }
+        for sizes in wrong { #expect(try error(sizes) == .usage(.outOfBounds)) }
+        #expect(try error([(1, true), (1, true)]) == .usage(.outOfOrder))
     }
 
     /// The chunks are RFC 8439 whichever library makes them: swift-crypto's seals what libsodium opens, and the other

@@ -64,7 +64,7 @@ import Testing
         let error = thrown { () throws(TresorError) in
             _ = try TC1.seal(context.span, with: key, label: .fileSeal, context: context.span, salt: salt)
         }
-        #expect(error == .usage)
+        #expect(error == .usage(.outOfBounds))
     }
 
     @Test func opensNothingUnderAnotherKey() throws {

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Tresor
+import TresorConformance
 
 @testable import TresorCommand
 @testable import tresor_vectors
@@ -82,7 +83,7 @@ import Tresor
         let named = Set(
             try Repository.tests("text").filter { $0["operation"] as? String == "exitCode" && $0["error"] == nil }
                 .compactMap { ($0["in"] as? [String: String])?["error"].flatMap(Hex.bytes) })
-        let errors: [TresorError] = [
+        let errors: [CommandError] = [
             .failed(.other), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified, .waiting,
             .store(.other),
             .unsupported, .usage, .interrupted,
@@ -92,6 +93,7 @@ import Tresor
             #expect(named.contains(Array(error.name.utf8)), "\(error.name)")
         }
         #expect(named.count == errors.count)
+        #expect(ErrorName.allCases.map(\.rawValue) == errors.map(\.name))
         let thrown = Set(try Repository.allTests().compactMap { $0["error"] as? String })
         for error in [
             "altered", "unsupported", "no_access", "forked", "unverified", "usage", "wrong_password", "not_found",

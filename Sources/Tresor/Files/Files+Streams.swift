@@ -10,8 +10,8 @@ extension Files {
     ///   - sink: takes the sealed file. After an error its bytes are no sealed file and do not open.
     ///   - record: the record name; may be empty.
     ///   - type: the content type.
-    /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage`` when
-    ///   the file would be larger than 2^40 bytes.
+    /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage(_:)``
+    ///   when the file would be larger than 2^40 bytes.
     public func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID
@@ -59,8 +59,8 @@ extension Files {
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
     ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards.
     /// - Returns: `nil` for a file that is already sealed under the current key.
-    /// - Throws: the errors of opening and sealing; ``TresorError/usage`` where there are such members and they are not
-    ///   accepted.
+    /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
+    ///   members and they are not accepted.
     public func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false
@@ -79,7 +79,8 @@ extension Files {
     /// Returns the epoch under which ``reseal(_:to:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for
     /// a current one. Writes nothing.
     ///
-    /// - Throws: the errors of opening and sealing, and ``TresorError/usage`` for newcomers who are not accepted.
+    /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
+    ///   are not accepted.
     public func resealingEpoch(
         of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false

@@ -150,8 +150,8 @@ public struct Files: Sendable {
     /// - Parameter acceptingNewcomers: whether to continue although members admitted *from now* could open the file
     ///   afterwards, and cannot now (``LogState/newcomers(after:)``).
     /// - Returns: `nil` for a file that is already sealed under the current key.
-    /// - Throws: the errors of opening and sealing; ``TresorError/usage`` where there are such members and they are not
-    ///   accepted.
+    /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
+    ///   members and they are not accepted.
     @concurrent public func reseal(
         _ file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
@@ -169,7 +169,8 @@ public struct Files: Sendable {
     /// Returns the epoch under which ``reseal(_:expecting:acceptingNewcomers:)`` would seal a file again; `nil` for a
     /// current one. Writes nothing.
     ///
-    /// - Throws: the errors of opening and sealing, and ``TresorError/usage`` for newcomers who are not accepted.
+    /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
+    ///   are not accepted.
     @concurrent public func resealingEpoch(
         of file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
@@ -192,7 +193,7 @@ public struct Files: Sendable {
     func checkNewcomers(
         after epoch: UInt64, in state: LogState, accepting: Bool
     ) throws(TresorError) {
-        guard accepting || state.newcomers(after: epoch).isEmpty else { throw .usage }
+        guard accepting || state.newcomers(after: epoch).isEmpty else { throw .usage(.newcomers) }
     }
 
     /// Checks the founder by this home's pins. Files signed with the pinned generation still open; those of a newer one

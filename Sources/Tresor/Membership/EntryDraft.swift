@@ -42,7 +42,7 @@ struct EntryDrafting: Sendable {
             return EntryDraft(body: .rename(RenameBody(try seal(name, kind, under: keys, in: state))))
         case .renew:
             guard let generation = effect.generation, let card = identity.chain.card(generation: generation) else {
-                throw .usage
+                throw .failed(.other)
             }
             return EntryDraft(body: .renew(RenewBody(card)), generation: generation - 1)
         }

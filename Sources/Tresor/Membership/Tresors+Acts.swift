@@ -6,8 +6,8 @@ extension Tresors {
     /// Computes the effect of an act at this state (SPEC §9.7). Writes nothing.
     ///
     /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
-    ///   was never a member. ``TresorError/usage`` for an act that makes no sense. ``TresorError/unverified`` when the
-    ///   founder is not verified.
+    ///   was never a member. ``TresorError/usage(_:)`` for an act that makes no sense, with the reason, for example
+    ///   `lastOwner` or `historyCannotChange`. ``TresorError/unverified`` when the founder is not verified.
     public func effect(of act: Act, in state: LogState) throws(TresorError) -> Effect {
         guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
             identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
@@ -30,7 +30,9 @@ extension Tresors {
             guard me.role == .owner else { throw .noAccess }
             try revoke(principals.map(\.userID), in: state, &effect)
         case .leave:
-            guard me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else { throw .usage }
+            guard me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else {
+                throw .usage(.lastOwner)
+            }
             effect.dismissed = [identity.user]
             effect.remaining -= 1
         case .rotate:
@@ -42,7 +44,7 @@ extension Tresors {
             effect.epoch = state.epoch + 1
         case .rename(let name, _):
             guard me.role == .owner else { throw .noAccess }
-            guard !name.isEmpty else { throw .usage }
+            guard !name.isEmpty else { throw .usage(.nameEmpty) }
             effect.renames = true
         case .renew where chain != identity.chain: effect.generation = chain.newest.generation + 1
         case .renew: break
@@ -54,48 +56,61 @@ extension Tresors {
         _ people: [CardChain], _ role: Role, _ fromNow: Bool, _ notAfter: UInt64?, in state: LogState,
         _ effect: inout Effect
     ) throws(TresorError) {
-        guard !people.isEmpty, Set(people.map(\.user)).count == people.count else { throw .usage }
-        if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage } }
+        try checkNamed(people.map(\.user))
+        if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage(.time) } }
         for chain in people.sorted(by: { $0.user < $1.user }) {
             let user = chain.user
             guard let member = state.members[user] else {
                 effect.admitted.append(user)
                 continue
             }
-            guard fromNow == (member.history != .all) else { throw .usage }
+            guard fromNow == (member.history != .all) else { throw .usage(.historyCannotChange) }
             if Terms(member) == Terms(role: role, notAfter: notAfter) {
                 effect.already.append(user)
             } else {
-                guard user != state.founder, role != .owner || member.history == .all else { throw .usage }
+                guard user != state.founder else { throw .usage(.founder) }
+                guard role != .owner || member.history == .all else { throw .usage(.ownerWithoutHistory) }
                 effect.changed.append(user)
                 effect.replaced[user] = Terms(member)
             }
         }
-        guard effect.changed.isEmpty || (effect.admitted.isEmpty && effect.changed.count == 1) else { throw .usage }
-        guard !(role == .owner && fromNow),
-            (role == .owner && notAfter == nil) || !effect.admitted.contains(state.founder)
-        else { throw .usage }
+        guard effect.changed.isEmpty || (effect.admitted.isEmpty && effect.changed.count == 1) else {
+            throw .usage(.oneChangeAtATime)
+        }
+        guard !(role == .owner && fromNow) else { throw .usage(.ownerWithoutHistory) }
+        guard (role == .owner && notAfter == nil) || !effect.admitted.contains(state.founder) else {
+            throw .usage(.founder)
+        }
         if let user = effect.changed.first, role != .owner || notAfter != nil, state.lastingOwners(without: [user]) == 0
         {
-            throw .usage
+            throw .usage(.lastOwner)
         }
         effect.remaining += effect.admitted.count
-        guard effect.remaining <= LogState.maximumMemberCount else { throw .usage }
+        guard effect.remaining <= LogState.maximumMemberCount else { throw .usage(.tooManyPeople) }
         if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
+    /// Refuses an act that names nobody, or a person twice.
+    private func checkNamed(_ users: [UserID]) throws(TresorError) {
+        guard !users.isEmpty else { throw .usage(.nobodyNamed) }
+        guard Set(users).count == users.count else { throw .usage(.namedTwice) }
+    }
+
     private func revoke(_ users: [UserID], in state: LogState, _ effect: inout Effect) throws(TresorError) {
-        guard !users.isEmpty, Set(users).count == users.count else { throw .usage }
+        try checkNamed(users)
         for user in users.sorted() {
             if state.members[user] != nil {
-                guard user != state.founder, user != identity.user else { throw .usage }
+                guard user != identity.user else { throw .usage(.yourself) }
+                guard user != state.founder else { throw .usage(.founder) }
                 effect.dismissed.append(user)
             } else {
                 guard state.chain(of: user) != nil else { throw .notFound }
                 effect.already.append(user)
             }
         }
-        guard effect.dismissed.isEmpty || state.lastingOwners(without: effect.dismissed) > 0 else { throw .usage }
+        guard effect.dismissed.isEmpty || state.lastingOwners(without: effect.dismissed) > 0 else {
+            throw .usage(.lastOwner)
+        }
         effect.remaining -= effect.dismissed.count
         if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
     }

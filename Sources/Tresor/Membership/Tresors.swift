@@ -9,15 +9,15 @@ public struct Tresors: Sendable {
 
     /// Makes a tresor with its first epoch (SPEC §9.7, `create`).
     ///
-    /// - Throws: ``TresorError/usage`` for an empty name, or one that this person already gave to a tresor of their
-    ///   own; the errors of ``proveMarks()``, before anything is sent.
+    /// - Throws: ``TresorError/usage(_:)`` with `nameEmpty` for an empty name, and with `tresorExists` for one that
+    ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent.
     @concurrent public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
-        guard !name.isEmpty else { throw .usage }
+        guard !name.isEmpty else { throw .usage(.nameEmpty) }
         for summary in try await all() where summary.name == name {
             // Where the store withholds a log, the home still knows its founder.
             let state =
                 if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
-            guard state?.founder != identity.user else { throw .usage }
+            guard state?.founder != identity.user else { throw .usage(.tresorExists) }
         }
         let root = try Root.make(founder: identity.chain)
         let tresor = try root.tresorID()
@@ -166,10 +166,11 @@ public struct Tresors: Sendable {
     /// Marks a tresor as made by this person although its log still has their old keys (SPEC §7.5, `confirmMine`). The
     /// person confirmed it.
     ///
-    /// - Throws: ``TresorError/usage`` for a tresor that names another founder; ``TresorError/forked`` for one that has
-    ///   newer or other keys of this person; the errors of ``proveMarks()``; ``TresorError/busy``.
+    /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor that names another founder;
+    ///   ``TresorError/forked`` for one that has newer or other keys of this person; the errors of ``proveMarks()``;
+    ///   ``TresorError/busy``.
     public func confirmMine(_ state: LogState) throws(TresorError) {
-        guard state.founder == identity.user else { throw .usage }
+        guard state.founder == identity.user else { throw .usage(.notFounder) }
         if case .renewed = try client.trust.founderTrust(in: state) { throw .forked }
         try mark(state.tresor, .confirmed, true)
     }

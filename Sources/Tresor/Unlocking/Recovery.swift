@@ -16,7 +16,7 @@ public struct Recovery: Sendable {
     /// - Returns: the session, and whether the identity came from the store. The home then has no pins and no pinned
     ///   heads.
     /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;
-    ///   ``TresorError/usage`` for a password of fewer than 8 code points.
+    ///   ``TresorError/usage(_:)`` with `passwordTooShort` for a password of fewer than 8 code points.
     public func recover(
         kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> (session: Session, fromStore: Bool) {

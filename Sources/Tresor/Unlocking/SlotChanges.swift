@@ -28,8 +28,9 @@ public struct SlotChanges: Sendable {
 
     /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Blocks for about a second.
     ///
-    /// - Throws: ``TresorError/usage`` for fewer than 8 code points; ``TresorError/busy`` when another process renewed
-    ///   the identity; ``TresorError/altered`` when the identity file is not what its owner wrote.
+    /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points; ``TresorError/busy``
+    ///   when another process renewed the identity; ``TresorError/altered`` when the identity file is not what its
+    ///   owner wrote.
     public func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
     ) throws(TresorError) {
@@ -105,10 +106,10 @@ public struct SlotChanges: Sendable {
     /// - Parameters:
     ///   - name: the name in lists; may be empty.
     ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
-    /// - Throws: ``TresorError/usage`` for a later time, or when no more slots fit; ``TresorError/store(_:)`` when the
-    ///   store does not keep the server share.
+    /// - Throws: ``TresorError/usage(_:)`` with `time` for a later time, or with `tooManySlots` when no more slots fit;
+    ///   ``TresorError/store(_:)`` when the store does not keep the server share.
     @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
-        guard until <= Format.latestTime else { throw .usage }
+        guard until <= Format.latestTime else { throw .usage(.time) }
         try await client.device.forget()
         let device = try DeviceShare(user: identity.user)
         let id = device.id

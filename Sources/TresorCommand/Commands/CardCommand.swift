@@ -43,7 +43,7 @@ struct CardCommand: SurfaceCommand {
             } catch {
                 guard error == .unverified else { throw CommandFailure(error) }
                 throw CommandFailure(
-                    error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")
+                    of: error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")
             }
             workplace.output.say("the card of \(DisplayText.name(chain.handle.bytes)) is in the store")
         }

@@ -149,7 +149,7 @@ struct CheckCommand: InputsCommand {
             guard error == .noAccess else { throw workplace.tresors.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
-                error, "this home does not have all keys of \(id); a member who has them can restore them",
+                of: error, "this home does not have all keys of \(id); a member who has them can restore them",
                 hints: [
                     "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
                 ])

@@ -30,7 +30,7 @@ struct CreateCommand: SurfaceCommand {
         do throws(TresorError) {
             state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty)
         } catch {
-            guard error == .usage else { throw CommandFailure(error) }
+            guard error == .usage(.tresorExists) else { throw CommandFailure(error) }
             throw CommandFailure.usage(
                 "you already have a tresor named \(DisplayText.name(name))", hints: ["tresor list"])
         }

@@ -108,7 +108,7 @@ struct EncryptRun {
             stream = try await session.files.seal(&content, to: &sink, record: record, type: type, in: tresor)
             try await sink.finish()
         } catch {
-            throw note.words(for: error, or: CommandFailure(error, file: input.path))
+            throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
         try output?.commit()
         try report(step, output, stream.header, count: sink.count)

@@ -53,7 +53,7 @@ struct IdentityRotation {
                 return Unlocked(session: try workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(error, "the password does not open the identity", hints: ["tresor recover"])
+            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
         } catch let error as TresorError {
             throw workplace.failure(of: error, file: "identity")
         }
@@ -67,7 +67,7 @@ struct IdentityRotation {
         } catch {
             guard error == .forked else { throw error }
             throw CommandFailure(
-                error,
+                of: error,
                 "the store has a newer card of yours, or another one: this home is an old copy; nothing was changed",
                 hints: ["tresor check"])
         }
@@ -98,7 +98,7 @@ struct IdentityRotation {
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
         for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
-        let errors = renewals.compactMap(\.error)
+        let errors = renewals.compactMap(\.error).map(CommandError.init)
         if let worst = Severity.worst(errors) {
             workplace.output.say("your new safety number is \(try chain.number().grouped)")
             throw CommandFailure(

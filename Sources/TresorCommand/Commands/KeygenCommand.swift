@@ -62,7 +62,7 @@ struct KeygenCommand: SurfaceCommand {
             do {
                 return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
-                guard error == .usage else { throw error }
+                guard error == .usage(.identityExists) else { throw error }
                 throw isThere(in: places)
             }
         }
@@ -139,12 +139,15 @@ struct KeygenCommand: SurfaceCommand {
             try await kit.give(to: session, workplace)
             try await workplace.client.publishCard()
         } catch let error as TresorError {
-            throw CommandFailure(
-                error == .unverified ? .usage : error,
-                error == .unverified
-                    ? "the identity is made, but somebody else published a card of \(DisplayText.name(name)) first"
-                    : "the identity is made, but the store did not accept its card: \(CommandFailure(error).message)",
-                hints: [error == .unverified ? "tresor keygen NAME --force" : "tresor card --publish"])
+            guard error == .unverified else {
+                throw CommandFailure(
+                    of: error,
+                    "the identity is made, but the store did not accept its card: \(CommandFailure(error).message)",
+                    hints: ["tresor card --publish"])
+            }
+            throw CommandFailure.usage(
+                "the identity is made, but somebody else published a card of \(DisplayText.name(name)) first",
+                hints: ["tresor keygen NAME --force"])
         }
     }
 

@@ -64,7 +64,7 @@ struct ListCommand: SurfaceCommand {
 
     /// Leaves out tresors that strangers offer: they are no error.
     private func finish(_ rows: [Row]) throws {
-        if let worst = Severity.worst(rows.filter { !$0.isApart }.compactMap(\.error)) {
+        if let worst = Severity.worst(rows.filter { !$0.isApart }.compactMap(\.error).map(CommandError.init)) {
             throw Exit(code: worst.exitCode)
         }
     }

@@ -54,7 +54,7 @@ struct LogCommand: SurfaceCommand {
             {
                 let short = id.description.prefix(10)
                 throw CommandFailure(
-                    error, "the store has lost \(FindingReport.entries(lost)) of the log of \(short)",
+                    of: error, "the store has lost \(FindingReport.entries(lost)) of the log of \(short)",
                     hints: ["tresor check --repair -t \(short)"])
             }
             throw workplace.tresors.logFailure(error, id)

@@ -75,7 +75,7 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(
-                error, "the kit opens no identity here",
+                of: error, "the kit opens no identity here",
                 hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
         }
         let places = workplace.invocation.places
@@ -176,7 +176,7 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             guard error == .wrongPassword else { throw CommandFailure(error) }
             if let position = RecoveryKit.firstUnknownWord(in: typed) {
-                throw CommandFailure(error, "word \(position) is not a word of the list")
+                throw CommandFailure(of: error, "word \(position) is not a word of the list")
             }
             throw noKit
         }

@@ -116,38 +116,18 @@ struct ResealCommand: InputsCommand {
         return resealed != nil
     }
 
-    /// Names the members who would gain access, if a file is refused for that reason.
-    private func naming<Result>(
-        _ header: FileHeader, _ input: InputFile, _ opener: FileOpener, _ body: () async throws -> Result
-    ) async throws -> Result {
-        do {
-            return try await body()
-        } catch let failure as CommandFailure where failure.error == .usage {
-            let state = try await opener.state(of: header.tresor)
-            let newcomers = state.newcomers(after: header.epoch)
-            guard !acceptNewcomers, !newcomers.isEmpty else { throw failure }
-            let names = newcomers.prefix(3).map { opener.workplace.tresors.handle(of: $0, in: state) }
-            let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
-            throw CommandFailure(
-                .usage,
-                "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), "
-                    + "who could open it afterwards",
-                hints: ["tresor … --accept-newcomers"], file: input.path)
-        }
-    }
-
     /// Repeats the work if the person agrees to continue under a clock far from the log's.
     private func asking<Result>(
         _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ body: () async throws -> Result
     ) async throws -> Result {
         do {
-            return try await naming(header, input, opener, body)
+            return try await body()
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
             let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
             try await opener.workplace.tresors.acceptClock(in: header.tresor, title, session)
-            return try await naming(header, input, opener, body)
+            return try await body()
         }
     }
 
@@ -156,9 +136,7 @@ struct ResealCommand: InputsCommand {
         _ path: String, _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
-        let epoch = try await naming(header, input, opener) {
-            try await opener.attempt(header, as: session, from: input, resealingEpoch)
-        }
+        let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)
         try report(path, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
         return epoch != nil
     }

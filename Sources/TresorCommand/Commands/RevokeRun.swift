@@ -64,15 +64,16 @@ struct RevokeRun {
             switch error {
             case .noAccess:
                 let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
-                throw CommandFailure(error, "only an owner can remove people from \(title) (owned by \(owner))")
-            case .usage where command.me: throw CommandFailure(error, "the last owner cannot leave \(title)")
-            case .usage where act == .revoke([.user(session.identity.user)]):
+                throw CommandFailure(of: error, "only an owner can remove people from \(title) (owned by \(owner))")
+            case .usage(.lastOwner) where command.me:
+                throw CommandFailure(of: error, "the last owner cannot leave \(title)")
+            case .usage(.yourself):
                 throw CommandFailure(
-                    error, "to leave \(title) yourself, use --me",
+                    of: error, "to leave \(title) yourself, use --me",
                     hints: ["tresor revoke -t \(Shell.word(text)) --me"])
-            case .usage:
+            case .usage(.founder):
                 throw CommandFailure(
-                    error, "the creator of \(title) cannot be removed; to leave it yourself, use --me")
+                    of: error, "the creator of \(title) cannot be removed; to leave it yourself, use --me")
             default: throw CommandFailure(error)
             }
         }

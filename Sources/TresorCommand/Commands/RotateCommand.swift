@@ -66,7 +66,7 @@ struct RotateCommand: SurfaceCommand {
             guard error == .noAccess else { throw CommandFailure(error) }
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
-                error, "only an owner can change the key of \(title)",
+                of: error, "only an owner can change the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
         }
         let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"

@@ -107,7 +107,7 @@ struct ShareRun {
             effect: effect, already: already)
     }
 
-    /// Refuses to change which earlier keys a member has.
+    /// Refuses to change which earlier keys a member has, and names that member.
     private func checkHistory(in state: LogState, _ text: String) throws {
         for (name, person) in zip(command.people, people) {
             guard let member = state.members[person.chain.user],
@@ -134,18 +134,34 @@ struct ShareRun {
         do throws(TresorError) {
             return try session.tresors.effect(of: act, in: state)
         } catch {
-            guard error == .usage else { throw CommandFailure(error) }
-            guard people.count == 1 else {
-                throw CommandFailure.usage(
-                    "existing members can be changed only one at a time",
+            switch error {
+            case .usage(.oneChangeAtATime):
+                throw CommandFailure(
+                    of: error, "existing members can be changed only one at a time",
                     hints: command.people.prefix(3).map {
                         "tresor share -t \(Shell.word(text)) \(Shell.word($0))"
                     })
+            case .usage(.founder), .usage(.ownerWithoutHistory), .usage(.lastOwner):
+                throw CommandFailure(
+                    of: error,
+                    "\(nameOfRefused(error, in: state)) cannot have that role: "
+                        + "the creator of a tresor stays its owner, and an owner reads everything")
+            default: throw CommandFailure(error)
             }
-            throw CommandFailure.usage(
-                "\(DisplayText.name(command.people[0])) cannot have that role: "
-                    + "the creator of a tresor stays its owner, and an owner reads everything")
         }
+    }
+
+    /// The name of the person because of whom the library refuses a role.
+    private func nameOfRefused(_ error: TresorError, in state: LogState) -> String {
+        let index = people.firstIndex { person in
+            let user = person.chain.user
+            switch error {
+            case .usage(.founder): return user == state.founder
+            case .usage(.ownerWithoutHistory): return state.members[user].map { $0.history != .all } ?? false
+            default: return false
+            }
+        }
+        return DisplayText.name(command.people[index ?? 0])
     }
 
     /// Compares the safety numbers of all unverified people, once for all tresors. They stay verified even if a change

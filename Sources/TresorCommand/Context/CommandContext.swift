@@ -27,7 +27,7 @@ struct CommandContext: Sendable {
             return CommandContext(invocation: invocation, store: store)
         } catch {
             if case .store(.readOnly) = error { throw notWritable(path) }
-            if case .store = error { throw CommandFailure(error, CommandFailure(error).message, file: path) }
+            if case .store = error { throw CommandFailure(of: error, CommandFailure(error).message, file: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(DisplayText.quoted(path))",
@@ -104,7 +104,7 @@ struct CommandContext: Sendable {
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return CommandFailure(
-                error, "\(DisplayText.quoted(path)) can be read or changed by others, or is not yours",
+                of: error, "\(DisplayText.quoted(path)) can be read or changed by others, or is not yours",
                 hints: ["chmod 700 \(Shell.path(invocation.places.data))", "chmod 600 \(Shell.path(path))"], file: path)
         default: return CommandFailure(error, file: path)
         }
@@ -119,7 +119,7 @@ struct CommandContext: Sendable {
             let path = home.path(of: .marks)
             guard error == .altered || error == .unsupported else { throw failure(of: error, at: path) }
             throw CommandFailure(
-                error,
+                of: error,
                 "\(DisplayText.quoted(path)), which records the tresors you made or hid, "
                     + "does not open and is not replaced",
                 hints: ["tresor check --deep", "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))"], file: path)
@@ -143,7 +143,7 @@ struct CommandContext: Sendable {
                     return try client.unlock(password: password)
                 })
         } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(error, "the password does not open the identity", hints: ["tresor recover"])
+            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
         } catch let error as TresorError {
             throw failure(of: error, file: "identity")
         }
@@ -161,7 +161,7 @@ struct CommandContext: Sendable {
                 return nil
             }
             throw CommandFailure(
-                error, "this device no longer opens the identity",
+                of: error, "this device no longer opens the identity",
                 hints: ["tresor remember", "tresor … --password-file FILE"])
         }
     }

@@ -46,7 +46,7 @@ struct FileOpener {
             try SealedFile.checkBeginning(start)
         } catch {
             guard error == .altered, !Self.isNamedSealed(start) else { throw FileRefusal.failure(error, input) }
-            throw CommandFailure(error, "\(input.shownName) is not a sealed file", file: input.path)
+            throw CommandFailure(of: error, "\(input.shownName) is not a sealed file", file: input.path)
         }
     }
 

@@ -19,14 +19,15 @@ struct FileRefusal {
             {
                 let people = workplace.people.peopleToCompare(in: state)
                 return CommandFailure(
-                    error, "\(input.shownName) was sealed by someone whose safety number must be compared again",
+                    of: error, "\(input.shownName) was sealed by someone whose safety number must be compared again",
                     hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
                     file: input.path)
             }
             if error == .store(.behind) { return await behind(header) }
+            if error == .usage(.newcomers), let failure = await newcomers(error, header) { return failure }
             if error == .forked {
                 return CommandFailure(
-                    error, "\(input.shownName) or the store belongs to another history than this home has verified",
+                    of: error, "\(input.shownName) or the store belongs to another history than this home has verified",
                     hints: ["tresor check"], file: input.path)
             }
             return Self.failure(error, input)
@@ -42,7 +43,7 @@ struct FileRefusal {
         }
         guard let state, workplace.tresors.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
-                error, "\(input.shownName) is in the tresor \(id), which you cannot read",
+                of: error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
         }
         let handle = DisplayText.name(owner.handle.bytes)
@@ -51,7 +52,7 @@ struct FileRefusal {
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
-                error, "\(input.shownName) is in \(title) (owned by \(handle)), which you can no longer read",
+                of: error, "\(input.shownName) is in \(title) (owned by \(handle)), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
         return await failure(error, in: state)
@@ -68,6 +69,21 @@ struct FileRefusal {
             "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): "
                 + "the store is behind, or the file is not genuine",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
+    }
+
+    /// Names the members who would gain access to a resealed file.
+    private func newcomers(_ error: TresorError, _ header: FileHeader) async -> CommandFailure? {
+        guard let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no) else {
+            return nil
+        }
+        let newcomers = state.newcomers(after: header.epoch)
+        let names = newcomers.prefix(3).map { workplace.tresors.handle(of: $0, in: state) }
+        let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
+        return CommandFailure(
+            of: error,
+            "\(input.shownName) is older than the access of \(names.joined(separator: ", "))\(others), "
+                + "who could open it afterwards",
+            hints: ["tresor … --accept-newcomers"], file: input.path)
     }
 
     private func missing(_ tresor: TresorID) -> CommandFailure {
@@ -87,7 +103,7 @@ struct FileRefusal {
         let owner = workplace.tresors.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {
             return CommandFailure(
-                error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)
+                of: error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)
         }
         if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
             wraps.isEmpty
@@ -95,17 +111,18 @@ struct FileRefusal {
             let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
             if state.members[user]?.role == .owner {
                 return CommandFailure(
-                    error, "you have no key \(state.epoch) of \(title): nobody gave you one, or the store has lost it",
+                    of: error,
+                    "you have no key \(state.epoch) of \(title): nobody gave you one, or the store has lost it",
                     hints: ["tresor check", "tresor rotate -t \(word)"], file: input.path)
             }
             return CommandFailure(
-                error, "the store has lost your key to \(title); another member can restore it",
+                of: error, "the store has lost your key to \(title); another member can restore it",
                 hints: ["ask \(owner) to run: tresor check --repair -t \(word)"], file: input.path)
         }
         let author =
             requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
         return CommandFailure(
-            error, "\(input.shownName) was sealed before you were added, or \(author)", file: input.path)
+            of: error, "\(input.shownName) was sealed before you were added, or \(author)", file: input.path)
     }
 
     /// The messages that need no identity.
@@ -113,11 +130,12 @@ struct FileRefusal {
         switch error {
         case .altered:
             CommandFailure(
-                error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path)
+                of: error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path
+            )
         case .unsupported:
             CommandFailure(
-                error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
-        default: CommandFailure(error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
+                of: error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
+        default: CommandFailure(of: error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
         }
     }
 

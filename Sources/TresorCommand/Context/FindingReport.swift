@@ -6,7 +6,7 @@ import TresorStore
 /// Prints one finding per line, and ends with the exit code of the worst.
 struct FindingReport {
     let workplace: CommandContext
-    private var errors: [TresorError] = []
+    private var errors: [CommandError] = []
 
     init(workplace: CommandContext) { self.workplace = workplace }
 
@@ -18,9 +18,9 @@ struct FindingReport {
     }
 
     mutating func add(_ finding: Finding) throws {
-        let error: TresorError? =
+        let error: CommandError? =
             switch finding.remark {
-            case .failed(let error): error
+            case .failed(let error): CommandError(error)
             case .forked: .forked
             case .lostEntries: .store(.other)
             default: nil
@@ -29,7 +29,7 @@ struct FindingReport {
     }
 
     /// - Parameter error: the error with which a bad finding ends the command.
-    mutating func add(_ level: String, _ subject: String, _ text: String, _ error: TresorError?) throws {
+    mutating func add(_ level: String, _ subject: String, _ text: String, _ error: CommandError?) throws {
         if let error { errors.append(error) }
         guard workplace.output.isJSON else {
             return try workplace.output.line(

@@ -26,7 +26,7 @@ struct PersonResolver: Sendable {
         do throws(TresorError) {
             people = try await client.people.lookup(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
-            throw CommandFailure(error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
+            throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
         }
         if let card { try bring(try readCard(card), for: text, among: &people) }
         for person in people {

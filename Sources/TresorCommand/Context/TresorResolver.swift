@@ -178,12 +178,12 @@ struct TresorResolver: Sendable {
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
         let id = tresor.description.prefix(10)
         switch error {
-        case .notFound: return CommandFailure(error, "there is no tresor \(id)", hints: ["tresor list"])
+        case .notFound: return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
         case .forked:
             return CommandFailure(
-                error, "the store shows an older or a different history of \(id) than this home has verified",
+                of: error, "the store shows an older or a different history of \(id) than this home has verified",
                 hints: ["tresor check"])
-        case .altered: return CommandFailure(error, "the store's log of \(id) is damaged or forged")
+        case .altered: return CommandFailure(of: error, "the store's log of \(id) is damaged or forged")
         default: return CommandFailure(error)
         }
     }

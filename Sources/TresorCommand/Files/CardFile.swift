@@ -36,6 +36,6 @@ enum CardFile {
             error == .unsupported
             ? "\(input.shownName) is \(what), or was made by a newer version"
             : "\(input.shownName) is \(what), or is damaged"
-        return CommandFailure(error, text, file: input.path)
+        return CommandFailure(of: error, text, file: input.path)
     }
 }

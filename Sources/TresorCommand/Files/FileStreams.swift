@@ -19,13 +19,13 @@ final class FailureNote {
             return try body()
         } catch {
             failure = error
-            throw error.error
+            throw error.error.passedOn
         }
     }
 
     /// The words for an error that came out of the library.
-    func words(for error: TresorError, or other: CommandFailure) -> CommandFailure {
-        guard let failure, failure.error == error else { return other }
+    func words(for error: CommandError, or other: CommandFailure) -> CommandFailure {
+        guard let failure, CommandError(failure.error.passedOn) == error else { return other }
         return failure
     }
 }

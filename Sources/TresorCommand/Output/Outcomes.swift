@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-
 /// The results of several INPUTs, each tried and reported. The exit code is forked, altered or unverified if one of
 /// them failed so, in this order; otherwise the code that all share, else 1.
 struct Outcomes: Sendable {
@@ -21,16 +19,16 @@ struct Outcomes: Sendable {
     /// - Throws: ``Exit`` unless everything succeeded.
     func finish() throws(Exit) {
         guard let code = codes.first, codes != [0] else { return }
-        let worst = [TresorError.forked, .altered, .unverified].map(\.exitCode).first(where: codes.contains)
+        let worst = [CommandError.forked, .altered, .unverified].map(\.exitCode).first(where: codes.contains)
         throw Exit(code: worst ?? (codes.count == 1 ? code : 1))
     }
 }
 
 /// Which of several errors a command ends with.
 enum Severity {
-    private static let order: [TresorError] = [.forked, .altered, .unverified, .noAccess]
+    private static let order: [CommandError] = [.forked, .altered, .unverified, .noAccess]
 
-    static func worst(_ errors: [TresorError]) -> TresorError? {
+    static func worst(_ errors: [CommandError]) -> CommandError? {
         if let first = order.first(where: errors.contains) { return first }
         return errors.first { if case .store = $0 { true } else { false } } ?? errors.first
     }

@@ -103,7 +103,7 @@ struct PasswordSource: Sendable {
         do {
             return try Password(typed: typed)
         } catch {
-            throw error == .usage
+            throw error == .usage(.passwordCharacters)
                 ? .usage("the password has characters that cannot be used in one") : CommandFailure(error)
         }
     }

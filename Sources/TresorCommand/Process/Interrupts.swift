@@ -163,7 +163,7 @@ enum Interrupts {
         steps.wait()
         let (cleanups, json) = state.withLock { ($0.cleanups, $0.reportsJSON) }
         for cleanup in cleanups.reversed() { cleanup.run() }
-        FailureReport(json: json).print(CommandFailure(.interrupted))
+        FailureReport(json: json).print(CommandFailure(.interrupted, CommandFailure.interrupted))
         _exit(130)
     }
 }

@@ -8,7 +8,7 @@ import Tresor
 /// The message is lower case without a full stop and holds no byte of any input; names from others go through
 /// ``DisplayText`` before they come here. A hint is a command ready to paste.
 struct CommandFailure: Error, Sendable {
-    let error: TresorError
+    let error: CommandError
     let message: String
     /// At most three are printed.
     var hints: [String]
@@ -17,7 +17,7 @@ struct CommandFailure: Error, Sendable {
     /// The command's usage line, for wrong arguments.
     var usage: String?
 
-    init(_ error: TresorError, _ message: String, hints: [String] = [], file: String? = nil, usage: String? = nil) {
+    init(_ error: CommandError, _ message: String, hints: [String] = [], file: String? = nil, usage: String? = nil) {
         self.error = error
         self.message = message
         self.hints = hints
@@ -25,10 +25,15 @@ struct CommandFailure: Error, Sendable {
         self.usage = usage
     }
 
+    /// A failure of the library, in the command's words.
+    init(of error: TresorError, _ message: String, hints: [String] = [], file: String? = nil) {
+        self.init(CommandError(error), message, hints: hints, file: file)
+    }
+
     /// A failure of the library for which the command has no better words.
     init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
         let words = Self.words(for: error)
-        self.init(error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
+        self.init(of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
     }
 
     static func usage(_ message: String, hints: [String] = []) -> CommandFailure {
@@ -46,6 +51,9 @@ struct CommandFailure: Error, Sendable {
 
     var exitCode: Int32 { error.exitCode }
 
+    /// The words for a signal, and for a cancelled task.
+    static let interrupted = "interrupted"
+
     /// The path of the store in use, for the message of a store failure.
     private static let storePlace = Mutex("")
 
@@ -61,11 +69,10 @@ struct CommandFailure: Error, Sendable {
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"
-        case .waiting: "not approved yet"
         case .store(let fault): "the store\(storePlace.withLock { $0 }) failed: \(fault.rawValue)"
         case .unsupported: "made by a newer version, or not built yet"
         case .usage: "wrong arguments"
-        case .interrupted: "interrupted"
+        case .cancelled: interrupted
         }
     }
 }

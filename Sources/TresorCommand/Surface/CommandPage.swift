@@ -45,7 +45,7 @@ struct CommandPage: Sendable {
         /// Neither, but reads files.
         case local
 
-        fileprivate var errors: [TresorError] {
+        fileprivate var errors: [CommandError] {
             switch self {
             case .identity: [.notFound, .wrongPassword, .noAccess, .altered, .unsupported]
             case .store: [.notFound, .altered, .forked, .unverified, .store(.other), .unsupported]
@@ -65,7 +65,7 @@ struct CommandPage: Sendable {
     var discussion = ""
     var classes: [Class] = []
     /// Exit codes that the classes do not bring.
-    var further: [TresorError] = []
+    var further: [CommandError] = []
     /// Lines ready to paste.
     let examples: [String]
 

@@ -2,7 +2,7 @@
 
 import Tresor
 
-/// The one table of exit codes.
+/// The exit codes, as the help shows them.
 enum ExitCodes {
     struct Row: Sendable {
         let code: Int32
@@ -20,7 +20,7 @@ enum ExitCodes {
         [Row(code: 0, name: "", meaning: "done")]
         + meanings.map { Row(code: $0.exitCode, name: $0.name, meaning: $1) }
 
-    private static let meanings: [(TresorError, String)] = [
+    private static let meanings: [(CommandError, String)] = [
         (.failed(.other), "none of the below; read the message"),
         (.notFound, "no such identity, person, tresor, store, member or file"),
         (.busy, "someone else is writing, or something changed during the command; look and try again"),

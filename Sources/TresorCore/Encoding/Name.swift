@@ -26,21 +26,23 @@ public struct Name: Hashable, Comparable, Sendable {
 
     /// Reads a typed name and normalizes it to NFC.
     ///
-    /// - Throws: ``TresorError/usage`` for a name that is empty, too long, begins with `-`, or contains a control
+    /// - Throws: ``TresorError/usage(_:)`` for a name that is empty, too long, begins with `-`, or contains a control
     ///   character, a code point of the fixed list, or one that no known Unicode version assigns.
     public init(typed text: String) throws(TresorError) {
         try self.init(text: text)
-        guard !bytes.isEmpty, bytes.first != UInt8(ascii: "-") else { throw .usage }
+        guard let first = bytes.first else { throw .usage(.nameEmpty) }
+        guard first != UInt8(ascii: "-") else { throw .usage(.nameCharacters) }
     }
 
     /// Reads a record name or content type of a writer and normalizes it to NFC. It may be empty.
     ///
-    /// - Throws: ``TresorError/usage`` for a name that is too long, or contains a control character, a code point of
-    ///   the fixed list, or one that no known Unicode version assigns.
+    /// - Throws: ``TresorError/usage(_:)`` for a name that is too long, or contains a control character, a code point
+    ///   of the fixed list, or one that no known Unicode version assigns.
     public init(text: String) throws(TresorError) {
         let composed = text._nfc.reduce(into: String.UnicodeScalarView()) { $0.append($1) }
         let bytes = Array(String(composed).utf8)
-        guard Self.isAcceptable(bytes), Self.isAssigned(composed) else { throw .usage }
+        guard bytes.count <= Self.maximumByteCount else { throw .usage(.nameTooLong) }
+        guard Self.isAcceptable(bytes), Self.isAssigned(composed) else { throw .usage(.nameCharacters) }
         self.bytes = bytes
     }
 

@@ -99,7 +99,7 @@
 
     /// Seals the plain bytes, once for each right.
     package func seal() throws(TresorError) {
-        guard let run = run.take() else { throw .usage }
+        guard let run = run.take() else { throw .usage(.outOfOrder) }
         var output = unsafe MutableSpan(_unsafeElements: sealed)
         sealedCount = try run.seal(plainBytes, into: &output)
     }

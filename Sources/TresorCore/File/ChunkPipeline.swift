@@ -20,7 +20,7 @@ struct ChunkPipeline {
     ///   - read: fills a buffer, whose number is set; returns `false` at the end.
     ///   - work: processes a buffer on some core.
     ///   - write: takes a processed buffer, in the order of reading.
-    /// - Throws: the first failure; ``TresorError/interrupted`` when the task is cancelled.
+    /// - Throws: the first failure; ``TresorError/cancelled``.
     package func run(
         read: (ChunkBuffer) async throws(TresorError) -> Bool,
         work: @escaping @Sendable (ChunkBuffer) throws(TresorError) -> Void,
@@ -31,7 +31,7 @@ struct ChunkPipeline {
             while true {
                 do throws(TresorError) {
                     while let buffer = queue.next() {
-                        guard !Task.isCancelled else { throw .interrupted }
+                        guard !Task.isCancelled else { throw .cancelled }
                         guard try await read(buffer) else {
                             queue.end(buffer)
                             break

@@ -36,14 +36,14 @@ package enum ContentHash {
         }
 
         package func update(_ bytes: Span<UInt8>) throws(TresorError) {
-            guard var hash = hash.take() else { throw .usage }
+            guard var hash = hash.take() else { throw .usage(.outOfOrder) }
             try hash.update(bytes)
             self.hash = consume hash
             count += bytes.count
         }
 
         package func finish() throws(TresorError) -> [UInt8] {
-            guard let hash = hash.take() else { throw .usage }
+            guard let hash = hash.take() else { throw .usage(.outOfOrder) }
             return try hash.finalize()
         }
     }
@@ -86,7 +86,7 @@ package enum ContentHash {
         package mutating func append(_ range: HashedRange, _ bytes: Span<UInt8>) throws(TresorError) {
             contentByteCount += bytes.count
             if range.headCount > 0 {
-                guard let open else { throw .usage }
+                guard let open else { throw .usage(.outOfOrder) }
                 try open.update(bytes.extracting(first: range.headCount))
                 if open.count == partByteCount { try close() }
             }

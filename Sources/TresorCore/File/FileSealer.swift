@@ -14,7 +14,7 @@ public struct SealedStream: Hashable, Sendable {
 package enum FileSealer {
     /// Seals a content that is in memory.
     ///
-    /// - Throws: ``TresorError/usage`` when the file would be larger than 2^40 bytes.
+    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` when the file would be larger than 2^40 bytes.
     package static func sealFile(
         _ content: [UInt8], type: Name, record: Name, origin: Authorship? = nil, keys: EpochKeys, state: LogState,
         author: Identity, time: UInt64
@@ -24,7 +24,7 @@ package enum FileSealer {
         let payload = try FilePayload.encode(fields, content: content, signedBy: author)
         let context = fields.authorship.header.bytes
         let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
-        guard context.count + sealed.count <= SealedFile.maximumByteCount else { throw .usage }
+        guard context.count + sealed.count <= SealedFile.maximumByteCount else { throw .usage(.contentTooLong) }
         return SealedFile(header: fields.authorship.header, bytes: context + sealed)
     }
 
@@ -32,7 +32,8 @@ package enum FileSealer {
     ///
     /// Holds a few buffers of 256 KiB, and 32 bytes for each 64 KiB of content until the signature is made.
     ///
-    /// - Throws: ``TresorError/usage`` when the file would be larger than 2^40 bytes; what source and sink throw.
+    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` when the file would be larger than 2^40 bytes; what
+    ///   source and sink throw.
     package static func sealFile(
         _ content: inout some ContentSource, to sink: inout some ByteSink, type: Name, record: Name,
         origin: Authorship? = nil, keys: EpochKeys, state: LogState, author: Identity, time: UInt64
@@ -63,7 +64,9 @@ package enum FileSealer {
         let tail = bigEndianBytes(UInt64(parts.contentByteCount)) + signature
         let payload = Padding.paddedByteCount(front.count + parts.contentByteCount + tail.count)
         let total = header.bytes.count + TC1.sealedByteCount(payload)
-        guard payload <= TC1.maximumByteCount, total <= SealedFile.maximumByteCount else { throw .usage }
+        guard payload <= TC1.maximumByteCount, total <= SealedFile.maximumByteCount else {
+            throw .usage(.contentTooLong)
+        }
         try await sealRest(payload - count, rest, tail, to: &sink, &sealing, pipeline)
         return SealedStream(header: header, contentByteCount: parts.contentByteCount, byteCount: total)
     }
@@ -141,7 +144,7 @@ extension FileFields {
 extension ContentHash.Parts {
     /// Takes the hashed content of the next buffer.
     package mutating func append(_ buffer: ChunkBuffer) throws(TresorError) {
-        guard let hashedRange = buffer.hashedRange.take() else { throw .usage }
+        guard let hashedRange = buffer.hashedRange.take() else { throw .usage(.outOfOrder) }
         try append(hashedRange, buffer.contentBytes)
     }
 }

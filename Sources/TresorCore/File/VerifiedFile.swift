@@ -51,10 +51,10 @@ public final class VerifiedFile: Sendable {
     /// Reads bytes of the content.
     ///
     /// - Parameter range: within `0..<proof.contentByteCount`.
-    /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified; ``TresorError/usage``
-    ///   for a range outside.
+    /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified;
+    ///   ``TresorError/usage(_:)`` for a range outside.
     public func read(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
-        guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage }
+        guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage(.outOfBounds) }
         guard !range.isEmpty else { return [] }
         let size = ContentHash.partByteCount
         var bytes: [UInt8] = []

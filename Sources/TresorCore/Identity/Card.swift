@@ -75,7 +75,7 @@ public struct Card: Hashable, Sendable {
         succession: (_ message: [UInt8]) throws(TresorError) -> [UInt8]
     ) throws(TresorError) -> Card {
         let generation = chain.map { $0.newest.generation + 1 } ?? 0
-        guard generation <= maximumGeneration else { throw .usage }
+        guard generation <= maximumGeneration else { throw .usage(.tooManyGenerations) }
         var encoder = ByteEncoder()
         encoder.preamble(.card)
         encode(

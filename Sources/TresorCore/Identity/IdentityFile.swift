@@ -78,12 +78,12 @@ public struct IdentityFile: Sendable {
     ///   - password: the password of the key slot.
     ///   - cost: the cost of the key slot.
     ///   - time: the current time in seconds since 1970.
-    /// - Throws: ``TresorError/usage`` for an empty handle, or a password of fewer than 8 code points;
+    /// - Throws: ``TresorError/usage(_:)`` for an empty handle, or a password of fewer than 8 code points;
     ///   ``TresorError/failed(_:)`` when memory is not available.
     public static func make(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
-        guard !handle.isEmpty else { throw .usage }
+        guard !handle.isEmpty else { throw .usage(.nameEmpty) }
         let identity = try Identity.make(handle: handle, time: time)
         let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: time)
         return (try IdentityFile(of: identity, previous: [], slots: [slot]), identity)
@@ -91,9 +91,9 @@ public struct IdentityFile: Sendable {
 
     /// Makes a file with these key slots, tagged under the newest seed of the identity.
     ///
-    /// - Throws: ``TresorError/usage`` for a combination that no file may have.
+    /// - Throws: ``TresorError/usage(_:)`` for a combination that no file may have.
     package init(of identity: Identity, previous: [[UInt8]], slots: [Slot]) throws(TresorError) {
-        guard (1...Self.maximumSlotCount).contains(slots.count) else { throw .usage }
+        guard (1...Self.maximumSlotCount).contains(slots.count) else { throw .usage(.tooManySlots) }
         try Self.check(slots)
         chain = identity.chain
         self.previous = previous

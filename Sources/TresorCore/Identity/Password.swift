@@ -20,11 +20,12 @@ public struct Password: ~Copyable, Sendable {
 
     /// Prepares a typed password.
     ///
-    /// - Throws: ``TresorError/usage`` for a password that is empty, longer than 1024 bytes, not UTF-8, or contains a
-    ///   control, unassigned, private-use or ignorable code point; ``TresorError/failed(_:)`` when memory is not
+    /// - Throws: ``TresorError/usage(_:)`` for a password that is empty, longer than 1024 bytes, not UTF-8, or contains
+    ///   a control, unassigned, private-use or ignorable code point; ``TresorError/failed(_:)`` when memory is not
     ///   available.
     public init(typed: borrowing SecretBytes) throws(TresorError) {
-        guard (1...Self.maximumByteCount).contains(typed.count) else { throw .usage }
+        guard typed.count > 0 else { throw .usage(.passwordTooShort) }
+        guard typed.count <= Self.maximumByteCount else { throw .usage(.passwordTooLong) }
         var scalars = try ScalarBuffer(capacity: typed.count * ScalarBuffer.greatestExpansion)
         try scalars.decode(typed.span)
         try scalars.decompose()
@@ -65,7 +66,7 @@ private struct ScalarBuffer: ~Copyable {
     }
 
     private mutating func append(_ scalar: Unicode.Scalar) throws(TresorError) {
-        guard (count + 1) * 4 <= memory.count else { throw .usage }
+        guard (count + 1) * 4 <= memory.count else { throw .usage(.passwordTooLong) }
         self[count] = scalar
         count += 1
     }
@@ -81,17 +82,17 @@ private struct ScalarBuffer: ~Copyable {
             case 0xc2...0xdf: (length, value) = (2, UInt32(lead & 0x1f))
             case 0xe0...0xef: (length, value) = (3, UInt32(lead & 0x0f))
             case 0xf0...0xf4: (length, value) = (4, UInt32(lead & 0x07))
-            default: throw .usage
+            default: throw .usage(.passwordCharacters)
             }
-            guard index + length <= utf8.count else { throw .usage }
+            guard index + length <= utf8.count else { throw .usage(.passwordCharacters) }
             for offset in 1..<max(length, 1) where offset < length {
                 let byte = utf8[index + offset]
-                guard byte & 0xc0 == 0x80 else { throw .usage }
+                guard byte & 0xc0 == 0x80 else { throw .usage(.passwordCharacters) }
                 value = value << 6 | UInt32(byte & 0x3f)
             }
             let least: [UInt32] = [0, 0, 0x80, 0x800, 0x10000]
             guard value >= least[length], let scalar = Unicode.Scalar(value), Self.isAssigned(scalar) else {
-                throw .usage
+                throw .usage(.passwordCharacters)
             }
             try append(scalar.properties.generalCategory == .spaceSeparator ? " " : scalar)
             index += length
@@ -172,7 +173,7 @@ private struct ScalarBuffer: ~Copyable {
                 case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
                 default: !properties.isDefaultIgnorableCodePoint && !properties.isNoncharacterCodePoint
                 }
-            guard isTypeable else { throw .usage }
+            guard isTypeable else { throw .usage(.passwordCharacters) }
         }
     }
 

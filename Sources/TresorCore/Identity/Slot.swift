@@ -70,13 +70,13 @@ public struct Slot: Hashable, Sendable {
 
     /// Seals a seed for one unlock method.
     ///
-    /// - Throws: ``TresorError/usage`` for times that no file can hold.
+    /// - Throws: ``TresorError/usage(_:)`` with `time` for times that no file can hold.
     package static func seal(
         _ seed: borrowing SecretKey<SeedUse>, under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Kind,
         since: UInt64, user: UserID, generation: UInt32
     ) throws(TresorError) -> Slot {
-        if case .device(_, let until) = kind { guard until <= Format.latestTime else { throw .usage } }
-        guard since <= Format.latestTime else { throw .usage }
+        if case .device(_, let until) = kind { guard until <= Format.latestTime else { throw .usage(.time) } }
+        guard since <= Format.latestTime else { throw .usage(.time) }
         let context = context(
             user: user, generation: generation, fields: fields(id: id, kind: kind, since: since))
         let sealed = try TC1.seal(seed.span, with: key, label: .slotSeal, context: context.span)

@@ -182,11 +182,11 @@ extension Slot {
             since: time)
     }
 
-    /// - Throws: ``TresorError/usage`` for a new password that is too short (SPEC §8.1).
+    /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for a new password that is too short (SPEC §8.1).
     package static func setPassword(
         of identity: Identity, password: borrowing Password, cost: Argon2id.Cost, time: UInt64
     ) throws(TresorError) -> Slot {
-        guard password.count >= Password.shortestNew else { throw .usage }
+        guard password.count >= Password.shortestNew else { throw .usage(.passwordTooShort) }
         let salt = try randomBytes(Argon2id.saltByteCount)
         let key: SecretKey<SlotUse> = try Argon2id.key(password: password.bytes, salt: salt, cost: cost)
         return try identity.seal(

@@ -62,7 +62,7 @@ package struct Entry: Hashable, Sendable {
     /// Writes and signs an entry.
     ///
     /// - Parameter generation: the generation of the author that signs; `nil` for the newest.
-    /// - Throws: ``TresorError/usage`` for an entry larger than 1 MiB.
+    /// - Throws: ``TresorError/usage(_:)`` with `tooManyPeople` for an entry larger than 1 MiB.
     package init(
         tresor: TresorID, sequence: UInt64, previous: Hash256, author: Identity, generation: UInt32? = nil,
         time: UInt64, body: EntryBody
@@ -78,7 +78,9 @@ package struct Entry: Hashable, Sendable {
         encoder.integer(time)
         encoder.integer(body.type)
         encoder.vector32(body.bytes)
-        guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else { throw .usage }
+        guard encoder.bytes.count + Ed25519.signatureByteCount <= Self.maximumByteCount else {
+            throw .usage(.tooManyPeople)
+        }
         self.tresor = tresor
         self.sequence = sequence
         self.previous = previous

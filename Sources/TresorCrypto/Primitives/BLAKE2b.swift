@@ -15,11 +15,12 @@ import Clibsodium
     /// - Parameters:
     ///   - outputCount: the size of the result, 1 to 64 bytes. The 32-byte result is not a prefix of the 64-byte one.
     ///   - key: at most 64 bytes; `nil` hashes without a key.
-    /// - Throws: ``TresorError/usage`` for other sizes, ``TresorError/failed(_:)`` when the library fails its check.
+    /// - Throws: ``TresorError/usage(_:)`` for other sizes, ``TresorError/failed(_:)`` when the library fails its
+    ///   check.
     public init(outputCount: Int, key: Span<UInt8>? = nil) throws(TresorError) {
         try Sodium.start()
         let keyCount = key?.count ?? 0
-        guard (1...64).contains(outputCount), keyCount <= 64 else { throw .usage }
+        guard (1...64).contains(outputCount), keyCount <= 64 else { throw .usage(.outOfBounds) }
         let memory = UnsafeMutableRawPointer.allocate(byteCount: crypto_generichash_statebytes(), alignment: 64)
         let state = OpaquePointer(memory)
         let status: Int32
@@ -54,7 +55,7 @@ import Clibsodium
 
     /// Adds `LP(bytes)`: the count as a big-endian `u32`, then the bytes.
     package mutating func updatePrefixed(_ bytes: Span<UInt8>) throws(TresorError) {
-        guard let count = UInt32(exactly: bytes.count) else { throw .usage }
+        guard let count = UInt32(exactly: bytes.count) else { throw .usage(.outOfBounds) }
         try updateInteger(count)
         try update(bytes)
     }
@@ -87,7 +88,7 @@ import Clibsodium
 
     /// Returns the hash in secret memory of exactly its size.
     consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
-        guard output.count == outputCount else { throw .usage }
+        guard output.count == outputCount else { throw .usage(.outOfBounds) }
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in try unsafe write(to: pointer) }
         wipeDeadStack()
     }

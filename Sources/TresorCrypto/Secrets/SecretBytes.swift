@@ -110,7 +110,7 @@ import Clibsodium
 
     /// Moves the first `count` bytes into secret memory of their own; `self` is wiped.
     package consuming func prefix(_ count: Int) throws(TresorError) -> SecretBytes {
-        guard (0...self.count).contains(count) else { throw .usage }
+        guard (0...self.count).contains(count) else { throw .usage(.outOfBounds) }
         return try SecretBytes(copying: span.extracting(first: count))
     }
 

@@ -45,7 +45,7 @@ struct OutputFileTests {
         try file.commit()
     }
 
-    private func failure(_ body: () throws -> Void) -> TresorError? {
+    private func failure(_ body: () throws -> Void) -> CommandError? {
         do { try body() } catch { return (error as? CommandFailure)?.error }
         return nil
     }

@@ -53,7 +53,7 @@ struct OutputIntrusionTests {
         let file = OutputFile(path: target, access: .everybody, replaces: replaces)
         try file.write(Array("secret".utf8).span)
         Self.set(trap, in: scratch.url.path)
-        let expected: TresorError? = trap.isFile ? (replaces ? nil : .usage) : .failed(.other)
+        let expected: CommandError? = trap.isFile ? (replaces ? nil : .usage) : .failed(.other)
         #expect(failure { try file.commit() } == expected)
         try expectVictim("\(trap)")
         #expect(scratch.names == ["out", "victim"])
@@ -128,7 +128,7 @@ struct OutputIntrusionTests {
         #expect(left == [1, 2, 5].map { ".tresor-000000000000000\($0).tmp" })
     }
 
-    private func failure(_ body: () throws -> Void) -> TresorError? {
+    private func failure(_ body: () throws -> Void) -> CommandError? {
         do { try body() } catch { return (error as? CommandFailure)?.error }
         return nil
     }

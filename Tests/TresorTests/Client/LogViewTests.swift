@@ -169,7 +169,7 @@ import TresorStore
     @Test func aForkedTresorOfYoursHasItsName() async throws {
         for person in [anna, house] { _ = try await person.tresors.all() }
         evil.frozen(1)
-        #expect(await failure { _ = try await anna.tresors.create(Name(typed: "care")) } == .usage)
+        #expect(await failure { _ = try await anna.tresors.create(Name(typed: "care")) } == .usage(.tresorExists))
         _ = try await anna.tresors.create(Name(typed: "other"))
         _ = try await house.tresors.create(Name(typed: "care"))
     }

@@ -194,7 +194,7 @@ import TresorStore
             String(number.digits.dropLast()), number.digits + "0", arabic, "", number.digits + "\n",
             "-" + number.digits,
         ] {
-            #expect(throws: TresorError.usage) { try SafetyNumber(typed: text) }
+            #expect(throws: TresorError.usage(.safetyNumber)) { try SafetyNumber(typed: text) }
         }
         #expect(try mallory.chain.number() != number)
     }

@@ -214,15 +214,17 @@ import TresorStore
         }
         let acts: [(Act, TresorError?)] = [
             (share([doctor.chain], .reader, fromNow: true), nil), (share([me.chain], .owner, fromNow: false), nil),
-            (share([], .reader, fromNow: false), .usage),
-            (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage),
-            (share([doctor.chain], .owner, fromNow: true), .usage),
-            (share([stranger.chain], .owner, fromNow: true), .usage),
-            (share([me.chain], .reader, fromNow: false), .usage), (.revoke([.user(stranger.user)]), .notFound),
-            (.revoke([]), .usage),
-            (.revoke([.user(me.user)]), .usage), (.revoke([.user(doctor.user), .user(doctor.user)]), .usage),
-            (.leave, .usage),
-            (.rename(.empty), .usage),
+            (share([], .reader, fromNow: false), .usage(.nobodyNamed)),
+            (share([doctor.chain, doctor.chain], .reader, fromNow: true), .usage(.namedTwice)),
+            (share([doctor.chain], .owner, fromNow: true), .usage(.ownerWithoutHistory)),
+            (share([stranger.chain], .owner, fromNow: true), .usage(.ownerWithoutHistory)),
+            (share([me.chain], .reader, fromNow: false), .usage(.founder)),
+            (.revoke([.user(stranger.user)]), .notFound),
+            (.revoke([]), .usage(.nobodyNamed)),
+            (.revoke([.user(me.user)]), .usage(.yourself)),
+            (.revoke([.user(doctor.user), .user(doctor.user)]), .usage(.namedTwice)),
+            (.leave, .usage(.lastOwner)),
+            (.rename(.empty), .usage(.nameEmpty)),
         ]
         for (act, expected) in acts {
             #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == expected, "\(act)")

@@ -63,7 +63,7 @@ import TresorStore
     }
 
     @Test func A215_theLastOwnerDoesNotLeaveAnythingWithoutOne() async throws {
-        #expect(await failure { try await eve.tresors.perform(.leave, on: theirs) } == .usage)
+        #expect(await failure { try await eve.tresors.perform(.leave, on: theirs) } == .usage(.lastOwner))
     }
 
     @Test func A221_thePinnedPersonIsUsed() async throws {

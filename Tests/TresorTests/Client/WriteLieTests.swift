@@ -217,7 +217,7 @@ import TresorStore
         let writes = evil.writeCount
         for end in [0, Format.latestTime + 1, .max] {
             let share = Act.share(with: [.user(third.identity.chain)], role: .reader, fromNow: false, notAfter: end)
-            #expect(await failure { try await anna.tresors.perform(share, on: tresor) } == .usage)
+            #expect(await failure { try await anna.tresors.perform(share, on: tresor) } == .usage(.time))
         }
         #expect(evil.writeCount == writes)
         world.clock.now = .max
@@ -228,7 +228,8 @@ import TresorStore
     @Test func A71_aDateOutsideTheFormatNeverReachesTheIdentityFile() async throws {
         let home = anna.home
         let until = Format.latestTime + 1
-        #expect(await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) } == .usage)
+        #expect(
+            await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) } == .usage(.time))
         #expect(anna.home == home)
         #expect(throws: Never.self) { try anna.client.identityFile() }
     }

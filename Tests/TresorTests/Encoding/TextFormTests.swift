@@ -83,7 +83,7 @@ import Testing
         let unassigned = bytes("\u{378}\u{e0fff}"), decomposed = bytes("e\u{301}")
         #expect(try Name(unassigned).bytes == unassigned)
         #expect(try Name(decomposed).bytes == decomposed)
-        #expect(error { _ = try Name(typed: "\u{378}") } == .usage)
+        #expect(error { _ = try Name(typed: "\u{378}") } == .usage(.nameCharacters))
         #expect(try Name(typed: "e\u{301}").bytes == bytes("\u{e9}"))
     }
 
@@ -114,7 +114,7 @@ import Testing
         for value in refused {
             let text = "a" + String(try #require(Unicode.Scalar(value))) + "b"
             #expect(error { _ = try Name(bytes(text)) } == .altered, "\(value)")
-            #expect(error { _ = try Name(typed: text) } == .usage, "\(value)")
+            #expect(error { _ = try Name(typed: text) } == .usage(.nameCharacters), "\(value)")
         }
         for value: UInt32 in [
             0x20, 0x7e, 0xa0, 0xac, 0xae, 0x200a, 0x2010, 0x202f, 0x205f, 0x2070, 0xfdcf, 0xfffd, 0xe0080,
@@ -131,8 +131,10 @@ import Testing
             [0xff], [0x61, 0xc3],
         ]
         for bytes in broken { #expect(error { _ = try Name(bytes) } == .altered) }
-        for text in ["", "-x", String(repeating: "a", count: 257)] {
-            #expect(error { _ = try Name(typed: text) } == .usage)
-        }
+        let typed: [(String, TresorError.Misuse)] = [
+            ("", .nameEmpty), ("-x", .nameCharacters), (String(repeating: "a", count: 257), .nameTooLong),
+        ]
+        for (text, misuse) in typed { #expect(error { _ = try Name(typed: text) } == .usage(misuse)) }
+        #expect(error { _ = try Name(text: String(repeating: "a", count: 257)) } == .usage(.nameTooLong))
     }
 }

@@ -130,8 +130,8 @@ import TresorStore
                 #expect(try verified.read(start..<end) == Array(content[start..<end]))
             }
             #expect(try verified.read(0..<size) == content)
-            #expect(await failure { _ = try verified.read(0..<(size + 1)) } == .usage)
-            #expect(await failure { _ = try verified.read(-1..<1) } == .usage)
+            #expect(await failure { _ = try verified.read(0..<(size + 1)) } == .usage(.outOfBounds))
+            #expect(await failure { _ = try verified.read(-1..<1) } == .usage(.outOfBounds))
         }
     }
 

@@ -26,15 +26,19 @@ import Testing
 
     @Test func A29_whatCannotBeTypedTwiceIsRefused() throws {
         let refused: [[UInt8]] = [
-            [], [0], [0x61, 0, 0x62], [0x61, 0x0a], [0x1b], [0x7f], [0xff], [0x80], [0xc3], [0xc0, 0x80],
+            [0], [0x61, 0, 0x62], [0x61, 0x0a], [0x1b], [0x7f], [0xff], [0x80], [0xc3], [0xc0, 0x80],
             [0xe0, 0x80, 0x80],
             [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xe2, 0x82],
             Array("\u{378}".utf8),
             Array("\u{e000}".utf8), Array("\u{200b}".utf8), Array("\u{ad}".utf8), Array("\u{2028}".utf8),
             Array("\u{fffe}".utf8),
-            [UInt8](repeating: 0x61, count: 1025),
         ]
-        for bytes in refused { #expect(error { _ = try prepared(bytes) } == .usage, "\(bytes.prefix(5))") }
+        for bytes in refused {
+            #expect(error { _ = try prepared(bytes) } == .usage(.passwordCharacters), "\(bytes.prefix(5))")
+        }
+        #expect(error { _ = try prepared([]) } == .usage(.passwordTooShort))
+        let long = [UInt8](repeating: 0x61, count: 1025)
+        #expect(error { _ = try prepared(long) } == .usage(.passwordTooLong))
     }
 
     @Test(arguments: [1, 2, 1023, 1024]) func A29_sizesWithinTheBounds(count: Int) throws {

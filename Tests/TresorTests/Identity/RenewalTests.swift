@@ -109,16 +109,17 @@ import TresorStore
         for text in ["1234567", "123456e\u{301}"] {
             let short = try made(text)
             #expect(
-                error { _ = try Slot.setPassword(of: anna.identity, password: short, cost: .floor, time: 1) } == .usage)
-            #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage)
+                error { _ = try Slot.setPassword(of: anna.identity, password: short, cost: .floor, time: 1) }
+                    == .usage(.passwordTooShort))
+            #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage(.passwordTooShort))
             #expect(
                 await failure { _ = try await anna.client.recovery.recover(kit: kit, newPassword: short, cost: .floor) }
-                    == .usage)
+                    == .usage(.passwordTooShort))
             #expect(
                 error {
                     _ = try world.client(MemoryHome()).makeIdentity(
                         handle: Name(typed: "new"), password: short, cost: .floor)
-                } == .usage)
+                } == .usage(.passwordTooShort))
         }
         try anna.unlocking.changePassword(to: made("1234567\u{e9}"), cost: .floor)
     }

@@ -179,7 +179,7 @@ import TresorStore
         // Tresors made with the newest keys need no mark.
         let made = try await me.tresors.create(Name(typed: "new")).tresor
         #expect(try fresh.client.trust.founderTrust(in: try await fresh.client.logs.state(of: made)) == .me)
-        #expect(error { try house.tresors.confirmMine(state) } == .usage)
+        #expect(error { try house.tresors.confirmMine(state) } == .usage(.notFounder))
     }
 
     @Test func A202_whatAStoreShowsMakesNoRenewalUnfinished() async throws {

@@ -79,7 +79,8 @@ private final class RaceHistory {
         }
         let error = await failure { try await act(owner.session) }
         let known: [TresorError?] = [
-            nil, .busy, .forked, .altered, .noAccess, .usage, .notFound, .store(.notStored), .unverified,
+            nil, .busy, .forked, .altered, .noAccess, .usage(.historyCannotChange), .notFound, .store(.notStored),
+            .unverified,
         ]
         #expect(known.contains(error), "\(seed) \(String(describing: error))")
         for party in parties { party.view.behave() }

@@ -29,7 +29,7 @@ extension NaiveLog {
         var cards: [Int: Int] = [:]
         let deed: Deed
         switch try entry.body {
-        case .genesis: throw TresorError.usage
+        case .genesis: throw TresorError.usage(.outOfBounds)
         case .grant(let grant):
             let users = try grant.people.map { try number(of: $0.chain.user, people) }
             for (user, person) in zip(users, grant.people) { cards[user] = Int(person.chain.newest.generation) }

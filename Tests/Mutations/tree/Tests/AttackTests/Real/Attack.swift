@@ -26,7 +26,24 @@ extension RealAttackTests {
         _ error: TresorError?, without mutations: Mutation..., against victims: [Session] = [], isLate: Bool = false,
         at source: SourceLocation = #_sourceLocation, _ attack: () async throws -> Bool
     ) async {
-        await expectRefusal(error, against: victims, isLate: isLate, at: source, attack)
+        let refusal = error.map(Outcome.refused) ?? .missed
+        await expectReal(refusal, without: mutations, against: victims, isLate: isLate, at: source, attack)
+    }
+
+    /// The same for an attack that the command refuses with a word of its own.
+    static func expectReal(
+        command error: CommandError, without mutations: Mutation...,
+        at source: SourceLocation = #_sourceLocation, _ attack: () async throws -> Bool
+    ) async {
+        await expectReal(
+            .refusedByCommand(error), without: mutations, against: [], isLate: false, at: source, attack)
+    }
+
+    private static func expectReal(
+        _ refusal: Outcome, without mutations: [Mutation], against victims: [Session], isLate: Bool,
+        at source: SourceLocation, _ attack: () async throws -> Bool
+    ) async {
+        await expectRefusal(refusal, against: victims, isLate: isLate, at: source, attack)
         for mutation in mutations where mutations.count > 1 {
             let others = Experiment(applying: Set(mutations).subtracting([mutation]))
             let outcome = await Experiment.$current.withValue(others) { await Outcome(of: attack) }
@@ -42,7 +59,7 @@ extension RealAttackTests {
         withoutRule rule: Rule, against victims: [Session] = [], at source: SourceLocation = #_sourceLocation,
         _ attack: () async throws -> Bool
     ) async {
-        await expectRefusal(rule.error, against: victims, at: source, attack)
+        await expectRefusal(.refused(rule.error), against: victims, at: source, attack)
         let outcome = await Rule.$disabled.withValue(rule) { await Outcome(of: attack) }
         #expect(outcome == .reached, "without \(rule)", sourceLocation: source)
     }
@@ -50,13 +67,13 @@ extension RealAttackTests {
     /// Tries an attack as things are: its error, no signature, no wrap, no byte of content, homes as before, and
     /// nothing sent to a store.
     private static func expectRefusal(
-        _ error: TresorError?, against victims: [Session], isLate: Bool = false, at source: SourceLocation,
+        _ refusal: Outcome, against victims: [Session], isLate: Bool = false, at source: SourceLocation,
         _ attack: () async throws -> Bool
     ) async {
         let before = victims.map { Kept($0, isLate: isLate) }
         let experiment = Experiment()
         let outcome = await Experiment.$current.withValue(experiment) { await Outcome(of: attack) }
-        #expect(outcome == error.map(Outcome.refused) ?? .missed, sourceLocation: source)
+        #expect(outcome == refusal, sourceLocation: source)
         #expect(isLate || experiment.counts == Experiment.Counts(), sourceLocation: source)
         #expect(victims.map { Kept($0, isLate: isLate) } == before, sourceLocation: source)
     }
@@ -65,14 +82,19 @@ extension RealAttackTests {
 private enum Outcome: Equatable {
     case reached, missed
     case refused(TresorError)
+    /// Refused with a word that only the command has.
+    case refusedByCommand(CommandError)
 
     init(of attack: () async throws -> Bool) async {
         do {
             self = try await attack() ? .reached : .missed
         } catch let error as TresorError {
             self = .refused(error)
+        } catch let failure as CommandFailure {
+            let passedOn = failure.error.passedOn
+            self = CommandError(passedOn) == failure.error ? .refused(passedOn) : .refusedByCommand(failure.error)
         } catch {
-            self = .refused((error as? CommandFailure)?.error ?? .failed(.other))
+            self = .refused(.failed(.other))
         }
     }
 }

@@ -98,7 +98,7 @@ extension RealAttackTests {
         }
 
         @Test func A100_anOutputLeavesItsDirectory() async throws {
-            await RealAttackTests.expectReal(.usage, without: .outputName) {
+            await RealAttackTests.expectReal(command: .usage, without: .outputName) {
                 let plan = try OutputPlan(inputs: ["in/.."], output: nil, directory: "out") { $0 }
                 return plan.steps.map(\.target) == [.file("out/..")]
             }
@@ -177,13 +177,8 @@ extension RealAttackTests {
 
         @Test func A109_aRelativePlaceIsUsed() async throws {
             let environment = Environment(userHome: "/home/anna")
-            await RealAttackTests.expectReal(.usage, without: .absolutePlace) {
-                do throws(CommandFailure) {
-                    return try Paths.directory("XDG_DATA_HOME", "here", ".local/share", environment)
-                        == "here/tresor"
-                } catch {
-                    throw error.error
-                }
+            await RealAttackTests.expectReal(command: .usage, without: .absolutePlace) {
+                try Paths.directory("XDG_DATA_HOME", "here", ".local/share", environment) == "here/tresor"
             }
         }
 

@@ -54,7 +54,7 @@ extension RealAttackTests {
             try anna.client.people.pin(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
             // A person who reseals a file has read it.
-            await RealAttackTests.expectReal(.usage, without: .newcomers, against: [anna], isLate: true) {
+            await RealAttackTests.expectReal(.usage(.newcomers), without: .newcomers, against: [anna], isLate: true) {
                 let resealed = try #require(try await anna.files.reseal(file))
                 return try await mallory.files.open(resealed).content == Array("earlier".utf8)
             }

@@ -90,7 +90,9 @@ extension RealAttackTests {
                     let password = try Password(typed: typed)
                     return password.count == text.unicodeScalars.count
                 }
-                await RealAttackTests.expectReal(.usage, without: .passwordCharacters) { try isTaken() }
+                await RealAttackTests.expectReal(.usage(.passwordCharacters), without: .passwordCharacters) {
+                    try isTaken()
+                }
             }
         }
 

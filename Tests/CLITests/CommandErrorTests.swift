@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tresor
+
+@testable import TresorCommand
+
+@Suite struct CommandErrorTests {
+    @Test(arguments: [
+        (CommandError.failed(.other), "failed", Int32(1)), (.notFound, "not_found", 10), (.busy, "busy", 11),
+        (.wrongPassword, "wrong_password", 12), (.noAccess, "no_access", 13), (.altered, "altered", 14),
+        (.forked, "forked", 15), (.unverified, "unverified", 16), (.waiting, "waiting", 17),
+        (.store(.withheld), "store", 18), (.unsupported, "unsupported", 19), (.usage, "usage", 64),
+        (.interrupted, "interrupted", 130),
+    ])
+    func namesAndExitCodesAreStable(error: CommandError, name: String, exitCode: Int32) {
+        #expect(error.name == name)
+        #expect(error.exitCode == exitCode)
+    }
+
+    @Test func anErrorOfTheLibraryKeepsItsName() {
+        let errors: [TresorError] = [
+            .failed(.full), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified,
+            .store(.behind), .unsupported, .usage(.lastOwner),
+        ]
+        for error in errors { #expect(CommandError(error).name == error.name) }
+        for error in errors.dropLast() { #expect(CommandError(error).passedOn == error) }
+        #expect(CommandError(.cancelled) == .interrupted)
+        #expect(CommandError.interrupted.passedOn == .cancelled)
+        #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
+        #expect(CommandFailure(TresorError.usage(.lastOwner)).message == "wrong arguments")
+    }
+}
