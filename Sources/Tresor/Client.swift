@@ -92,6 +92,14 @@ public struct Client: Sendable {
         }
     }
 
+    /// Returns the user id of this home; `nil` when it has no identity.
+    ///
+    /// - Throws: the errors of ``ownChain()``.
+    func ownUser() throws(TresorError) -> UserID? {
+        if let identity { return identity.user }
+        return try ownChain()?.user
+    }
+
     /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with

@@ -122,7 +122,8 @@ public struct Audit: Sendable {
     private func check(_ tresor: TresorID) async -> [Finding] {
         let subject = Finding.Subject.tresor(tresor)
         do throws(TresorError) {
-            let state = try await client.logs.state(of: tresor)
+            // Only a home that tells who this person is can judge what to remember.
+            let state = try await client.logs.state(of: tresor, remembering: isIdentityRead ? .yes : .no)
             var bodies: [Finding] = []
             let shown = try await shownEntries(of: state) { (bytes) throws(TresorError) in
                 guard let remark = try WrapCheck.remark(onBody: bytes) else { return }

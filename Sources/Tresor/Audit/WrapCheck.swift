@@ -36,15 +36,19 @@ struct WrapCheck: Sendable {
         return findings
     }
 
-    /// Returns the author of an epoch, if it is another person; `nil` also where the store has lost the entry, which is
-    /// a finding of its own.
+    /// Returns the author of an epoch, if it is another person. Also returns `nil` where the store has lost the entry,
+    /// and where the identity file does not tell who this person is. Both are findings of their own.
     private func author(of epoch: UInt64, in state: LogState) async -> UserID? {
         guard epoch >= 1, epoch <= state.epoch else { return nil }
         let sequence = state.epochs[Int(epoch - 1)].sequence
         guard let entry = try? await client.logs.entries(sequence..<(sequence + 1), of: state).first,
             let author = try? Entry(entry).author
         else { return nil }
-        return author == (try? client.identityFile().chain.user) ? nil : author
+        do throws(TresorError) {
+            return author == (try client.ownChain()?.user) ? nil : author
+        } catch {
+            return nil
+        }
     }
 
     /// Reports a body of a type that this release does not know: it is valid, and its effect is not seen here.

@@ -53,7 +53,7 @@ public struct LogReader: Sendable {
             let known = try client.archive.verifiedState(of: tresor, at: pinned)
             let (state, fresh, shown) = try await readLog(tresor, onto: known, pinned: pinned)
             if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
-            guard remembering == .yes, isToBeKept(state, pinned) else { return state }
+            guard remembering == .yes, try isToBeKept(state, pinned) else { return state }
             if try await client.archive.remember(state, fresh, known: known) { return state }
         }
         throw .busy
@@ -91,15 +91,22 @@ public struct LogReader: Sendable {
 
     /// Whether to remember a log. For a tresor that names this person as founder a pinned head is not enough: the thief
     /// of an old seed may have made it.
-    private func isToBeKept(_ state: LogState, _ pinned: Head?) -> Bool {
-        if pinned != nil, (client.identity?.user ?? (try? client.identityFile().chain.user)) != state.founder {
-            return true
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when the home cannot be read.
+    private func isToBeKept(_ state: LogState, _ pinned: Head?) throws(TresorError) -> Bool {
+        let me = try client.ownUser()
+        if pinned != nil, me != state.founder { return true }
+        let isKnown: Bool
+        do throws(TresorError) {
+            isKnown =
+                switch try client.trust.founderTrust(in: state) {
+                case .me, .verified, .renewed: true
+                case .changed, .unverified: false
+                }
+        } catch {
+            if case .failed = error { throw error }
+            isKnown = false
         }
-        let isKnown =
-            switch try? client.trust.founderTrust(in: state) {
-            case .me, .verified, .renewed: true
-            case .changed, .unverified, nil: false
-            }
         return isKnown
     }
 

@@ -40,6 +40,34 @@ import TresorStore
         try await session.tresors.perform(.rotate, on: tresor)
     }
 
+    @Test func nothingIsJudgedWithoutKnowingWhoReads() async throws {
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        let file = try await session.seal("plan", in: tresor)
+        let state = try await session.client.logs.state(of: tresor)
+        try expose()
+        #expect(await failure { _ = try session.client.trust.founderTrust(in: state) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.seal("plan", in: tresor) } == .failed(.permissions))
+        #expect(await failure { _ = try await session.files.open(file) } == .failed(.permissions))
+        let summaries = try await session.tresors.all()
+        #expect(summaries.map(\.error) == [.failed(.permissions)] && summaries.map(\.founderTrust) == [nil])
+        #expect(await failure { _ = try session.client.identityFile() } == .failed(.permissions))
+    }
+
+    /// Otherwise a tresor that names this person as founder would pass for one of another person.
+    @Test func noLogIsRememberedWithoutKnowingWhoReads() async throws {
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        let client = world.client(DirectoryHome(data: place, state: place + "/state"))
+        try expose()
+        #expect(await failure { _ = try await client.logs.state(of: tresor) } == .failed(.permissions))
+        _ = try await client.logs.state(of: tresor, remembering: .no)
+        let findings = try await client.audit.check()
+        #expect(
+            findings.filter { $0.level != .ok } == [Finding(subject: .identity, remark: .failed(.failed(.permissions)))]
+        )
+        try #require(unlink(place + "/identity") == 0)
+        _ = try await client.logs.state(of: tresor)
+    }
+
     @Test func checkNamesTheIdentityOnce() async throws {
         defer { try? FileManager.default.removeItem(atPath: place) }
         try expose()
