@@ -4,6 +4,7 @@
 ///
 /// An error carries no text and no bytes, so it cannot reveal its input, and no error says *why* something was altered.
 /// ``name`` is stable. `localizedDescription` is a sentence that you can show to a person.
+@nonexhaustive
 public enum TresorError: Error, Hashable, Sendable {
     /// Any other failure; the fault names what this machine could not do.
     case failed(Fault)
@@ -31,6 +32,7 @@ public enum TresorError: Error, Hashable, Sendable {
     case cancelled
 
     /// The failures of a machine or a store. The list is closed, so that an error cannot carry any input.
+    @nonexhaustive
     public enum Fault: String, Hashable, Sendable, CaseIterable {
         /// The cryptographic library does not behave as SPEC §5 requires.
         case library = "the cryptographic library failed its start-up check"
@@ -63,6 +65,7 @@ public enum TresorError: Error, Hashable, Sendable {
     }
 
     /// The reasons why arguments are refused. The list is closed, so that an error cannot carry any input.
+    @nonexhaustive
     public enum Misuse: String, Hashable, Sendable, CaseIterable {
         /// The password is empty, or a new one has fewer than 8 code points (SPEC §8.1).
         case passwordTooShort = "the password is too short"

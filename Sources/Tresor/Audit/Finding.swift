@@ -24,6 +24,7 @@ public struct Finding: Hashable, Sendable {
     }
 
     /// The thing that was checked.
+    @nonexhaustive
     public enum Subject: Hashable, Sendable {
         /// The files of the home besides the identity.
         case home
@@ -42,6 +43,7 @@ public struct Finding: Hashable, Sendable {
     }
 
     /// The condition of the thing.
+    @nonexhaustive
     public enum Remark: Hashable, Sendable {
         /// In order.
         case fine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An act of a person on a tresor (SPEC §9.7).
+@nonexhaustive
 public enum Act: Hashable, Sendable {
     /// Adds people, or changes the role and the end date of members.
     case share(with: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?)

@@ -3,6 +3,7 @@
 /// A report of something that a session did in a tresor before the requested act (SPEC §9.7, `settle`).
 public struct Notice: Hashable, Sendable {
     /// The kind of what was done.
+    @nonexhaustive
     public enum Deed: Hashable, Sendable {
         /// Members with expired grants were removed.
         case ended([UserID])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A change for a person, as ``Client/changes(of:every:)`` reports it.
+@nonexhaustive
 public enum Change: Hashable, Sendable {
     /// The person was added.
     case added(TresorID)

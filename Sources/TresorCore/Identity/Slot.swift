@@ -16,6 +16,7 @@ package enum StateUse: KeyUse {}
 /// A key slot: the identity seed, sealed under a key that only one unlock method yields (SPEC §8).
 public struct Slot: Hashable, Sendable {
     /// The unlock method of a slot.
+    @nonexhaustive
     public enum Kind: Hashable, Sendable {
         /// A password, with Argon2id and a 16-byte salt (SPEC §8.1).
         case password(cost: Argon2id.Cost, salt: [UInt8])

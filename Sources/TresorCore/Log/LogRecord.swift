@@ -3,6 +3,7 @@
 /// One entry of a verified log, for display.
 public struct LogRecord: Hashable, Sendable {
     /// The change.
+    @nonexhaustive
     public enum Change: Hashable, Sendable {
         /// The creation of the tresor.
         case created

@@ -33,6 +33,7 @@ public protocol Home: Sendable {
 }
 
 /// The objects of a home.
+@nonexhaustive
 public enum HomeObject: Hashable, Sendable {
     /// The identity file (SPEC §8).
     case identity
