@@ -71,7 +71,7 @@ struct CommandFailure: Error, Sendable {
         case .unverified: "a person is not verified, or is not who they were"
         case .store(let fault): "the store\(storePlace.withLock { $0 }) failed: \(fault.rawValue)"
         case .unsupported: "made by a newer version, or not built yet"
-        case .usage: "wrong arguments"
+        case .usage(let misuse): misuse.rawValue
         case .cancelled: interrupted
         }
     }
