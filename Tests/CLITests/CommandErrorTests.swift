@@ -28,6 +28,7 @@ import Tresor
         #expect(CommandError(.cancelled) == .interrupted)
         #expect(CommandError.interrupted.passedOn == .cancelled)
         #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
-        #expect(CommandFailure(TresorError.usage(.lastOwner)).message == "wrong arguments")
+        let lastOwner = CommandFailure(TresorError.usage(.lastOwner))
+        #expect(lastOwner.message == "a tresor keeps at least one owner whose access has no end")
     }
 }
