@@ -80,26 +80,6 @@ public struct Client: Sendable {
         return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
     }
 
-    /// Reads this person's own chain; `nil` when the home has no identity.
-    ///
-    /// An identity file that does not decode is an error: the person is not taken for a stranger.
-    package func ownChain() throws(TresorError) -> CardChain? {
-        do throws(TresorError) {
-            return try identityFile().chain
-        } catch {
-            guard error == .notFound else { throw error }
-            return nil
-        }
-    }
-
-    /// Returns the user id of this home; `nil` when it has no identity.
-    ///
-    /// - Throws: the errors of ``ownChain()``.
-    func ownUser() throws(TresorError) -> UserID? {
-        if let identity { return identity.user }
-        return try ownChain()?.user
-    }
-
     /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with
@@ -123,27 +103,5 @@ public struct Client: Sendable {
     ///   ``TresorError/altered`` when the file is not what its owner wrote.
     public func unlock(password: borrowing Password) throws(TresorError) -> Session {
         Session(client: self, identity: try identityFile().open(withPassword: password))
-    }
-
-    /// Puts this person's card chain into the store (SPEC §7.3, §11).
-    ///
-    /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
-    ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
-    ///   accepted.
-    public func publishCard() async throws(TresorError) {
-        let chain = try identityFile().chain
-        let present = try await store.card(of: chain.user)
-        if let present, !chain.extends(try CardChain(present)) { throw .forked }
-        let outcome = try await store.putCard(
-            chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
-        guard try await store.card(of: chain.user) != chain.bytes else {
-            if chain.newest.generation == 0 { try cleanup.unnoteIntroduction(of: 0) }
-            return
-        }
-        guard outcome == .conflict else { throw .store(.notStored) }
-        let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
-            (try? CardChain(bytes))?.user != chain.user
-        }
-        throw isTaken ? .unverified : .busy
     }
 }

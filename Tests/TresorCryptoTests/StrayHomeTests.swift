@@ -38,7 +38,7 @@
                 let anna = try client.makeIdentity(
                     handle: Name(typed: "anna"), password: Password(typed: SecretBytes(copying: typed.span)),
                     cost: .floor)
-                try await client.publishCard()
+                try await client.people.publishCard()
                 _ = try await anna.unlocking.rememberDevice(name: .empty, until: 1_777_830_400)
                 guard let share = try client.device.share() else { throw TresorError.notFound }
                 let copies = MemoryScan.strayCopies(of: share.secret.bytes)

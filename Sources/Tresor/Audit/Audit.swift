@@ -176,11 +176,11 @@ public struct Audit: Sendable {
 
     /// Whether the identity file tells who *me* is. A file that does not decode is a finding of its own.
     private var isIdentityRead: Bool {
-        do throws(TresorError) { _ = try client.ownChain() } catch { return false }
+        do throws(TresorError) { _ = try client.people.ownChain() } catch { return false }
         return true
     }
 
-    private func isMine(_ state: LogState) -> Bool { (try? client.ownChain()?.user) == state.founder }
+    private func isMine(_ state: LogState) -> Bool { (try? client.people.ownChain()?.user) == state.founder }
 
     /// Reports both heads where a store shows another history. It may show a third history by now: the reported one is
     /// kept.

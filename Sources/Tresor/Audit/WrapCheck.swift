@@ -16,7 +16,7 @@ struct WrapCheck: Sendable {
         if let pinned = try? client.people.pinned() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         // An identity file that does not decode is one too.
-        if let mine = (try? client.ownChain())?.user { people.insert(mine) }
+        if let mine = (try? client.people.ownChain())?.user { people.insert(mine) }
         var findings: [Finding] = []
         var reached = 0
         for user in people.sorted() {
@@ -45,7 +45,7 @@ struct WrapCheck: Sendable {
             let author = try? Entry(entry).author
         else { return nil }
         do throws(TresorError) {
-            return author == (try client.ownChain()?.user) ? nil : author
+            return author == (try client.people.ownChain()?.user) ? nil : author
         } catch {
             return nil
         }

@@ -143,7 +143,7 @@ package struct LogArchive: Sendable {
                 guard known.contains(state.head) else { throw .forked }
                 return .known
             }
-            try heads.raise(to: state, me: try client.ownUser())
+            try heads.raise(to: state, me: try client.people.ownUser())
             guard let before = try self.entries(before: first, of: state) else { throw .busy }
             let part = first / LogCopy.partCount
             try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)

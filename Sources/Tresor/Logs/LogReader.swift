@@ -94,7 +94,7 @@ public struct LogReader: Sendable {
     ///
     /// - Throws: ``TresorError/failed(_:)`` when the home cannot be read.
     private func isToBeKept(_ state: LogState, _ pinned: Head?) throws(TresorError) -> Bool {
-        let me = try client.ownUser()
+        let me = try client.people.ownUser()
         if pinned != nil, me != state.founder { return true }
         let isKnown: Bool
         do throws(TresorError) {

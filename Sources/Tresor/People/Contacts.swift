@@ -33,6 +33,48 @@ public struct Contacts: Sendable {
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
+    /// Reads this person's own chain; `nil` when the home has no identity.
+    ///
+    /// An identity file that does not decode is an error: the person is not taken for a stranger.
+    package func ownChain() throws(TresorError) -> CardChain? {
+        do throws(TresorError) {
+            return try client.identityFile().chain
+        } catch {
+            guard error == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// Returns the user id of this home; `nil` when it has no identity.
+    ///
+    /// - Throws: the errors of ``ownChain()``.
+    func ownUser() throws(TresorError) -> UserID? {
+        if let identity = client.identity { return identity.user }
+        return try ownChain()?.user
+    }
+
+    /// Puts this person's card chain into the store (SPEC §7.3, §11).
+    ///
+    /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
+    ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
+    ///   accepted.
+    public func publishCard() async throws(TresorError) {
+        let chain = try client.identityFile().chain
+        let present = try await store.card(of: chain.user)
+        if let present, !chain.extends(try CardChain(present)) { throw .forked }
+        let outcome = try await store.putCard(
+            chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
+        guard try await store.card(of: chain.user) != chain.bytes else {
+            if chain.newest.generation == 0 { try client.cleanup.unnoteIntroduction(of: 0) }
+            return
+        }
+        guard outcome == .conflict else { throw .store(.notStored) }
+        let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
+            (try? CardChain(bytes))?.user != chain.user
+        }
+        throw isTaken ? .unverified : .busy
+    }
+
     /// Returns all people whom this home has verified.
     public func pinned() throws(TresorError) -> [Pin] { try client.pins().pins }
 
@@ -47,7 +89,7 @@ public struct Contacts: Sendable {
         let pins = try client.pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
-        let mine = try client.ownChain()
+        let mine = try ownChain()
         if let mine, mine.handle == handle || Base32.namedBy(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
         }
@@ -93,7 +135,7 @@ public struct Contacts: Sendable {
     }
 
     private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
-        if let mine = try client.ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
+        if let mine = try ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
         let pinned = pins[user]?.chain
         guard var chain = try await offeredChain(of: user) ?? pinned else { throw .notFound }
         if let pinned, pinned.extends(chain) { chain = pinned }
@@ -108,7 +150,7 @@ public struct Contacts: Sendable {
     }
 
     func trust(in chain: CardChain, pins: Pins) throws(TresorError) -> Person.Trust {
-        if let mine = try client.ownChain(), mine.user == chain.user {
+        if let mine = try ownChain(), mine.user == chain.user {
             guard mine.extends(chain) else { throw .forked }
             return .me
         }

@@ -16,7 +16,7 @@ public struct LogTrust: Sendable {
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
     public func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
-        if let mine = try client.ownChain(), mine.user == state.founder {
+        if let mine = try client.people.ownChain(), mine.user == state.founder {
             guard mine.extends(chain) else {
                 guard chain.extends(mine) else { throw .forked }
                 return .renewed(since: mine)
@@ -59,7 +59,7 @@ public struct LogTrust: Sendable {
     public func memberTrust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
         guard user != state.founder else { return try founderTrust(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
-        if let mine = try client.ownChain(), mine.user == user {
+        if let mine = try client.people.ownChain(), mine.user == user {
             guard !mine.extends(chain) else { return .me }
             guard chain.extends(mine) else { throw .forked }
             return .renewed(since: mine)
@@ -90,7 +90,7 @@ public struct LogTrust: Sendable {
     func authorTrust(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
         guard let chain = state.chain(of: author.user) else { throw .altered }
         let compared: CardChain
-        if let mine = try client.ownChain(), mine.user == author.user {
+        if let mine = try client.people.ownChain(), mine.user == author.user {
             compared = mine
         } else if let pin = try client.pins()[author.user], !pin.isReplaced {
             compared = pin.chain
@@ -105,7 +105,7 @@ public struct LogTrust: Sendable {
     /// Returns a person's chain up to the card that this home has compared; `nil` for none, and for a replaced pin. The
     /// own identity counts as compared.
     package func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
-        if let mine = try client.ownChain(), mine.user == user { return mine }
+        if let mine = try client.people.ownChain(), mine.user == user { return mine }
         guard let pin = try client.pins()[user], !pin.isReplaced else { return nil }
         return pin.chain
     }

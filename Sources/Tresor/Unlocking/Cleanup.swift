@@ -11,7 +11,7 @@ public struct Cleanup: Sendable {
     /// ``finish()`` does, or to learn of a generation.
     public func isPending() throws(TresorError) -> Bool {
         let noted = try journal()
-        let mine = try client.ownChain()
+        let mine = try client.people.ownChain()
         return noted.kits.contains { $0.user == mine?.user } || !noted.devices.isEmpty
             || noted.generations.contains { $0 == mine?.newest.generation }
     }

@@ -77,7 +77,7 @@ public struct IdentityRenewal: Sendable {
     @concurrent public func finish() async throws(TresorError) -> [Outcome] {
         try await client.cleanup.finish()
         try await restoreKitCopy()
-        try await client.publishCard()
+        try await client.people.publishCard()
         var renewals: [Outcome] = []
         for summary in try await session.tresors.all() {
             guard let state = summary.state else {

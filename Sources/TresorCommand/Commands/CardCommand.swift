@@ -39,7 +39,7 @@ struct CardCommand: SurfaceCommand {
         let chain = try await chain(workplace)
         if publish {
             do throws(TresorError) {
-                try await workplace.client.publishCard()
+                try await workplace.client.people.publishCard()
             } catch {
                 guard error == .unverified else { throw CommandFailure(error) }
                 throw CommandFailure(

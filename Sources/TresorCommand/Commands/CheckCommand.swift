@@ -126,7 +126,7 @@ struct CheckCommand: InputsCommand {
     private func repairCard(_ session: Session, _ workplace: CommandContext) async throws {
         let chain = session.identity.chain
         guard try await workplace.client.store.card(of: chain.user) != chain.bytes else { return }
-        try await workplace.client.publishCard()
+        try await workplace.client.people.publishCard()
         workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
     }
 

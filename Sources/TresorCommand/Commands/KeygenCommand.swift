@@ -137,7 +137,7 @@ struct KeygenCommand: SurfaceCommand {
     private func publish(_ session: Session, _ workplace: CommandContext) async throws {
         do {
             try await kit.give(to: session, workplace)
-            try await workplace.client.publishCard()
+            try await workplace.client.people.publishCard()
         } catch let error as TresorError {
             guard error == .unverified else {
                 throw CommandFailure(

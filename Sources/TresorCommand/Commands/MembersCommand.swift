@@ -104,7 +104,7 @@ struct MembersCommand: SurfaceCommand {
         _ user: UserID, _ admission: Admission, in state: LogState, _ workplace: CommandContext
     ) throws -> String {
         guard state.chain(of: user) != nil else { return "no" }
-        let me = try workplace.client.ownChain()?.user
+        let me = try workplace.client.people.ownChain()?.user
         // Marks are sealed, and this command may run without the identity.
         guard user != me else { return "you" }
         switch try workplace.client.trust.memberTrust(of: user, in: state) {

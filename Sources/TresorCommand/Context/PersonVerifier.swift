@@ -65,7 +65,7 @@ struct PersonVerifier: Sendable {
     }
 
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
-        guard chain.user != (try client.ownChain()?.user) else { return }
+        guard chain.user != (try client.people.ownChain()?.user) else { return }
         try client.people.pin(chain, replacing: replacing)
         output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
     }
@@ -113,7 +113,7 @@ struct PersonVerifier: Sendable {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
         }
         var text = try changeOfNumber(chain).map { $0 + "\n" } ?? ""
-        if let mine = try client.ownChain() { text += row("you", try mine.number()) }
+        if let mine = try client.people.ownChain() { text += row("you", try mine.number()) }
         text += row(name, try chain.number())
         try terminal.show(text)
         guard try terminal.confirms("ask \(name) to read their safety number to you. do they match?") else {

@@ -50,7 +50,7 @@ final class Circle: Sendable {
         let slot = try identity.seal(under: key, id: .random(), kind: .kit(locator: locator), since: 1_777_730_400)
         let client = client(handle, scratch, store)
         try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
-        try await client.publishCard()
+        try await client.people.publishCard()
         return Session(client: client, identity: identity)
     }
 

@@ -79,7 +79,7 @@ import Testing
             let world = World()
             let client = world.client(home)
             let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-            try await client.publishCard()
+            try await client.people.publishCard()
             let before = home.readings
             // The watch sees what does run there.
             _ = try anna.client.identityFile()

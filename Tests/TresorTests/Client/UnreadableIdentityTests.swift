@@ -19,7 +19,7 @@ import TresorStore
         place = NSTemporaryDirectory() + "tresor-identity-\(UInt64.random(in: .min ... .max))"
         let client = world.client(DirectoryHome(data: place, state: place + "/state"))
         session = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-        try await client.publishCard()
+        try await client.people.publishCard()
         tresor = try await session.tresors.create(Name(typed: "plans")).tresor
     }
 

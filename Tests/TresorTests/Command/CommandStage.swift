@@ -74,7 +74,7 @@ final class CommandStage: Sendable {
         let session = Session(client: client(name), identity: identity)
         let file = try IdentityFile(of: identity, previous: previous, slots: [slot])
         try session.client.home.replace(.identity, with: file.bytes)
-        try await session.client.publishCard()
+        try await session.client.people.publishCard()
         _ = try await session.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
         return session
     }

@@ -94,7 +94,7 @@ extension CommandSuite {
             let client = stage.client("anna")
             let anna = try client.makeIdentity(
                 handle: Name(typed: "anna"), password: try password("anna"), cost: .floor)
-            try await client.publishCard()
+            try await client.people.publishCard()
             try stage.write(Array("password of anna".utf8), to: "password")
             #expect(chmod(stage.path("password"), 0o600) == 0)
             let old = anna.identity.chain.bytes

@@ -35,7 +35,7 @@ extension World {
             since: clock.now)
         try home.replace(.identity, with: try IdentityFile(of: identity, previous: previous, slots: [slot]).bytes)
         let session = Session(client: client(home, seeing: view), identity: identity)
-        try await session.client.publishCard()
+        try await session.client.people.publishCard()
         return session
     }
 

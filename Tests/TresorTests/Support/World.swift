@@ -99,7 +99,7 @@ struct World {
         let client = client(home)
         let session = try client.makeIdentity(
             handle: try Name(typed: handle), password: try password(handle), cost: .floor)
-        try await client.publishCard()
+        try await client.people.publishCard()
         return session
     }
 

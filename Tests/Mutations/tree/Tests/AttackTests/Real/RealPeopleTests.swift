@@ -57,7 +57,7 @@ extension RealAttackTests {
             let slot = try Slot.kit(of: evil, kit: RecoveryKit(), time: 1)
             try home.replace(.identity, with: IdentityFile(of: evil, previous: [], slots: [slot]).bytes)
             await RealAttackTests.expectReal(.unverified, without: .freeHandle, against: [house]) {
-                try await world.client(home).publishCard()
+                try await world.client(home).people.publishCard()
                 return try await store.cards(handle: house.identity.handle.bytes).count == 2
             }
         }
