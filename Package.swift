@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "Tresor", targets: ["Tresor"]),
         .library(name: "TresorStore", targets: ["TresorStore"]),
         .library(name: "TresorSQLite", targets: ["TresorSQLite"]),
+        .library(name: "TresorTesting", targets: ["TresorTesting"]),
         .executable(name: "tresor", targets: ["TresorCommand"]),
     ],
     traits: [
@@ -58,6 +59,9 @@ let package = Package(
             dependencies: ["TresorCore", "TresorCrypto"],
             swiftSettings: settings
         ),
+        .target(
+            name: "TresorTesting", dependencies: ["Tresor", "TresorCore", "TresorCrypto", "TresorStore"],
+            swiftSettings: settings),
         .target(
             name: "TresorSQLite",
             dependencies: [
@@ -99,7 +103,8 @@ let package = Package(
             dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorSQLite", "TresorStore"],
             swiftSettings: settings),
         .testTarget(
-            name: "TresorStoreTests", dependencies: ["TresorCore", "TresorSQLite", "TresorStore"],
+            name: "TresorStoreTests",
+            dependencies: ["Tresor", "TresorCore", "TresorSQLite", "TresorStore", "TresorTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "CLITests",

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
+import Synchronization
+
 @testable import Tresor
 @testable import TresorCore
 @testable import TresorCrypto
@@ -48,10 +51,25 @@ enum Target: String, CaseIterable {
     /// A stream decodes an armoured text as the function for whole texts does.
     private func stream(_ bytes: [UInt8]) throws {
         let whole = try? Armour.file.dearmour(bytes)
-        let source = try? ArmouredSource(MemorySource(bytes))
         // A stream needs the whole text, and checks the lines between during the reading.
-        let streamed = source.flatMap { try? $0.bytes(0..<$0.byteCount) }
+        let streamed = waiting { () -> [UInt8]? in
+            guard let source = try? await ArmouredSource(MemorySource(bytes)) else { return nil }
+            return try? await source.bytes(0..<source.byteCount)
+        }
         if let streamed { guard streamed == whole else { fatalError("armour: two readers of one text") } }
+    }
+
+    /// Blocks the fuzzer's thread until asynchronous work is done.
+    private func waiting<Value: Sendable>(_ work: @escaping @Sendable () async -> Value?) -> Value? {
+        let value = Mutex<Value?>(nil)
+        let end = DispatchSemaphore(value: 0)
+        Task.detached {
+            let result = await work()
+            value.withLock { $0 = result }
+            end.signal()
+        }
+        end.wait()
+        return value.withLock { $0 }
     }
 
     private func armour(_ bytes: [UInt8]) throws {

@@ -108,7 +108,7 @@ public struct VerifiedContent: ContentSource {
         while output.freeCapacity > 0, used < file.proof.contentByteCount {
             let part = ContentHash.partByteCount
             let end = min((used / part + 1) * part, used + output.freeCapacity, file.proof.contentByteCount)
-            let bytes = try file.read(used..<end)
+            let bytes = try await file.read(used..<end)
             output.append(bytes.span)
             used = end
         }

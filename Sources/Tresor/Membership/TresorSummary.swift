@@ -17,4 +17,18 @@ public struct TresorSummary: Sendable {
     public let isHidden: Bool
     /// The error of reading it, if any.
     public let error: TresorError?
+
+    /// Makes an entry of a list, for example for a preview.
+    public init(
+        tresor: TresorID, state: LogState? = nil, name: Name?, founderTrust: Person.Trust? = nil, isApart: Bool = false,
+        isHidden: Bool = false, error: TresorError? = nil
+    ) {
+        self.tresor = tresor
+        self.state = state
+        self.name = name
+        self.founderTrust = founderTrust
+        self.isApart = isApart
+        self.isHidden = isHidden
+        self.error = error
+    }
 }

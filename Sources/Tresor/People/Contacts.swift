@@ -23,6 +23,12 @@ public struct Person: Hashable, Sendable {
     public let chain: CardChain
     /// The reason to believe the chain.
     public let trust: Trust
+
+    /// Makes a person, for example for a preview. The trust that is stated here convinces no operation of a client.
+    public init(chain: CardChain, trust: Trust) {
+        self.chain = chain
+        self.trust = trust
+    }
 }
 
 /// Looks up the people whom this home has verified, and those whom the store offers (SPEC §7.5).

@@ -199,7 +199,7 @@ struct CheckCommand: InputsCommand {
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let opener = FileOpener(workplace: workplace, acceptUnverified: false)
             let start = try input.start(FileOpener.smallByteCount)
-            if let stored = try opener.storedFile(input, startingWith: start) {
+            if let stored = try await opener.storedFile(input, startingWith: start) {
                 try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
                     try await session.files.verify(stored).proof
                 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// Opens the INPUTs of `decrypt`: small ones together on all cores, a large one into its output as it is read.
 struct DecryptRun {
@@ -58,7 +59,7 @@ struct DecryptRun {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
         let output = try command.place.file(for: step, access: .owner, input: input, replaces: command.force)
         let start = try input.start(FileOpener.smallByteCount)
-        if let output, let file = try opener.storedFile(input, startingWith: start, beside: output) {
+        if let output, let file = try await opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)
             var reporters: [TresorID: FileReporter] = [:]
             try await finish(proof, step, input, output, content: nil, isOne: isOne, &reporters)
@@ -97,7 +98,7 @@ struct DecryptRun {
 
     /// Opens a large file into its output, which has no name until everything is checked.
     private func write(
-        _ file: StoredFile<SealedInput>, to output: OutputFile, from input: InputFile
+        _ file: StoredFile<SealedFileSource>, to output: OutputFile, from input: InputFile
     ) async throws -> FileProof {
         let note = FailureNote()
         let progress = workplace.invocation.progress("decrypting")

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct InspectCommand: InputsCommand {
     static var page: CommandPage {
@@ -24,7 +25,7 @@ struct InspectCommand: InputsCommand {
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
                 let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-                try inspect(input, workplace)
+                try await inspect(input, workplace)
                 outcomes.succeeded()
             } catch {
                 guard inputs.count > 1 else { throw error }
@@ -34,14 +35,14 @@ struct InspectCommand: InputsCommand {
         try outcomes.finish()
     }
 
-    private func inspect(_ input: InputFile, _ workplace: CommandContext) throws {
+    private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
         guard CardFile.isSealedFile(start) else {
             let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
             return try show(chain, input, workplace)
         }
-        if let stored = try opener.storedFile(input, startingWith: start) {
+        if let stored = try await opener.storedFile(input, startingWith: start) {
             return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, workplace)
         }
         let file = try opener.sealedFile(input, startingWith: start)

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorStore
 
 struct ResealCommand: InputsCommand {
     static var page: CommandPage {
@@ -57,7 +58,7 @@ struct ResealCommand: InputsCommand {
         try workplace.invocation.refuseStore(path)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let start = try input.start(FileOpener.smallByteCount)
-        if let stored = try opener.storedFile(input, startingWith: start) {
+        if let stored = try await opener.storedFile(input, startingWith: start) {
             return try await reseal(stored, path, input, isArmoured: Armour.isArmoured(start), session, opener)
         }
         let file = try opener.sealedFile(input, startingWith: start)
@@ -85,7 +86,7 @@ struct ResealCommand: InputsCommand {
 
     /// A large file, which does not pass through memory as a whole.
     private func reseal(
-        _ file: StoredFile<SealedInput>, _ path: String, _ input: InputFile, isArmoured: Bool, _ session: Session,
+        _ file: StoredFile<SealedFileSource>, _ path: String, _ input: InputFile, isArmoured: Bool, _ session: Session,
         _ opener: FileOpener
     ) async throws -> Bool {
         guard !dryRun else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// Opens sealed files for the commands, and reports the author of each.
 struct FileOpener {
@@ -72,21 +73,21 @@ struct FileOpener {
     ///   - output: the file beside which input from a pipe is kept.
     func storedFile(
         _ input: InputFile, startingWith start: [UInt8], beside output: OutputFile? = nil
-    ) throws -> StoredFile<SealedInput>? {
-        let source: DescriptorSource
+    ) async throws -> StoredFile<SealedFileSource>? {
+        let source: FileBytes
         if let count = input.byteCount {
             guard count > Self.smallByteCount else { return nil }
-            source = DescriptorSource(input, count: count)
+            source = FileBytes(input.descriptor, owner: input, byteCount: count)
         } else {
             guard let output, start.count == Self.smallByteCount else { return nil }
             try checkHeader(start, of: input)
             var judge = StreamJudge(start)
-            source = try DescriptorSource(spooling: input, startingWith: start, beside: output.path) {
+            source = try FileBytes(spooling: input, startingWith: start, beside: output.path) {
                 (part) throws(CommandFailure) in try self.judge(part, by: &judge, of: input)
             }
         }
         do {
-            return try StoredFile(SealedInput(source, startingWith: start))
+            return try await StoredFile(SealedFileSource(source, startingWith: start))
         } catch {
             throw FileRefusal.failure(error, input)
         }

@@ -3,12 +3,6 @@
 import Tresor
 import TresorStore
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The failure below the library, in the command's words. The library's error says less.
 final class FailureNote {
     private var failure: CommandFailure?
@@ -35,30 +29,25 @@ struct InputContent: ContentSource {
     private let input: InputFile
     private let note: FailureNote
     private let progress: Progress
-    private let start: [UInt8]
-    private let total: Int?
+    private var source: FileSource
     private var count = 0
 
     init(_ input: InputFile, startingWith start: [UInt8], _ note: FailureNote, _ progress: Progress) {
         self.input = input
-        self.start = start
         self.note = note
         self.progress = progress
-        total = input.byteCount
+        source = FileSource(input.descriptor, owner: input, startingWith: start, byteCount: input.byteCount)
     }
 
     mutating func read(into output: inout OutputRawSpan) throws(TresorError) {
-        if count < start.count {
-            let end = min(start.count, count + output.freeCapacity)
-            for index in count..<end { output.append(start[index]) }
-            count = end
+        let before = output.byteCount
+        do throws(TresorError) {
+            try source.read(into: &output)
+        } catch {
+            try note.keeping { () throws(CommandFailure) -> Void in throw input.unreadable }
         }
-        while output.freeCapacity > 0 {
-            let read = try note.keeping { () throws(CommandFailure) in try input.read(into: &output) }
-            guard read > 0 else { break }
-            count += read
-        }
-        progress.update(UInt64(count), of: total.map(UInt64.init))
+        count += output.byteCount - before
+        progress.update(UInt64(count), of: source.byteCount.map(UInt64.init))
     }
 }
 
@@ -131,45 +120,7 @@ private struct DescriptorSink: ByteSink {
     }
 }
 
-/// A sealed file on disk, binary or armoured.
-enum SealedInput: SealedSource {
-    case binary(DescriptorSource)
-    case armoured(ArmouredSource<DescriptorSource>)
-
-    /// - Parameter start: its beginning.
-    init(_ source: DescriptorSource, startingWith start: [UInt8]) throws(TresorError) {
-        self = Armour.isArmoured(start) ? .armoured(try ArmouredSource(source)) : .binary(source)
-    }
-
-    var byteCount: Int {
-        switch self {
-        case .binary(let source): source.byteCount
-        case .armoured(let source): source.byteCount
-        }
-    }
-
-    func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
-        switch self {
-        case .binary(let source): try source.read(from: offset, into: &output)
-        case .armoured(let source): try source.read(from: offset, into: &output)
-        }
-    }
-}
-
-/// The bytes of a regular file at any place.
-struct DescriptorSource: SealedSource {
-    /// Closes the descriptor when it is released.
-    private let owner: any AnyObject & Sendable
-    private let descriptor: Int32
-    let byteCount: Int
-
-    /// - Parameter count: its size when it was opened.
-    init(_ input: InputFile, count: Int) {
-        owner = input
-        descriptor = input.descriptor
-        byteCount = count
-    }
-
+extension FileBytes {
     /// A sealed file from a pipe, kept in a file without a name beside the output.
     ///
     /// - Parameters:
@@ -183,8 +134,6 @@ struct DescriptorSource: SealedSource {
         do throws(SystemError) { spool = try Draft.open(for: path) } catch { throw .cannotWrite(path, error) }
         // It never has a name, also where reading fails.
         spool.discard()
-        owner = spool
-        descriptor = spool.descriptor
         var part = start
         var count = 0
         while !part.isEmpty {
@@ -197,21 +146,6 @@ struct DescriptorSource: SealedSource {
             count += part.count
             part = try input.read(upTo: 1 << 18)
         }
-        byteCount = count
-    }
-
-    func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
-        while output.freeCapacity > 0 {
-            let place = off_t(offset + output.byteCount)
-            let count = try SystemError.asFailed { () throws(SystemError) in
-                try output.withUnsafeMutableBytes { (buffer, filled) throws(SystemError) in
-                    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                    let count = try SystemCall.read(descriptor, at: place, into: room)
-                    filled += count
-                    return count
-                }
-            }
-            guard count > 0 else { throw .altered }
-        }
+        self.init(spool.descriptor, owner: spool, byteCount: count)
     }
 }

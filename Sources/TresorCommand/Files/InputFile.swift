@@ -66,6 +66,11 @@ final class InputFile: Sendable {
     /// The name shown to people.
     var shownName: String { path.map { DisplayText.quoted($0) } ?? "standard input" }
 
+    /// The failure of a read.
+    var unreadable: CommandFailure {
+        CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path)
+    }
+
     /// The last component of the path; `nil` for standard input.
     var lastComponent: String? { path.map { Self.lastComponent(of: $0) } }
 
@@ -115,18 +120,6 @@ final class InputFile: Sendable {
         return bytes
     }
 
-    /// Adds the next bytes to `output`; how many, 0 at the end.
-    func read(into output: inout OutputRawSpan) throws(CommandFailure) -> Int {
-        let count = output.withUnsafeMutableBytes { buffer, filled in
-            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-            let count = try? SystemCall.read(descriptor, into: room)
-            filled += count ?? 0
-            return count
-        }
-        guard let count else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
-        return count
-    }
-
     /// The next bytes, at most `count`; empty at the end.
     func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
         var isRead = true
@@ -137,7 +130,7 @@ final class InputFile: Sendable {
                 isRead = false
             }
         }
-        guard isRead else { throw CommandFailure(.failed(.inputOutput), "cannot read \(shownName)", file: path) }
+        guard isRead else { throw unreadable }
         return bytes
     }
 

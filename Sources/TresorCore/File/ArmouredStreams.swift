@@ -38,26 +38,26 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
     /// Reads the begin, the end and the last line of the text in `base`.
     ///
     /// - Throws: ``TresorError/altered`` unless they belong to an armoured file; the errors of the source.
-    public init(_ base: Base) throws(TresorError) {
-        let start = try base.bytes(0..<min(Armour.Layout.startByteCount, base.byteCount))
+    public init(_ base: Base) async throws(TresorError) {
+        let start = try await base.bytes(0..<min(Armour.Layout.startByteCount, base.byteCount))
         layout = try Armour.Layout(.file, start: start, textByteCount: base.byteCount)
-        try layout.checkEnd(base.bytes((base.byteCount - layout.endByteCount)..<base.byteCount))
+        try await layout.checkEnd(base.bytes((base.byteCount - layout.endByteCount)..<base.byteCount))
         self.base = base
         let last = max(0, layout.lineCount - 1)
         let lines = last..<layout.lineCount
-        let text = try base.bytes(layout.place(of: lines))
+        let text = try await base.bytes(layout.place(of: lines))
         byteCount = last * Armour.lineByteCount + (try layout.decode(text[...], lines: lines)).count
     }
 
     /// Fills `output` with the bytes from `offset` on.
-    public func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
+    public func read(from offset: Int, into output: inout OutputRawSpan) async throws(TresorError) {
         guard offset >= 0, output.freeCapacity <= byteCount - offset else { throw .altered }
         var next = offset
         while output.freeCapacity > 0 {
             let first = next / Armour.lineByteCount
             let wanted = (next + output.freeCapacity - 1) / Armour.lineByteCount + 1
             let lines = first..<min(wanted, first + Self.groupLineCount)
-            let text = try base.bytes(layout.place(of: lines))
+            let text = try await base.bytes(layout.place(of: lines))
             let bytes = try layout.decode(text[...], lines: lines)
             let start = next - first * Armour.lineByteCount
             let count = min(bytes.count - start, output.freeCapacity)

@@ -25,8 +25,10 @@ public protocol SealedSource: Sendable {
 
     /// Fills `output` with the bytes from `offset` on.
     ///
+    /// May suspend, for example until a server has sent the range. Opening a file calls it on all cores at once.
+    ///
     /// - Throws: ``TresorError/failed(_:)`` with the cause; ``TresorError/altered`` if there are fewer bytes.
-    func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError)
+    func read(from offset: Int, into output: inout OutputRawSpan) async throws(TresorError)
 }
 
 /// Content from an asynchronous sequence of byte arrays of any size.
@@ -111,26 +113,13 @@ extension OutputRawSpan {
 
 extension SealedSource {
     /// The bytes of a range.
-    package func bytes(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
-        let failure = Failure()
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, range.count)) { buffer, filled in
-            guard range.count > 0 else { return }
-            var output = unsafe OutputRawSpan(
-                buffer: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<range.count]),
-                initializedCount: 0)
-            do throws(TresorError) {
-                try read(from: range.lowerBound, into: &output)
-            } catch {
-                failure.error = error
-            }
-            filled = output.byteCount
-        }
-        if let error = failure.error { throw error }
-        guard bytes.count == range.count else { throw .altered }
-        return bytes
+    package func bytes(_ range: Range<Int>) async throws(TresorError) -> [UInt8] {
+        guard !range.isEmpty else { return [] }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 1)
+        defer { unsafe buffer.deallocate() }
+        var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        try await read(from: range.lowerBound, into: &output)
+        guard output.byteCount == range.count else { throw .altered }
+        return unsafe [UInt8](buffer)
     }
-}
-
-private final class Failure {
-    package var error: TresorError?
 }

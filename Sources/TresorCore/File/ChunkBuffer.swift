@@ -105,13 +105,15 @@
     }
 
     /// Reads sealed chunks and opens them.
-    func open(_ chunks: Range<Int>, of opening: TC1.Opening, from source: some SealedSource) throws(TresorError) {
+    func open(
+        _ chunks: Range<Int>, of opening: TC1.Opening, from source: some SealedSource
+    ) async throws(TresorError) {
         let range = opening.sealedRange(chunks)
         let room = unsafe UnsafeMutableRawBufferPointer(sealed)
         var output = unsafe OutputRawSpan(
             buffer: UnsafeMutableRawBufferPointer(rebasing: room[..<range.count]), initializedCount: 0)
         let start = FileHeader.byteCount + range.lowerBound
-        try source.read(from: start, into: &output)
+        try await source.read(from: start, into: &output)
         sealedCount = output.byteCount
         guard sealedCount == range.count else { throw .altered }
         var opened = unsafe MutableSpan(_unsafeElements: plain)

@@ -18,12 +18,12 @@ struct ChunkPipeline {
     ///
     /// - Parameters:
     ///   - read: fills a buffer, whose number is set; returns `false` at the end.
-    ///   - work: processes a buffer on some core.
+    ///   - work: processes a buffer on some core; may wait for a source.
     ///   - write: takes a processed buffer, in the order of reading.
     /// - Throws: the first failure; ``TresorError/cancelled``.
     package func run(
         read: (ChunkBuffer) async throws(TresorError) -> Bool,
-        work: @escaping @Sendable (ChunkBuffer) throws(TresorError) -> Void,
+        work: @escaping @Sendable (ChunkBuffer) async throws(TresorError) -> Void,
         write: (ChunkBuffer) async throws(TresorError) -> Void
     ) async throws(TresorError) {
         let outcome = await withTaskGroup(of: Result<ChunkBuffer, TresorError>.self) { group -> TresorError? in
@@ -37,8 +37,11 @@ struct ChunkPipeline {
                             break
                         }
                         group.addTask {
-                            Result { () throws(TresorError) in
-                                try work(buffer); return buffer
+                            do throws(TresorError) {
+                                try await work(buffer)
+                                return .success(buffer)
+                            } catch {
+                                return .failure(error)
                             }
                         }
                     }

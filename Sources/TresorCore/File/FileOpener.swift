@@ -53,15 +53,15 @@ package enum FileOpener {
     ) async throws(TresorError) -> VerifiedFile {
         let source = file.source
         let context = file.header.bytes
-        let prefix = try source.bytes(FileHeader.byteCount..<(FileHeader.byteCount + TC1.prefixByteCount))
+        let prefix = try await source.bytes(FileHeader.byteCount..<(FileHeader.byteCount + TC1.prefixByteCount))
         let opening = try TC1.Opening(
             prefix: prefix.span, sealedByteCount: source.byteCount - FileHeader.byteCount, with: keys.content,
             label: .fileSeal, context: context.span)
         let count = opening.byteCount
-        let front = try opening.payload(0..<min(FileFields.maximumByteCount, count), of: source)
+        let front = try await opening.payload(0..<min(FileFields.maximumByteCount, count), of: source)
         var decoder = ByteDecoder(front)
         var fields = try FileFields(from: &decoder, header: file.header)
-        let last = try opening.payload((count - FileTail.byteCount)..<count, of: source)
+        let last = try await opening.payload((count - FileTail.byteCount)..<count, of: source)
         let tail = try FileTail(last, fields: decoder.offset, payload: count)
         fields.authorship.signature = tail.signature
         let content = decoder.offset..<(decoder.offset + tail.contentByteCount)
@@ -83,7 +83,8 @@ package enum FileOpener {
             buffer.number < bufferCount
         } work: { buffer throws(TresorError) in
             let first = buffer.number * ChunkBuffer.chunkCount
-            try buffer.open(first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount), of: opening, from: source)
+            let chunks = first..<min(first + ChunkBuffer.chunkCount, opening.chunkCount)
+            try await buffer.open(chunks, of: opening, from: source)
             let start = first * TC1.chunkByteCount
             let range = start..<(start + buffer.plainCount)
             let plain = content.clamped(to: range)

@@ -10,8 +10,8 @@ public struct StoredFile<Source: SealedSource>: Sendable {
     /// Reads the header and checks the size.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the source.
-    public init(_ source: Source) throws(TresorError) {
-        header = try FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
+    public init(_ source: Source) async throws(TresorError) {
+        header = try await FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
         guard source.byteCount <= SealedFile.maximumByteCount,
             let payload = TC1.openedByteCount(source.byteCount - FileHeader.byteCount),
             payload >= Padding.minimumByteCount
@@ -53,25 +53,25 @@ public final class VerifiedFile: Sendable {
     /// - Parameter range: within `0..<proof.contentByteCount`.
     /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified;
     ///   ``TresorError/usage(_:)`` for a range outside.
-    public func read(_ range: Range<Int>) throws(TresorError) -> [UInt8] {
+    @concurrent public func read(_ range: Range<Int>) async throws(TresorError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage(.outOfBounds) }
         guard !range.isEmpty else { return [] }
         let size = ContentHash.partByteCount
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
         for index in (range.lowerBound / size)...((range.upperBound - 1) / size) {
-            let part = try part(index)
+            let part = try await part(index)
             let start = index * size
             bytes += part[max(0, range.lowerBound - start)..<min(part.count, range.upperBound - start)]
         }
         return bytes
     }
 
-    private func part(_ index: Int) throws(TresorError) -> [UInt8] {
+    private func part(_ index: Int) async throws(TresorError) -> [UInt8] {
         let size = ContentHash.partByteCount
         let start = fieldsByteCount + index * size
         let end = fieldsByteCount + min((index + 1) * size, proof.contentByteCount)
-        let part = try opening.payload(start..<end, of: source)
+        let part = try await opening.payload(start..<end, of: source)
         let digest = try ContentHash.part(index, part.span)
         let isSame = digest == Array(digests[(32 * index)..<(32 * (index + 1))])
         guard isSame else { throw .altered }
@@ -81,11 +81,11 @@ public final class VerifiedFile: Sendable {
 
 extension TC1.Opening {
     /// Some bytes of a file's payload.
-    func payload(_ range: Range<Int>, of source: any SealedSource) throws(TresorError) -> [UInt8] {
+    func payload(_ range: Range<Int>, of source: any SealedSource) async throws(TresorError) -> [UInt8] {
         let first = range.lowerBound / TC1.chunkByteCount
         let chunks = first..<((range.upperBound - 1) / TC1.chunkByteCount + 1)
         let place = sealedRange(chunks)
-        let sealed = try source.bytes(
+        let sealed = try await source.bytes(
             (FileHeader.byteCount + place.lowerBound)..<(FileHeader.byteCount + place.upperBound))
         var plain = [UInt8](repeating: 0, count: chunks.count * TC1.chunkByteCount)
         var output = plain.mutableSpan

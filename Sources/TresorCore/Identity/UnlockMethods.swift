@@ -94,7 +94,7 @@ extension IdentityFile {
 }
 
 extension RecoveryKit {
-    func slotKey() throws(TresorError) -> SecretKey<SlotUse> {
+    package func slotKey() throws(TresorError) -> SecretKey<SlotUse> {
         let empty: [UInt8] = []
         return try key.derive(.kitSlot, context: empty.span)
     }

@@ -104,6 +104,12 @@ extension AtomicFile {
         TemporaryFile.sweep(names, in: directory.number) { unlinkat(directory.number, $0, 0) }
     }
 
+    /// Removes the temporaries of dead processes from the directory of a path, if it can be read.
+    package static func sweep(besides path: String) {
+        guard let directory = try? FileDescriptor(split(path).directory, O_RDONLY | O_DIRECTORY) else { return }
+        try? sweep(directory)
+    }
+
     /// A name that ``sweep(_:)`` recognizes as a temporary.
     package static func temporaryName() -> String { prefix + TemporaryMark.random() + suffix }
 

@@ -64,7 +64,7 @@ import TresorStore
         #expect(await failure { _ = try await writer.files.reseal(old) } == .usage(.newcomers))
         let resealed = try #require(try await anna.files.reseal(recent))
         #expect(try await late.files.open(resealed).content == Array("recent".utf8))
-        let stored = try StoredFile(MemorySource(old.bytes))
+        let stored = try await StoredFile(MemorySource(old.bytes))
         var sink = MemorySink()
         #expect(await failure { _ = try await anna.files.reseal(stored, to: &sink) } == .usage(.newcomers))
         #expect(sink.bytes.isEmpty)

@@ -120,18 +120,18 @@ import TresorStore
     @Test func rangesAreEqualToTheFullRead() async throws {
         for size in [1, 70_000, 1_500_000] {
             let content = content(size)
-            let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
+            let file = try await StoredFile(MemorySource(try sealed(content, by: anna.identity)))
             let verified = try await reader.files.verify(file)
             var generator = SystemRandomNumberGenerator()
             let edges = [0, 1, 65535, 65536, 65537, size - 1, size].filter { (0...size).contains($0) }
             let random = (0..<40).map { _ in Int.random(in: 0...size, using: &generator) }
             for start in edges + random {
                 let end = Int.random(in: start...size, using: &generator)
-                #expect(try verified.read(start..<end) == Array(content[start..<end]))
+                #expect(try await verified.read(start..<end) == Array(content[start..<end]))
             }
-            #expect(try verified.read(0..<size) == content)
-            #expect(await failure { _ = try verified.read(0..<(size + 1)) } == .usage(.outOfBounds))
-            #expect(await failure { _ = try verified.read(-1..<1) } == .usage(.outOfBounds))
+            #expect(try await verified.read(0..<size) == content)
+            #expect(await failure { _ = try await verified.read(0..<(size + 1)) } == .usage(.outOfBounds))
+            #expect(await failure { _ = try await verified.read(-1..<1) } == .usage(.outOfBounds))
         }
     }
 
@@ -139,17 +139,17 @@ import TresorStore
         let bytes = try sealed(content(1_000_000), by: anna.identity)
         let source = ChangingSource(bytes)
         let verified = try await reader.files.verify(StoredFile(source))
-        #expect(try verified.read(300_000..<300_010).count == 10)
+        #expect(try await verified.read(300_000..<300_010).count == 10)
         source.change { $0[90 + 56 + 5 * 65552 + 100] ^= 1 }
-        #expect(await failure { _ = try verified.read(330_000..<330_010) } == .altered)
-        #expect(try verified.read(0..<10).count == 10)
+        #expect(await failure { _ = try await verified.read(330_000..<330_010) } == .altered)
+        #expect(try await verified.read(0..<10).count == 10)
         // A part that is genuine, sealed by a holder of the key under the same message key, but not the part that was
         // verified.
         let other = try sealed(content(1_000_001), by: anna.identity, salt: Array(bytes[90..<114]))
         source.change { $0 = other }
-        #expect(await failure { _ = try verified.read(0..<10) } == .altered)
+        #expect(await failure { _ = try await verified.read(0..<10) } == .altered)
         source.change { $0 = bytes }
-        #expect(try verified.read(330_000..<330_010).count == 10)
+        #expect(try await verified.read(330_000..<330_010).count == 10)
     }
 
     @Test func A6_nothingIsReleasedWhenTheLastCheckFails() async throws {
@@ -186,7 +186,7 @@ import TresorStore
 
     @Test func resealedAsStreamTheFirstAuthorStays() async throws {
         let content = content(900_000)
-        let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
+        let file = try await StoredFile(MemorySource(try sealed(content, by: anna.identity)))
         var sink = MemorySink()
         let untouched = try await anna.files.reseal(file, to: &sink)
         #expect(untouched == nil && sink.bytes.isEmpty)
@@ -210,7 +210,7 @@ import TresorStore
         #expect(await sealing(broken, to: MemorySink()) == .failed(.readOnly))
         #expect(await sealing(MemorySource(content), to: FullSink(room: 700_000)) == .failed(.full))
         #expect(await sealing(MemorySource(content), to: FullSink(room: 4_000_000)) == nil)
-        let file = try StoredFile(MemorySource(try sealed(content, by: anna.identity)))
+        let file = try await StoredFile(MemorySource(try sealed(content, by: anna.identity)))
         var sink = FullSink(room: 700_000)
         do throws(TresorError) {
             _ = try await anna.files.open(file, to: &sink)
@@ -218,6 +218,16 @@ import TresorStore
         } catch {
             #expect(error == .failed(.full))
         }
+    }
+
+    /// All buffers of the pipeline wait for their bytes at once, and there are more of them than threads.
+    @Test(.timeLimit(.minutes(1))) func aSourceThatWaitsHoldsUpNoThread() async throws {
+        let count = Cores.count + 2
+        let content = content((count + 1) * ChunkBuffer.byteCount)
+        let source = DistantSource(try sealed(content, by: anna.identity), readers: count)
+        let verified = try await reader.files.verify(StoredFile(source))
+        #expect(verified.proof.contentByteCount == content.count)
+        #expect(try await verified.read(70_000..<70_100) == Array(content[70_000..<70_100]))
     }
 
     private func sealing(_ source: some ContentSource, to sink: some ByteSink) async -> TresorError? {
@@ -246,6 +256,42 @@ private final class ChangingSource: SealedSource {
 
     func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
         try MemorySource(bytes.withLock { $0 }).read(from: offset, into: &output)
+    }
+}
+
+/// A source that sends the first pieces when so many of them are asked for at once.
+private final class DistantSource: SealedSource {
+    private actor Gate {
+        private let width: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var isOpen = false
+
+        init(width: Int) { self.width = width }
+
+        func pass() async {
+            guard !isOpen, waiting.count + 1 < width else {
+                isOpen = true
+                for waiter in waiting { waiter.resume() }
+                waiting = []
+                return
+            }
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    private let base: MemorySource
+    private let gate: Gate
+
+    init(_ bytes: [UInt8], readers: Int) {
+        base = MemorySource(bytes)
+        gate = Gate(width: readers)
+    }
+
+    var byteCount: Int { base.byteCount }
+
+    func read(from offset: Int, into output: inout OutputRawSpan) async throws(TresorError) {
+        if output.freeCapacity > ChunkBuffer.byteCount { await gate.pass() }
+        try base.read(from: offset, into: &output)
     }
 }
 

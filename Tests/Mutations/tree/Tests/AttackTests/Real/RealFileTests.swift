@@ -76,7 +76,7 @@ extension RealAttackTests {
                 let source = ExchangedSource(good.bytes)
                 let verified = try await scene.house.files.verify(StoredFile(source))
                 source.bytes.withLock { $0 = context + evil }
-                return try verified.read(0..<1) == [9]
+                return try await verified.read(0..<1) == [9]
             }
         }
 

@@ -123,7 +123,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(.altered, without: .signature, against: [scene.house]) {
                 let verified = try await scene.house.files.verify(StoredFile(MemorySource(file.bytes)))
                 let released = Experiment.current?.counts.releasedBytes
-                return try verified.read(0..<3) == [1, 2, 3] && released == 3
+                return try await verified.read(0..<3) == [1, 2, 3] && released == 3
             }
         }
 

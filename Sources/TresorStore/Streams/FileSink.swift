@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import TresorCore
+
+/// A file that appears under its path as a whole or not at all, also after a power cut.
+///
+/// The bytes go to a temporary file in the same directory. ``commit()`` makes them durable and renames the file to its
+/// path; until then, an existing file there is unchanged. The temporary is removed when the sink is released without a
+/// commit, and that of a process that was killed when the next sink opens in the directory.
+public final class FileSink: ByteSink {
+    private var file: AtomicFile?
+
+    /// Begins a file.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file. A symbolic link there is replaced, never followed.
+    ///   - isPrivate: whether only this user may read the file, mode 0600; otherwise the umask decides.
+    /// - Throws: `TresorError.notFound` if the directory is missing; `TresorError.failed` if nothing can be
+    ///   written there, and for a path of something that is neither a file nor a symbolic link.
+    public init(at path: String, isPrivate: Bool = true) throws(TresorError) {
+        AtomicFile.sweep(besides: path)
+        file = try AtomicFile(at: path, mode: isPrivate ? 0o600 : 0o666)
+    }
+
+    /// Appends all of `bytes`.
+    ///
+    /// - Throws: `TresorError.failed`, with `full` if the disk is full; `TresorError.usage` with `outOfOrder` after a
+    ///   commit.
+    public func write(_ bytes: Span<UInt8>) throws(TresorError) {
+        guard file != nil else { throw .usage(.outOfOrder) }
+        try file?.write(bytes)
+    }
+
+    /// Appends a content to its end, for example that of a verified file.
+    ///
+    /// - Throws: the errors of the source, and those of ``write(_:)``.
+    public func write(contentOf source: inout some ContentSource) async throws(TresorError) {
+        let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 18)
+        defer { buffer.deallocate() }
+        while true {
+            var output = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            try await source.read(into: &output)
+            let filled = UnsafeMutableBufferPointer(rebasing: buffer[..<output.byteCount])
+            try write(filled.span)
+            guard filled.count == buffer.count else { return }
+        }
+    }
+
+    /// Makes the bytes durable and moves them to the path, in place of an existing file.
+    ///
+    /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
+    public func commit() throws(TresorError) {
+        guard let file = file.take() else { throw .usage(.outOfOrder) }
+        _ = try file.commit(replacing: true)
+    }
+
+    /// Makes the bytes durable and moves them to the path, unless something exists there.
+    ///
+    /// - Returns: `false` if something exists there; then nothing has changed, and the bytes are discarded.
+    /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
+    public func commitToFreePath() throws(TresorError) -> Bool {
+        guard let file = file.take() else { throw .usage(.outOfOrder) }
+        return try file.commit(replacing: false)
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+import TresorCore
+import TresorStore
+import TresorTesting
+
+/// Every check of the conformance suite can fail: each finds the store that breaks its promise.
+@Suite struct BrokenStoreTests {
+    @Test(arguments: StoreClaim.allCases) func aBrokenPromiseIsFound(_ claim: StoreClaim) async throws {
+        let finding = await #expect(throws: StoreFinding.self) { try await claim.check(at: brokenPlace(claim)) }
+        #expect(finding?.claim == claim)
+        #expect(finding?.sentence.contains("should succeed") == false)
+    }
+
+    /// A store whose bytes cannot be seen is no store that erases.
+    @Test func bytesThatShowNothingAreFound() async throws {
+        let store = MemoryStore()
+        let finding = await #expect(throws: StoreFinding.self) {
+            try await StoreClaim.erasure.check(at: StorePlace(bytes: { [] }) { store })
+        }
+        #expect(finding?.sentence.hasPrefix("the bytes that you give do not show a server share") == true)
+    }
+
+    /// A place whose store breaks one promise.
+    private func brokenPlace(_ claim: StoreClaim) -> StorePlace {
+        switch claim {
+        case .durability: return StorePlace { MemoryStore() }
+        case .manyWriters:
+            let store = RacingStore()
+            return StorePlace { store }
+        case .erasure:
+            let store = HoardingStore()
+            return StorePlace(bytes: { store.hoard.withLock { $0 } }) { store }
+        default:
+            let store = BrokenStore(claim)
+            return StorePlace { store }
+        }
+    }
+}
+
+/// A store that breaks one promise, and keeps those that do not depend on it.
+private struct BrokenStore: ForwardingStore {
+    let base: any Store = MemoryStore()
+    let broken: StoreClaim
+
+    init(_ broken: StoreClaim) { self.broken = broken }
+
+    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+        let cards = try await base.cards(handle: shownHandle(handle))
+        return broken == .emptiness && cards.isEmpty ? [[]] : cards
+    }
+
+    func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        let present = try await base.card(of: user)
+        let known = broken == .cardReplacement && replacing != [0] ? present : replacing
+        let outcome = try await base.putCard(chain, user: user, handle: shownHandle(handle), replacing: known)
+        return broken == .handleOwnership ? .done : outcome
+    }
+
+    private func shownHandle(_ handle: [UInt8]) -> [UInt8] {
+        guard broken == .handleBytes else { return handle }
+        return Array(String(decoding: handle, as: UTF8.self).precomposedStringWithCanonicalMapping.utf8)
+    }
+
+    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        let users = try await base.users(prefix: prefix, limit: limit)
+        return broken == .userPrefixes ? users.reversed() : users
+    }
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+        let entries = try await base.entries(of: tresor, from: first, limit: limit)
+        return broken == .entryOrder && first == 250 ? entries.reversed() : entries
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        switch broken {
+        case .compareAndSwap:
+            // Looks at the length of the log alone.
+            let last = try await base.entries(of: change.tresor, from: 0, limit: .max).last
+            return try await base.append(
+                LogChange(tresor: change.tresor, sequence: change.sequence, previous: last, entry: change.entry))
+        case .wrapTransactions:
+            try await base.putWraps(change.putting, in: change.tresor)
+            return try await base.append(change)
+        default: return try await base.append(change)
+        }
+    }
+
+    func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        guard broken == .entryRestoration else {
+            return try await base.restore(entry, at: sequence, of: tresor)
+        }
+        let last = try await base.entries(of: tresor, from: 0, limit: .max).last
+        return try await base.append(
+            LogChange(tresor: tresor, sequence: sequence, previous: last, entry: entry))
+    }
+
+    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        var wraps = wraps
+        if broken == .wrapRestoration {
+            var missing: [StoredWrap] = []
+            for wrap in wraps {
+                let present = try await base.wraps(of: wrap.user, in: tresor, epoch: wrap.epoch)
+                if present.isEmpty { missing.append(wrap) }
+            }
+            wraps = missing
+        }
+        try await base.putWraps(wraps, in: tresor)
+    }
+
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        let isAll = broken == .serverShares && devices == []
+        try await base.deleteServerShares(user: user, devices: isAll ? nil : devices)
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+        if broken == .kitCopies, try await base.kitCopy(locator: locator) != nil { return }
+        try await base.putKitCopy(copy, locator: locator)
+    }
+}
+
+/// A store that compares, waits, and then swaps.
+private final class RacingStore: ForwardingStore {
+    let base: any Store = MemoryStore()
+    private let logs = Mutex<[TresorID: [[UInt8]]]>([:])
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
+        logs.withLock { Array($0[tresor, default: []].dropFirst(Int(first)).prefix(limit)) }
+    }
+
+    func append(_ change: LogChange) async -> StoreOutcome {
+        let log = logs.withLock { $0[change.tresor, default: []] }
+        guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
+        try? await Task.sleep(for: .milliseconds(20))
+        logs.withLock { $0[change.tresor] = log + [change.entry] }
+        return .done
+    }
+}
+
+/// A store that deletes nothing from its disk.
+private final class HoardingStore: ForwardingStore {
+    let base: any Store = MemoryStore()
+    let hoard = Mutex<[[UInt8]]>([])
+
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        hoard.withLock { $0.append(share) }
+        try await base.putServerShare(share, user: user, device: device)
+    }
+}
