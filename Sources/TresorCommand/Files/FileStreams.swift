@@ -58,7 +58,7 @@ struct InputContent: ContentSource {
             guard read > 0 else { break }
             count += read
         }
-        progress.update(UInt64(count), of: total.map(UInt64.init))
+        progress.update(WorkDone(UInt64(count), of: total.map(UInt64.init)))
     }
 }
 
@@ -127,7 +127,7 @@ private struct DescriptorSink: ByteSink {
             try output.write(bytes)
         }
         count += bytes.count
-        progress?.update(UInt64(count), of: total.map(UInt64.init))
+        progress?.update(WorkDone(UInt64(count), of: total.map(UInt64.init)))
     }
 }
 
