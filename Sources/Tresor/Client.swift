@@ -75,33 +75,51 @@ public struct Client: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
     ///   when it does not decode.
-    public func identityFile() throws(TresorError) -> IdentityFile {
+    @concurrent public func identityFile() async throws(TresorError) -> IdentityFile { try identityFileBlocking() }
+
+    /// Does what ``identityFile()`` does, on the calling thread.
+    package func identityFileBlocking() throws(TresorError) -> IdentityFile {
         guard let bytes = try home.read(.identity) else { throw .notFound }
         return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
     }
 
-    /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Blocks for about a second.
+    /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Takes about a second.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with
-    ///   `nameEmpty` for an empty handle, and with `passwordTooShort` for a password of fewer than 8 code points.
-    public func makeIdentity(
+    ///   `nameEmpty` for an empty handle, and with `passwordTooShort` for a password of fewer than 8 code points;
+    ///   ``TresorError/cancelled`` for a task that was cancelled before the home changed.
+    @concurrent public func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
-    ) throws(TresorError) -> Session {
-        guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
-        let (file, identity) = try IdentityFile.make(handle: handle, password: password, cost: cost, time: clock())
-        try cleanup.note(generations: [0])
-        try home.exclusively { () throws(TresorError) in
+    ) async throws(TresorError) -> Session {
+        let password = try HeldPassword(copying: password)
+        try Cancellation.check()
+        let (file, identity) = try await Cores.apart { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
-            try home.replace(.identity, with: file.bytes)
+            return try IdentityFile.make(handle: handle, password: password.value, cost: cost, time: clock())
+        }
+        try Cancellation.check()
+        try await Cores.apart { () throws(TresorError) in
+            try cleanup.note(generations: [0])
+            try home.exclusively { () throws(TresorError) in
+                guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
+                try home.replace(.identity, with: file.bytes)
+            }
         }
         return Session(client: self, identity: identity)
     }
 
-    /// Opens this home's identity with the password (SPEC §8.1). Blocks for about a second.
+    /// Opens this home's identity with the password (SPEC §8.1). Takes about a second.
     ///
     /// - Throws: ``TresorError/notFound`` without an identity file; ``TresorError/wrongPassword``;
-    ///   ``TresorError/altered`` when the file is not what its owner wrote.
-    public func unlock(password: borrowing Password) throws(TresorError) -> Session {
-        Session(client: self, identity: try identityFile().open(withPassword: password))
+    ///   ``TresorError/altered`` when the file is not what its owner wrote; ``TresorError/cancelled`` for a task that
+    ///   was cancelled.
+    @concurrent public func unlock(password: borrowing Password) async throws(TresorError) -> Session {
+        let password = try HeldPassword(copying: password)
+        try Cancellation.check()
+        let identity = try await Cores.apart { () throws(TresorError) in
+            try identityFileBlocking().open(withPassword: password.value)
+        }
+        try Cancellation.check()
+        return Session(client: self, identity: identity)
     }
 }

@@ -2,8 +2,8 @@
 
 /// Holds an unlocked identity that works on one home and one store. Its keys are wiped when the last copy is released.
 ///
-/// Its properties are named after the things they work on. Their asynchronous methods may take seconds and never run on
-/// the caller's actor. Only the sources and sinks of streams are read and written where the caller runs.
+/// Its properties are named after the things they work on. Their methods may take seconds and never run on the caller's
+/// actor. A task that is cancelled gets ``TresorError/cancelled``: what it asked for has not happened.
 public struct Session: Sendable {
     /// The home, the store and the clock.
     public let client: Client
@@ -40,5 +40,5 @@ public struct Session: Sendable {
     public var audit: DeepAudit { DeepAudit(session: self) }
 
     /// Returns what this session did without being asked since the last call. Each notice stands for one entry.
-    public func takeNotices() async -> [Notice] { await keyRing.takeNotices() }
+    @concurrent public func takeNotices() async -> [Notice] { await keyRing.takeNotices() }
 }

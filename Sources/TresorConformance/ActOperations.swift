@@ -11,7 +11,7 @@ enum ActOperations {
         let state = try input.state()
         let session = Conformance.session(try input.client(), identity: identity)
         try Conformance.confirmMine(state.tresor, for: session)
-        let effect = try session.tresors.effect(of: requested(input), in: state)
+        let effect = try session.tresors.effectBlocking(of: requested(input), in: state)
         func users(_ users: [UserID]) -> [[UInt8]] { users.sorted().map(\.digest.bytes) }
         return VectorFields([
             "remaining": bigEndianBytes(UInt64(effect.remaining)), "epoch": bigEndianBytes(effect.epoch ?? 0),
@@ -24,7 +24,7 @@ enum ActOperations {
         let identity = try input.identity()
         let state = try input.state()
         let session = Conformance.session(try input.client(), identity: identity)
-        return VectorFields().with("users", try session.tresors.superseded(in: state).map(\.digest.bytes))
+        return VectorFields().with("users", try session.tresors.supersededBlocking(in: state).map(\.digest.bytes))
     }
 
     /// Runs `settle` on a tresor whose store shows the log. The result is the part of the log appended by it.

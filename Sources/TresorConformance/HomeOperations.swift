@@ -8,7 +8,7 @@ import TresorCrypto
 enum HomeOperations {
     static func trust(_ input: VectorFields) throws -> VectorFields {
         let client = try input.client()
-        switch try client.people.trust(in: CardChain(input.bytes("chain"))) {
+        switch try client.people.trustBlocking(in: CardChain(input.bytes("chain"))) {
         case .verified: return VectorFields(["trust": Array("verified".utf8)])
         case .me: return VectorFields(["trust": Array("me".utf8)])
         case .renewed, .changed, .unverified: throw TresorError.unverified
@@ -18,7 +18,7 @@ enum HomeOperations {
     static func founderTrust(_ input: VectorFields) throws -> VectorFields {
         let state = try input.state()
         let word =
-            switch try input.client().trust.founderTrust(in: state) {
+            switch try input.client().trust.founderTrustBlocking(in: state) {
             case .me: "me"
             case .verified: "verified"
             case .renewed: "renewed"

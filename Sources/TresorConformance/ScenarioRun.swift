@@ -70,7 +70,7 @@ final class ScenarioRun {
             let index = try player(step["name"])
             players[index].identity = try Self.identity(fields)
             players[index].home.replace(.identity, with: try fields.bytes("identity file"))
-        case "pin": try client(players[player(step["by"])]).people.pin(CardChain(fields.bytes("chain")))
+        case "pin": try client(players[player(step["by"])]).people.pinBlocking(CardChain(fields.bytes("chain")))
         default: throw VectorProblem("an unknown step")
         }
     }
@@ -164,7 +164,7 @@ final class ScenarioRun {
                 "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rotate first": .bool(state.isRekeyPending),
                 "role": .text(state.members[player.identity.user]?.role.description ?? "none"),
                 "members": .number(state.members.count), "keys": .text(keys),
-                "founder": .text(Self.word(for: try session.client.trust.founderTrust(in: state))),
+                "founder": .text(Self.word(for: try session.client.trust.founderTrustBlocking(in: state))),
             ]
         } catch {
             return ["error": .text(error.name)]

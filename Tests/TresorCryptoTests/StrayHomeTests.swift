@@ -35,7 +35,7 @@
                 let home = DirectoryHome(data: place, state: place + "/state")
                 let client = Client(home: home, store: MemoryStore(), clock: { 1_777_730_400 })
                 let typed = Array("a password of anna".utf8)
-                let anna = try client.makeIdentity(
+                let anna = try await client.makeIdentity(
                     handle: Name(typed: "anna"), password: Password(typed: SecretBytes(copying: typed.span)),
                     cost: .floor)
                 try await client.people.publishCard()

@@ -59,8 +59,9 @@ import Tresor
         let world = World()
         let home = MemoryHome()
         let anna = try await world.person("anna", home: home)
-        let again = try world.client(home).unlock(password: try password("anna"))
+        let again = try await world.client(home).unlock(password: try password("anna"))
         #expect(again.identity.user == anna.identity.user)
-        #expect(await failure { _ = try world.client(home).unlock(password: try password("anne")) } == .wrongPassword)
+        #expect(
+            await failure { _ = try await world.client(home).unlock(password: try password("anne")) } == .wrongPassword)
     }
 }

@@ -92,10 +92,13 @@ import TresorSQLite
             let words = try stage.bytes(kit)
             let recovery = try RecoveryKit(typed: SecretBytes(copying: words.span))
             let client = try await stage.client(person)
-            #expect(try client.identityFile().open(withKit: recovery).user == client.identityFile().chain.user)
+            #expect(
+                try client.identityFileBlocking().open(withKit: recovery).user
+                    == client.identityFileBlocking().chain.user)
             let copy = try await client.store.kitCopy(locator: recovery.locator())
             #expect(
-                try IdentityFile(try #require(copy)).open(withKit: recovery).user == client.identityFile().chain.user)
+                try IdentityFile(try #require(copy)).open(withKit: recovery).user
+                    == client.identityFileBlocking().chain.user)
         }
     }
 
@@ -104,7 +107,7 @@ import TresorSQLite
         defer { stage.remove() }
         for person in ["anna", "dr-house", "eve"] {
             let chain = try CardChain(Armour.card.dearmour(stage.bytes("card-\(person)")))
-            let file = try await stage.client(person).identityFile()
+            let file = try await stage.client(person).identityFileBlocking()
             #expect(chain == file.chain)
         }
     }

@@ -13,23 +13,37 @@ public struct Audit: Sendable {
     /// It checks the form of the identity file, its key slots, the pins, the logs of tresors, their heads, members and
     /// end dates.
     ///
-    /// - Parameter tresors: the tresors to check; `nil` for all that this home knows.
-    public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
+    /// - Parameters:
+    ///   - tresors: the tresors to check; `nil` for all that this home knows.
+    ///   - progress: takes the number of tresors that are checked, of all.
+    /// - Throws: ``TresorError/cancelled`` for a task that was cancelled.
+    @concurrent public func check(
+        _ tresors: [TresorID]? = nil, progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()
-        let pins = reading(.pins, &findings) { () throws(TresorError) in try client.people.pinned() } ?? []
-        for pin in pins where !pin.isReplaced { findings.append(await check(pin)) }
-        let known = reading(.heads, &findings) { () throws(TresorError) in try client.logs.known() } ?? []
+        let pins = reading(.pins, &findings) { () throws(TresorError) in try client.people.pinnedBlocking() } ?? []
+        for pin in pins where !pin.isReplaced {
+            try Cancellation.check()
+            findings.append(await check(pin))
+        }
+        let known = reading(.heads, &findings) { () throws(TresorError) in try client.logs.knownBlocking() } ?? []
         let isUnfinished =
             reading(.cleanupJournal, &findings) { () throws(TresorError) in
                 _ = try client.cleanup.journal()
-                return isIdentityRead ? try client.cleanup.isPending() : false
+                return isIdentityRead ? try client.cleanup.isPendingBlocking() : false
             } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
         reading(.wraps, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
         }
         reading(.marks, &findings) { () throws(TresorError) in try client.openMarks() }
-        for tresor in tresors ?? known { findings += await check(tresor) }
+        let wanted = tresors ?? known
+        for (index, tresor) in wanted.enumerated() {
+            try Cancellation.check()
+            findings += await check(tresor)
+            progress?(WorkDone(UInt64(index + 1), of: UInt64(wanted.count)))
+        }
+        try Cancellation.check()
         return findings
     }
 
@@ -48,7 +62,7 @@ public struct Audit: Sendable {
     private func checkIdentity() async -> [Finding] {
         let file: IdentityFile
         do throws(TresorError) {
-            file = try client.identityFile()
+            file = try client.identityFileBlocking()
         } catch {
             return [Finding(subject: .identity, remark: error == .notFound ? .missing : .failed(error))]
         }
@@ -155,7 +169,7 @@ public struct Audit: Sendable {
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
         if let pins = try? client.pins(), isIdentityRead {
-            switch try client.trust.founderTrust(in: state) {
+            switch try client.trust.founderTrustBlocking(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
             // Only the unlocked identity can decide whether a tresor that names this person as founder is theirs.

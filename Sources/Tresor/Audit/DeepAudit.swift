@@ -10,10 +10,18 @@ public struct DeepAudit: Sendable {
     /// Proves what needs the identity: each snapshot is what its log gives from the genesis on, and keys and names are
     /// what the log committed to.
     ///
-    /// Pinned heads that do not decode are reported by ``Audit/check(_:)`` alone.
-    @concurrent public func check(_ tresors: [TresorID]? = nil) async throws(TresorError) -> [Finding] {
+    /// Pinned heads that do not decode are reported by ``Audit/check(_:progress:)`` alone.
+    ///
+    /// - Parameter progress: takes the number of tresors that are checked, of all.
+    /// - Throws: ``TresorError/cancelled`` for a task that was cancelled.
+    @concurrent public func check(
+        _ tresors: [TresorID]? = nil, progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
-        for tresor in tresors ?? (try? client.logs.known()) ?? [] {
+        let wanted = tresors ?? (try? client.logs.knownBlocking()) ?? []
+        for (index, tresor) in wanted.enumerated() {
+            try Cancellation.check()
+            defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(wanted.count))) }
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
                 let state = try await client.logs.state(of: tresor)
@@ -28,6 +36,7 @@ public struct DeepAudit: Sendable {
                 findings.append(Finding(subject: subject, remark: .failed(error)))
             }
         }
+        try Cancellation.check()
         return findings
     }
 
@@ -51,6 +60,7 @@ public struct DeepAudit: Sendable {
                 case .from(let first): first <= epoch
                 }
             }
+            try Cancellation.check()
             let keys = try await session.keyRing.keys(of: epoch, in: state)
             guard keys.opensHistory else { throw .noAccess }
             try await restore(try EntryDrafting(session: session).wraps(keys, for: members, in: state), in: state)

@@ -24,6 +24,7 @@ extension Audit {
         var shown = ShownEntries()
         var next: UInt64 = 0
         while true {
+            try Cancellation.check()
             let page = try await store.entries(of: state.tresor, from: next, limit: LogReader.pageCount)
             guard page.count <= LogReader.pageCount else { throw .store(.other) }
             for entry in page {
@@ -43,7 +44,7 @@ extension Audit {
     /// Counts the entries of a verified log that the store no longer shows, from the first one on.
     ///
     /// - Throws: ``TresorError/forked`` when it shows others in their place.
-    public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
+    @concurrent public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
         guard let shown = try await shownEntries(of: state) else { throw .forked }
         return shown.missing(of: state.entryCount)
     }
@@ -58,7 +59,7 @@ extension Audit {
     /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
     ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
     ///   changed while it was read; the error of the rule when the entries after the head are not valid.
-    public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
+    @concurrent public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
         guard let shown = try await shownEntries(of: known) else {
             _ = try await client.logs.state(of: tresor)
@@ -74,6 +75,7 @@ extension Audit {
                 first = sequence
             }
             let entry = page[Int(sequence - first)]
+            try Cancellation.check()
             guard try await store.restore(entry, at: sequence, of: tresor) == .done else { throw .busy }
         }
         if !shown.goesOn { try await append(from: end, of: known) }
@@ -91,6 +93,7 @@ extension Audit {
                 let change = LogChange(
                     tresor: known.tresor, sequence: next, previous: previous, entry: entry,
                     removingWrapsOf: try Entry(entry).dismissed)
+                try Cancellation.check()
                 guard try await store.append(change) == .done else { throw .busy }
                 previous = entry
                 next += 1

@@ -13,7 +13,7 @@ struct WrapCheck: Sendable {
     func findings(in state: LogState) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
         // Pins that do not decode are a finding of their own.
-        if let pinned = try? client.people.pinned() { people.formUnion(pinned.map(\.chain.user)) }
+        if let pinned = try? client.people.pinnedBlocking() { people.formUnion(pinned.map(\.chain.user)) }
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         // An identity file that does not decode is one too.
         if let mine = (try? client.people.ownChain())?.user { people.insert(mine) }

@@ -18,21 +18,26 @@ public struct NamedContent: Hashable, Sendable {
 }
 
 /// Many small files at once, on all cores: the log is read once, and the keys of an epoch are unlocked once.
+///
+/// A batch leaves the threads that serve all tasks free, so that other calls do not wait for it.
 extension Files {
     private static let grain = 16
 
     /// Seals contents for all members of a tresor, as ``seal(_:record:type:in:)`` does, all at one state of the log.
     ///
+    /// - Parameter progress: takes the number of files that are sealed, of all.
     /// - Returns: the sealed files, in the order of the contents.
-    /// - Throws: the errors of ``seal(_:record:type:in:)``.
-    @concurrent public func seal(_ contents: [NamedContent], in tresor: TresorID) async throws(TresorError)
-        -> [SealedFile]
-    {
+    /// - Throws: the errors of ``seal(_:record:type:in:)``; ``TresorError/cancelled`` for a task that was cancelled.
+    @concurrent public func seal(
+        _ contents: [NamedContent], in tresor: TresorID, progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> [SealedFile] {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let time = client.clock()
         let author = identity
-        return try Cores.map(contents.count, grain: Self.grain) { (range) throws(TresorError) in
+        let report = Self.counting(contents.count, progress)
+        return try await Cores.mapApart(contents.count, grain: Self.grain, progress: report) {
+            (range) throws(TresorError) in
             var files: [SealedFile] = []
             for content in contents[range] {
                 files.append(
@@ -46,10 +51,13 @@ extension Files {
 
     /// Opens sealed files after every check, as ``open(_:expecting:)`` does. The log of each tresor is read once.
     ///
-    /// - Parameter expecting: the expectations of each file.
-    /// - Returns: for each file its content, or the error that withholds it.
+    /// - Parameters:
+    ///   - expecting: the expectations of each file.
+    ///   - progress: takes the number of files that are opened, of all.
+    /// - Returns: for each file its content, or the error that withholds it: ``TresorError/cancelled`` for all in a
+    ///   task that was cancelled.
     @concurrent public func open(
-        _ files: [SealedFile], expecting: Expectations = Expectations()
+        _ files: [SealedFile], expecting: Expectations = Expectations(), progress: WorkDone.Report? = nil
     ) async -> [Result<OpenedFile, TresorError>] {
         var admissions: [Admitted: Result<Admission, TresorError>] = [:]
         var results: [Result<OpenedFile, TresorError>] = []
@@ -59,7 +67,8 @@ extension Files {
         }
         let known = admissions
         do throws(TresorError) {
-            results = try Cores.map(files.count, grain: Self.grain) { range in
+            let report = Self.counting(files.count, progress)
+            results = try await Cores.mapApart(files.count, grain: Self.grain, progress: report) { range in
                 files[range].map { file in
                     Result { () throws(TresorError) in
                         guard let admission = try known[Admitted(header: file.header)]?.get() else { throw .noAccess }
@@ -79,6 +88,12 @@ extension Files {
                 return opened
             }
         }
+    }
+
+    /// Turns numbers of files into reports.
+    private static func counting(_ total: Int, _ progress: WorkDone.Report?) -> (@Sendable (Int) -> Void)? {
+        guard let progress else { return nil }
+        return { progress(WorkDone(UInt64($0), of: UInt64(total))) }
     }
 
     /// The fields of a header on which the checks before opening depend. Files that agree in them share one admission.

@@ -2,6 +2,9 @@
 
 /// Files of any length, on all cores and in constant memory: a few chunks of 256 KiB, and 32 bytes for each 64 KiB of
 /// content.
+///
+/// Sources and sinks are used apart from the caller too, one call after the other. A task that is cancelled gets
+/// ``TresorError/cancelled``.
 extension Files {
     /// Seals a content while it is read, as ``seal(_:record:type:in:)`` does.
     ///
@@ -10,9 +13,23 @@ extension Files {
     ///   - sink: takes the sealed file. After an error its bytes are no sealed file and do not open.
     ///   - record: the record name; may be empty.
     ///   - type: the content type.
+    ///   - progress: takes the number of bytes that were read.
     /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage(_:)``
     ///   when the file would be larger than 2^40 bytes.
-    public func seal(
+    @concurrent public func seal(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
+        in tresor: TresorID, progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> SealedStream {
+        guard let progress else {
+            return try await sealHere(&content, to: &sink, record: record, type: type, in: tresor)
+        }
+        var counted = CountedSource(content, progress)
+        defer { content = counted.base }
+        return try await sealHere(&counted, to: &sink, record: record, type: type, in: tresor)
+    }
+
+    /// Does what ``seal(_:to:record:type:in:progress:)`` does, with a source and a sink that stay where the caller runs.
+    package func sealHere(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID
     ) async throws(TresorError) -> SealedStream {
@@ -42,12 +59,16 @@ extension Files {
     ///
     /// Afterwards ``VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
     ///
+    /// - Parameter progress: takes the number of bytes of the content that were read, of those of the file.
     /// - Throws: the errors of ``open(_:expecting:)`` and of the source.
-    public func verify(
-        _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
+    @concurrent public func verify(
+        _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> VerifiedFile {
         var nothing = NoSink()
-        return try await open(file, to: &nothing, expecting: expecting)
+        guard let progress else { return try await open(file, to: &nothing, expecting: expecting) }
+        var counted = CountedSink(nothing, of: file.source.byteCount, progress)
+        return try await open(file, to: &counted, expecting: expecting)
     }
 
     /// Seals a file again under the current key of its tresor, as ``reseal(_:expecting:acceptingNewcomers:)`` does.
@@ -61,7 +82,15 @@ extension Files {
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
-    public func reseal(
+    @concurrent public func reseal(
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        acceptingNewcomers: Bool = false
+    ) async throws(TresorError) -> SealedStream? {
+        try await resealHere(file, to: &sink, expecting: expecting, acceptingNewcomers: acceptingNewcomers)
+    }
+
+    /// Does what ``reseal(_:to:expecting:acceptingNewcomers:)`` does, with a sink that stays where the caller runs.
+    package func resealHere(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
@@ -81,7 +110,7 @@ extension Files {
     ///
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
-    public func resealingEpoch(
+    @concurrent public func resealingEpoch(
         of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {

@@ -47,6 +47,7 @@ public struct Files: Sendable {
     ) async throws(TresorError) -> SealedFile {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        try Cancellation.check()
         return try FileSealer.sealFile(
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
@@ -82,7 +83,7 @@ public struct Files: Sendable {
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
-        guard try client.trust.founderTrust(in: state).isVerified else { throw .unverified }
+        guard try client.trust.founderTrustBlocking(in: state).isVerified else { throw .unverified }
     }
 
     /// Opens a sealed file after every check (SPEC §10.5). With an error, nothing of the content is released.
@@ -92,6 +93,7 @@ public struct Files: Sendable {
         _ file: SealedFile, expecting: Expectations = Expectations()
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
+        try Cancellation.check()
         var opened = try FileOpener.openFile(file, with: keys, in: state)
         opened.proof = try judge(opened.proof, in: state, expecting)
         return opened
@@ -184,7 +186,7 @@ public struct Files: Sendable {
         guard state.isRekeyPending || proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
         guard state.isRekeyPending else { return state.epoch }
-        guard let effect = try session.tresors.effect(of: .rotate, in: state).epoch else { throw .noAccess }
+        guard let effect = try session.tresors.effectBlocking(of: .rotate, in: state).epoch else { throw .noAccess }
         return effect
     }
 
@@ -201,7 +203,7 @@ public struct Files: Sendable {
     private func checkFounder(
         of header: FileHeader, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) {
-        switch try client.trust.founderTrust(in: state) {
+        switch try client.trust.founderTrustBlocking(in: state) {
         case .me, .verified: break
         case .unverified where expecting.acceptingUnverified: break
         case .unverified where try client.trust.isKnownFromBefore(state): break

@@ -230,21 +230,23 @@ package actor KeyRing {
 
 extension KeyRing {
     /// Keeps the wraps that opened. The file is a convenience: failing to read or write it is no error.
-    func rememberOpenedWraps(in state: LogState) {
+    func rememberOpenedWraps(in state: LogState) async {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
         }
         let present = client.keptWraps()
         let known = Set(present.wraps(of: state.tresor).map(\.epoch)).union(opened.keys)
         let linked = history == .all ? linkedEpochs(among: known, in: state) : []
-        func taking(_ wraps: KeptWraps) -> KeptWraps {
+        @Sendable func taking(_ wraps: KeptWraps) -> KeptWraps {
             var wraps = wraps
             wraps.take(opened, of: state.tresor, linked: linked)
             return wraps
         }
         guard taking(present) != present else { return }
-        _ = try? client.home.exclusively { () throws(TresorError) in
-            try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
+        try? await Cores.apart { [client] () throws(TresorError) in
+            try client.home.exclusively { () throws(TresorError) in
+                try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
+            }
         }
     }
 

@@ -99,7 +99,9 @@ package struct LogArchive: Sendable {
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
             guard keeper?.isDue(state) == true else { return true }
-            _ = try? home.exclusively { () throws(TresorError) in keepSnapshot(state) }
+            try? await Cores.apart { () throws(TresorError) in
+                try home.exclusively { () throws(TresorError) in keepSnapshot(state) }
+            }
             return true
         }
         var next = known.map(\.entryCount) ?? 0
@@ -108,7 +110,8 @@ package struct LogArchive: Sendable {
             let range = next..<min(LogCopy.end(ofPartWith: next), state.entryCount)
             let entries =
                 if let held = fresh.entries(range) { held } else { try await client.logs.entries(range, of: state) }
-            switch try keep(entries, from: next, of: state) {
+            let first = next
+            switch try await Cores.apart({ () throws(TresorError) in try keep(entries, from: first, of: state) }) {
             case .kept: next = range.upperBound
             case .known: return true
             case .unproved: return false

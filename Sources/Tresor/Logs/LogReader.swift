@@ -26,15 +26,18 @@ public struct LogReader: Sendable {
     ///
     /// Memory holds only the state and a page of entries, however long the log is.
     ///
+    /// - Parameters:
+    ///   - remembering: whether to remember the log.
+    ///   - progress: takes the number of entries that are verified; nobody knows how many there are.
     /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
     ///   older or different history, with the evidence kept in the home. The error of the rule for a log that is not
-    ///   valid.
-    public func state(
-        of tresor: TresorID, remembering: Remembering = .yes
+    ///   valid. ``TresorError/cancelled`` for a task that was cancelled; nothing is remembered then.
+    @concurrent public func state(
+        of tresor: TresorID, remembering: Remembering = .yes, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> LogState {
         client.steadyLogs?.forget(tresor)
         let start = client.steadyLogs?.now
-        let state = try await readLog(tresor, remembering)
+        let state = try await readLog(tresor, remembering, progress)
         if remembering == .yes, let start { client.steadyLogs?.hold(state, since: start) }
         return state
     }
@@ -46,12 +49,12 @@ public struct LogReader: Sendable {
     }
 
     private func readLog(
-        _ tresor: TresorID, _ remembering: Remembering
+        _ tresor: TresorID, _ remembering: Remembering, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> LogState {
         for _ in 0..<Self.readingCount {
             let pinned = try client.heads()[tresor]
             let known = try client.archive.verifiedState(of: tresor, at: pinned)
-            let (state, fresh, shown) = try await readLog(tresor, onto: known, pinned: pinned)
+            let (state, fresh, shown) = try await readLog(tresor, onto: known, pinned: pinned, progress)
             if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
             guard remembering == .yes, try isToBeKept(state, pinned) else { return state }
             if try await client.archive.remember(state, fresh, known: known) { return state }
@@ -62,7 +65,7 @@ public struct LogReader: Sendable {
     /// Folds what the store shows onto the known state; `shown` is the entry at the pinned head's place, or the last
     /// one.
     private func readLog(
-        _ tresor: TresorID, onto known: LogState?, pinned: Head?
+        _ tresor: TresorID, onto known: LogState?, pinned: Head?, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> (state: LogState, fresh: FreshEntries, shown: [UInt8]) {
         var fold = known.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var fresh = FreshEntries(first: known?.entryCount ?? 0)
@@ -70,6 +73,7 @@ public struct LogReader: Sendable {
         var next = first
         var shown: [UInt8] = []
         while true {
+            try Cancellation.check()
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard page.count <= Self.pageCount else { throw .store(.other) }
             if let entry = pinned?.entry(of: page, from: next) { shown = entry }
@@ -82,6 +86,7 @@ public struct LogReader: Sendable {
             try fold.apply(new)
             fresh.add(new)
             next += UInt64(page.count)
+            progress?(WorkDone(next))
             if page.count < Self.pageCount { break }
         }
         guard next > first || pinned == nil else { throw try await fork(of: tresor, shown: shown) }
@@ -99,7 +104,7 @@ public struct LogReader: Sendable {
         let isKnown: Bool
         do throws(TresorError) {
             isKnown =
-                switch try client.trust.founderTrust(in: state) {
+                switch try client.trust.founderTrustBlocking(in: state) {
                 case .me, .verified, .renewed: true
                 case .changed, .unverified: false
                 }
@@ -111,7 +116,10 @@ public struct LogReader: Sendable {
     }
 
     /// Returns the tresors of which this home has verified a log.
-    public func known() throws(TresorError) -> [TresorID] {
+    @concurrent public func known() async throws(TresorError) -> [TresorID] { try knownBlocking() }
+
+    /// Does what ``known()`` does, on the calling thread.
+    package func knownBlocking() throws(TresorError) -> [TresorID] {
         try client.heads().heads.keys.sorted()
     }
 
@@ -124,7 +132,7 @@ public struct LogReader: Sendable {
         guard let divergence = try await divergence(of: tresor) else { return .forked }
         let evidence = divergence.isOver ? divergence.evidence.showing(shown) : divergence.evidence
         do throws(TresorError) {
-            _ = try keep(evidence)
+            _ = try await Cores.apart { () throws(TresorError) in try keep(evidence) }
         } catch {
             // The next reader keeps it. The fork is reported at once.
             guard error == .busy else { throw error }
@@ -164,12 +172,15 @@ public struct LogReader: Sendable {
 
     /// Reads the entries of a log, oldest first, all verified and remembered before the first is returned.
     ///
-    /// - Throws: the errors of ``state(of:remembering:)``.
-    public func records(of tresor: TresorID) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
+    /// - Throws: the errors of ``state(of:remembering:progress:)``.
+    @concurrent public func records(
+        of tresor: TresorID
+    ) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
         let state = try await state(of: tresor)
         var records: [LogRecord] = []
         for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
             let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
+            try Cancellation.check()
             for entry in try await entries(range, of: state) { records.append(try LogRecord(Entry(entry))) }
         }
         return (state, records)

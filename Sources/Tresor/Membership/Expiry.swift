@@ -18,6 +18,7 @@ struct Expiry: Sendable {
     ///   log's, unless ``Tresors/acceptClock(in:)`` was called.
     func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         for attempt in 0..<Self.attemptCount {
+            try Cancellation.check()
             var state =
                 attempt == 0
                 ? try await client.logs.steadyState(of: tresor) : try await client.logs.state(of: tresor)
@@ -25,13 +26,13 @@ struct Expiry: Sendable {
             // Checked before anything is written: an entry with this clock's time would make the clock believed.
             let mayEndDates = try await checkClock(in: state)
             state = try await renewOthers(state)
-            guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else {
+            guard mayEndDates, isOwner(in: state), try client.trust.founderTrustBlocking(in: state).isVerified else {
                 return state
             }
             let ended = ended(in: state)
             guard !ended.isEmpty else { return state }
             let removal = Act.revoke(ended.map { .user($0) })
-            let effect = try session.tresors.effect(of: removal, in: state)
+            let effect = try session.tresors.effectBlocking(of: removal, in: state)
             let draft = try await EntryDrafting(session: session).draft(removal, effect, in: state)
             let after = try await LogWriter(session: session).append(draft, effect, to: state)
             if after != nil {
@@ -71,7 +72,7 @@ struct Expiry: Sendable {
     /// knows to be superseded.
     private func renewOthers(_ state: LogState) async throws(TresorError) -> LogState {
         var state = state
-        while let user = try session.tresors.superseded(in: state).first {
+        while let user = try session.tresors.supersededBlocking(in: state).first {
             guard let chain = state.chain(of: user), let pinned = try client.pins()[user]?.chain,
                 let card = pinned.card(generation: chain.newest.generation + 1)
             else { throw .altered }
@@ -93,7 +94,7 @@ struct Expiry: Sendable {
     /// A founder whose card in the log is older than the compared one is not verified. Their newer card may still be
     /// added if this home knew the tresor before.
     private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
-        if try client.trust.founderTrust(in: state).isVerified { return true }
+        if try client.trust.founderTrustBlocking(in: state).isVerified { return true }
         return try client.trust.isKnownFromBefore(state)
     }
 

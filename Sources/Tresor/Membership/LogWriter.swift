@@ -8,6 +8,9 @@ struct LogWriter: Sendable {
     private var identity: Identity { session.identity }
 
     /// Appends an entry; returns `nil` when another writer was faster.
+    ///
+    /// - Throws: ``TresorError/cancelled`` for a task that was cancelled before this. Once the entry is sent, its
+    ///   outcome is found out whatever is cancelled.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         let sequence = state.head.sequence + 1
         let previous = try await client.logs.entries(state.head.sequence..<sequence, of: state).first
@@ -16,13 +19,21 @@ struct LogWriter: Sendable {
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
-        try keepBeforeSending(draft.wraps, of: state.tresor)
-        client.steadyLogs?.forget(state.tresor)
-        let outcome = try await client.store.append(
-            LogChange(
-                tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
-                putting: draft.wraps, removingWrapsOf: departed(effect, in: state)))
-        return try await confirm(entry, outcome, wraps: draft.wraps)
+        let change = LogChange(
+            tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
+            putting: draft.wraps, removingWrapsOf: departed(effect, in: state))
+        try Cancellation.check()
+        return try await Cancellation.ignored { () async throws(TresorError) in
+            try keepBeforeSending(draft.wraps, of: state.tresor)
+            return try await send(entry, change, wraps: draft.wraps)
+        }
+    }
+
+    /// Sends an entry, and finds out whether it was written.
+    func send(_ entry: Entry, _ change: LogChange, wraps: [StoredWrap]) async throws(TresorError) -> LogState? {
+        client.steadyLogs?.forget(change.tresor)
+        let outcome = try await client.store.append(change)
+        return try await confirm(entry, outcome, wraps: wraps)
     }
 
     /// Returns the people whose wraps are deleted: those whom this act removes.

@@ -8,7 +8,12 @@ extension Tresors {
     /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
     ///   was never a member. ``TresorError/usage(_:)`` for an act that makes no sense, with the reason, for example
     ///   `lastOwner` or `historyCannotChange`. ``TresorError/unverified`` when the founder is not verified.
-    public func effect(of act: Act, in state: LogState) throws(TresorError) -> Effect {
+    @concurrent public func effect(of act: Act, in state: LogState) async throws(TresorError) -> Effect {
+        try effectBlocking(of: act, in: state)
+    }
+
+    /// Does what ``effect(of:in:)`` does, on the calling thread.
+    package func effectBlocking(of act: Act, in state: LogState) throws(TresorError) -> Effect {
         guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
             identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
@@ -17,7 +22,7 @@ extension Tresors {
             // This person's new card may be added where this home compared the founder's newer keys and the log lacks
             // them.
             let isKnown = act == .renew ? try client.trust.isKnownFromBefore(state) : false
-            guard try client.trust.founderTrust(in: state).isVerified || isKnown else { throw .unverified }
+            guard try client.trust.founderTrustBlocking(in: state).isVerified || isKnown else { throw .unverified }
         }
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
@@ -40,7 +45,7 @@ extension Tresors {
             guard mayRotate else { throw .noAccess }
             // An owner first adds the newer card to the log. A writer cannot, and would wrap to keys that a thief may
             // have.
-            if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
+            if me.role != .owner { guard try supersededBlocking(in: state).isEmpty else { throw .unverified } }
             effect.epoch = state.epoch + 1
         case .rename(let name, _):
             guard me.role == .owner else { throw .noAccess }
@@ -125,7 +130,8 @@ extension Tresors {
     ///   - acceptingUnverified: whether to add people whose safety number was never compared.
     /// - Throws: the errors of ``effect(of:in:)``. ``TresorError/unverified`` for people who are not verified.
     ///   ``TresorError/busy`` when the effect changed while the log was read. ``TresorError/store(_:)`` when the store
-    ///   did not keep what it accepted.
+    ///   did not keep what it accepted. ``TresorError/cancelled`` for a task that was cancelled before the act was
+    ///   sent: the act has not happened.
     @concurrent @discardableResult public func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
@@ -134,6 +140,7 @@ extension Tresors {
         }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
+            try Cancellation.check()
             let state =
                 expected == nil && act != .leave && act != .renew
                 ? try await settle(tresor) : try await client.logs.state(of: tresor)
@@ -141,7 +148,7 @@ extension Tresors {
                 try await beginNextEpoch(of: tresor)
                 continue
             }
-            let effect = try effect(of: act, in: state)
+            let effect = try effectBlocking(of: act, in: state)
             guard expected?.means(effect) ?? true else { throw .busy }
             expected = effect
             guard !effect.isNothing else { return (effect, state) }
@@ -156,7 +163,7 @@ extension Tresors {
     /// Checks that each chain is the very one that is pinned: keys are wrapped only to what was compared.
     private func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
         for chain in people {
-            switch try client.people.trust(in: chain) {
+            switch try client.people.trustBlocking(in: chain) {
             case .me, .verified: break
             case .unverified where acceptingUnverified: break
             case .unverified, .renewed, .changed: throw .unverified
@@ -200,12 +207,17 @@ extension Tresors {
 
     /// Allows acts in a tresor although this machine's clock is too far from its log's to end grants by it. No grant
     /// ends.
-    public func acceptClock(in tresor: TresorID) async { await session.keyRing.acceptClock(in: tresor) }
+    @concurrent public func acceptClock(in tresor: TresorID) async { await session.keyRing.acceptClock(in: tresor) }
 
     /// Returns the people of whom this home has compared a newer card than the log has: members, and the founder.
     ///
     /// - Returns: the user ids, rising.
-    public func superseded(in state: LogState) throws(TresorError) -> [UserID] {
+    @concurrent public func superseded(in state: LogState) async throws(TresorError) -> [UserID] {
+        try supersededBlocking(in: state)
+    }
+
+    /// Does what ``superseded(in:)`` does, on the calling thread.
+    package func supersededBlocking(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
         return Set(state.members.keys).union([state.founder]).filter { user in
             guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {

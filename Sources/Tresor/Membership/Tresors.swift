@@ -10,7 +10,8 @@ public struct Tresors: Sendable {
     /// Makes a tresor with its first epoch (SPEC §9.7, `create`).
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `nameEmpty` for an empty name, and with `tresorExists` for one that
-    ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent.
+    ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent;
+    ///   ``TresorError/cancelled`` for a task that was cancelled before, and then nothing was made.
     @concurrent public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage(.nameEmpty) }
         for summary in try await all() where summary.name == name {
@@ -33,20 +34,24 @@ public struct Tresors: Sendable {
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
-        try LogWriter(session: session).keepBeforeSending(wraps, of: tresor)
-        try mark(tresor, .confirmed, true)
-        let outcome = try await client.store.append(
-            LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps))
-        guard let state = try await LogWriter(session: session).confirm(entry, outcome, wraps: wraps) else {
-            throw .busy
+        let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps)
+        try Cancellation.check()
+        let state = try await Cancellation.ignored { () async throws(TresorError) in
+            let writer = LogWriter(session: session)
+            try writer.keepBeforeSending(wraps, of: tresor)
+            try mark(tresor, .confirmed, true)
+            return try await writer.send(entry, change, wraps: wraps)
         }
+        guard let state else { throw .busy }
         return state
     }
 
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
     @concurrent public func all() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
-        return await summaries(of: Set(offered).union(try client.logs.known()))
+        let summaries = await summaries(of: Set(offered).union(try client.logs.knownBlocking()))
+        try Cancellation.check()
+        return summaries
     }
 
     /// Summarizes each of these tresors, by rising id.
@@ -60,22 +65,23 @@ public struct Tresors: Sendable {
         var state: LogState?
         var trust: Person.Trust?
         var isApart = false
-        var isHidden: Bool { isApart && self.isHidden(tresor) }
+        var isHidden: Bool { isApart && isHiddenBlocking(tresor) }
         do throws(TresorError) {
             let read = try await client.logs.state(of: tresor)
             state = read
-            let founder = try client.trust.founderTrust(in: read)
+            let founder = try client.trust.founderTrustBlocking(in: read)
             trust = founder
             if isOfferedByAStranger(founder) {
                 isApart = try client.heads()[tresor] == nil
             }
-            let name = read.members[identity.user] == nil ? knownName(of: tresor) : try await name(in: read)
+            let name = read.members[identity.user] == nil ? knownNameBlocking(of: tresor) : try await name(in: read)
             return TresorSummary(
                 tresor: tresor, state: read, name: name, founderTrust: trust, isApart: isApart, isHidden: isHidden,
                 error: nil)
         } catch {
             return TresorSummary(
-                tresor: tresor, state: state, name: knownName(of: tresor), founderTrust: trust, isApart: isApart,
+                tresor: tresor, state: state, name: knownNameBlocking(of: tresor), founderTrust: trust,
+                isApart: isApart,
                 isHidden: isHidden, error: error)
         }
     }
@@ -100,7 +106,7 @@ public struct Tresors: Sendable {
             name = .failure(error)
         }
         if isKept {
-            if case .success(let name) = name { remember(name, of: state.tresor) }
+            if case .success(let name) = name { await remember(name, of: state.tresor) }
             await session.keyRing.rememberOpenedWraps(in: state)
         }
         return try name.get()
@@ -121,20 +127,26 @@ public struct Tresors: Sendable {
     }
 
     /// Returns the name of a tresor as this person last opened it; `nil` when the home does not know it.
-    public func knownName(of tresor: TresorID) -> Name? {
+    @concurrent public func knownName(of tresor: TresorID) async -> Name? { knownNameBlocking(of: tresor) }
+
+    /// Does what ``knownName(of:)`` does, on the calling thread.
+    package func knownNameBlocking(of tresor: TresorID) -> Name? {
         knownNames()[tresor]
     }
 
     /// Remembers a name. The file is a convenience, rebuilt as tresors are opened: failing to read or write it is no
     /// error.
-    func remember(_ name: Name, of tresor: TresorID) {
+    func remember(_ name: Name, of tresor: TresorID) async {
         guard knownNames()[tresor] != name else { return }
-        _ = try? client.home.exclusively { () throws(TresorError) in
-            // Names that others can read are neither believed nor overwritten: their owner can still restrict the file.
-            _ = try client.home.read(.names)
-            var names = knownNames()
-            names[tresor] = name
-            try client.home.replace(.names, with: try names.sealed(for: identity))
+        try? await Cores.apart { () throws(TresorError) in
+            try client.home.exclusively { () throws(TresorError) in
+                // Names that others can read are neither believed nor overwritten: their owner can still restrict the
+                // file.
+                _ = try client.home.read(.names)
+                var names = knownNames()
+                names[tresor] = name
+                try client.home.replace(.names, with: try names.sealed(for: identity))
+            }
         }
     }
 
@@ -147,19 +159,30 @@ public struct Tresors: Sendable {
     }
 
     /// Whether this person hid a tresor.
-    public func isHidden(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
+    @concurrent public func isHidden(_ tresor: TresorID) async -> Bool { isHiddenBlocking(tresor) }
+
+    /// Does what ``isHidden(_:)`` does, on the calling thread.
+    package func isHiddenBlocking(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
 
     /// Opens the marks of the home, which proves that they can be changed (SPEC §8.5, `openMarks`).
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open;
     ///   ``TresorError/failed(_:)`` when they cannot be read. Marks that do not open are not replaced: the person moves
     ///   the file away.
-    public func proveMarks() throws(TresorError) { _ = try client.openMarks() }
+    @concurrent public func proveMarks() async throws(TresorError) { try proveMarksBlocking() }
+
+    /// Does what ``proveMarks()`` does, on the calling thread.
+    package func proveMarksBlocking() throws(TresorError) { _ = try client.openMarks() }
 
     /// Hides a tresor, or shows it again.
     ///
     /// - Throws: the errors of ``proveMarks()``; ``TresorError/busy``.
-    public func hide(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
+    @concurrent public func hide(_ tresor: TresorID, _ isHidden: Bool = true) async throws(TresorError) {
+        try await Cores.apart { () throws(TresorError) in try hideBlocking(tresor, isHidden) }
+    }
+
+    /// Does what ``hide(_:_:)`` does, on the calling thread.
+    package func hideBlocking(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
         try mark(tresor, .hidden, isHidden)
     }
 
@@ -169,9 +192,14 @@ public struct Tresors: Sendable {
     /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor that names another founder;
     ///   ``TresorError/forked`` for one that has newer or other keys of this person; the errors of ``proveMarks()``;
     ///   ``TresorError/busy``.
-    public func confirmMine(_ state: LogState) throws(TresorError) {
+    @concurrent public func confirmMine(_ state: LogState) async throws(TresorError) {
+        try await Cores.apart { () throws(TresorError) in try confirmMineBlocking(state) }
+    }
+
+    /// Does what ``confirmMine(_:)`` does, on the calling thread.
+    package func confirmMineBlocking(_ state: LogState) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage(.notFounder) }
-        if case .renewed = try client.trust.founderTrust(in: state) { throw .forked }
+        if case .renewed = try client.trust.founderTrustBlocking(in: state) { throw .forked }
         try mark(state.tresor, .confirmed, true)
     }
 

@@ -44,7 +44,7 @@ public struct Contacts: Sendable {
     /// An identity file that does not decode is an error: the person is not taken for a stranger.
     package func ownChain() throws(TresorError) -> CardChain? {
         do throws(TresorError) {
-            return try client.identityFile().chain
+            return try client.identityFileBlocking().chain
         } catch {
             guard error == .notFound else { throw error }
             return nil
@@ -63,11 +63,18 @@ public struct Contacts: Sendable {
     ///
     /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
     ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
-    ///   accepted.
-    public func publishCard() async throws(TresorError) {
-        let chain = try client.identityFile().chain
+    ///   accepted; ``TresorError/cancelled`` for a task that was cancelled before the card was sent.
+    @concurrent public func publishCard() async throws(TresorError) {
+        let chain = try client.identityFileBlocking().chain
         let present = try await store.card(of: chain.user)
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
+        try Cancellation.check()
+        try await Cancellation.ignored { () async throws(TresorError) in
+            try await publish(chain, replacing: present)
+        }
+    }
+
+    private func publish(_ chain: CardChain, replacing present: [UInt8]?) async throws(TresorError) {
         let outcome = try await store.putCard(
             chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
         guard try await store.card(of: chain.user) != chain.bytes else {
@@ -82,7 +89,10 @@ public struct Contacts: Sendable {
     }
 
     /// Returns all people whom this home has verified.
-    public func pinned() throws(TresorError) -> [Pin] { try client.pins().pins }
+    @concurrent public func pinned() async throws(TresorError) -> [Pin] { try pinnedBlocking() }
+
+    /// Does what ``pinned()`` does, on the calling thread.
+    package func pinnedBlocking() throws(TresorError) -> [Pin] { try client.pins().pins }
 
     /// Returns the people meant by a handle, or by a user id of at least 6 characters (SPEC §4.3).
     ///
@@ -91,7 +101,7 @@ public struct Contacts: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` when the store offers something that is no card of that person;
     ///   ``TresorError/forked`` when it offers an older or different card of a pinned person.
-    public func lookup(_ text: String) async throws(TresorError) -> [Person] {
+    @concurrent public func lookup(_ text: String) async throws(TresorError) -> [Person] {
         let pins = try client.pins()
         let handle = try? Name(typed: text)
         var known: [Person] = []
@@ -112,7 +122,7 @@ public struct Contacts: Sendable {
     /// Returns the people whom the store offers under a handle that this home has pinned to another person.
     ///
     /// The handle stands for the pinned person; a program mentions that there are others.
-    public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
+    @concurrent public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
         guard let pin = try client.pins()[handle: handle] else { return [] }
         return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
             .map { Person(chain: $0, trust: .changed(from: pin.chain)) }
@@ -136,7 +146,7 @@ public struct Contacts: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when neither store nor home has a card of them; ``TresorError/forked`` when
     ///   neither chain extends the other.
-    public func person(_ user: UserID) async throws(TresorError) -> Person {
+    @concurrent public func person(_ user: UserID) async throws(TresorError) -> Person {
         try await person(user, pins: client.pins())
     }
 
@@ -151,7 +161,12 @@ public struct Contacts: Sendable {
     /// Returns the reason to believe a chain, by this home's pins.
     ///
     /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
-    public func trust(in chain: CardChain) throws(TresorError) -> Person.Trust {
+    @concurrent public func trust(in chain: CardChain) async throws(TresorError) -> Person.Trust {
+        try trustBlocking(in: chain)
+    }
+
+    /// Does what ``trust(in:)`` does, on the calling thread.
+    package func trustBlocking(in chain: CardChain) throws(TresorError) -> Person.Trust {
         try trust(in: chain, pins: client.pins())
     }
 
@@ -172,7 +187,12 @@ public struct Contacts: Sendable {
     /// - Parameter replacing: whether to replace another person who is pinned under the handle.
     /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle;
     ///   ``TresorError/forked`` for an older or different card of a known one.
-    public func pin(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
+    @concurrent public func pin(_ chain: CardChain, replacing: Bool = false) async throws(TresorError) {
+        try await Cores.apart { () throws(TresorError) in try pinBlocking(chain, replacing: replacing) }
+    }
+
+    /// Does what ``pin(_:replacing:)`` does, on the calling thread.
+    package func pinBlocking(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()
             try pins.pin(chain, time: clock(), replacing: replacing)

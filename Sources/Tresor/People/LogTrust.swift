@@ -14,7 +14,12 @@ public struct LogTrust: Sendable {
     /// tresor without a pinned head in which the founder's newest keys have signed nothing.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    public func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
+    @concurrent public func founderTrust(in state: LogState) async throws(TresorError) -> Person.Trust {
+        try founderTrustBlocking(in: state)
+    }
+
+    /// Does what ``founderTrust(in:)`` does, on the calling thread.
+    package func founderTrustBlocking(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try client.people.ownChain(), mine.user == state.founder {
             guard mine.extends(chain) else {
@@ -56,8 +61,13 @@ public struct LogTrust: Sendable {
     /// A log may lag behind: a person compared with newer keys counts as compared with these.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    public func memberTrust(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
-        guard user != state.founder else { return try founderTrust(in: state) }
+    @concurrent public func memberTrust(of user: UserID, in state: LogState) async throws(TresorError) -> Person.Trust {
+        try memberTrustBlocking(of: user, in: state)
+    }
+
+    /// Does what ``memberTrust(of:in:)`` does, on the calling thread.
+    package func memberTrustBlocking(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
+        guard user != state.founder else { return try founderTrustBlocking(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
         if let mine = try client.people.ownChain(), mine.user == user {
             guard !mine.extends(chain) else { return .me }

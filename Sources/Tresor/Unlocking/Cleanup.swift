@@ -9,7 +9,10 @@ public struct Cleanup: Sendable {
 
     /// Whether a change of the key slots was interrupted. The store then still has to delete something, which
     /// ``finish()`` does, or to learn of a generation.
-    public func isPending() throws(TresorError) -> Bool {
+    @concurrent public func isPending() async throws(TresorError) -> Bool { try isPendingBlocking() }
+
+    /// Does what ``isPending()`` does, on the calling thread.
+    package func isPendingBlocking() throws(TresorError) -> Bool {
         let noted = try journal()
         let mine = try client.people.ownChain()
         return noted.kits.contains { $0.user == mine?.user } || !noted.devices.isEmpty
@@ -17,14 +20,20 @@ public struct Cleanup: Sendable {
     }
 
     /// Returns the devices of this home's identity whose removal was begun and interrupted.
-    public func endingDevices() throws(TresorError) -> [DeviceID] {
-        let mine = try client.identityFile().chain.user
+    @concurrent public func endingDevices() async throws(TresorError) -> [DeviceID] { try endingDevicesBlocking() }
+
+    /// Does what ``endingDevices()`` does, on the calling thread.
+    package func endingDevicesBlocking() throws(TresorError) -> [DeviceID] {
+        let mine = try client.identityFileBlocking().chain.user
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
-    public func isIntroducing() throws(TresorError) -> Bool {
-        try journal().generations.contains(client.identityFile().chain.newest.generation)
+    @concurrent public func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
+
+    /// Does what ``isIntroducing()`` does, on the calling thread.
+    package func isIntroducingBlocking() throws(TresorError) -> Bool {
+        try journal().generations.contains(client.identityFileBlocking().chain.newest.generation)
     }
 
     /// Finishes an interrupted change of the key slots (SPEC §8.4). Needs no secret and may be repeated.
@@ -33,7 +42,7 @@ public struct Cleanup: Sendable {
     /// here that belongs to no slot.
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
-    public func finish() async throws(TresorError) {
+    @concurrent public func finish() async throws(TresorError) {
         try destroyOrphanedShare()
         let noted = try journal()
         guard !noted.isEmpty else { return }

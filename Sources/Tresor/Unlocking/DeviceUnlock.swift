@@ -9,7 +9,10 @@ public struct DeviceUnlock: Sendable {
     private var clock: @Sendable () -> UInt64 { client.clock }
 
     /// Whether this device is trusted: the home has its device share.
-    public func isRemembered() throws(TresorError) -> Bool {
+    @concurrent public func isRemembered() async throws(TresorError) -> Bool { try isRememberedBlocking() }
+
+    /// Does what ``isRemembered()`` does, on the calling thread.
+    package func isRememberedBlocking() throws(TresorError) -> Bool {
         switch try home.readSecret(.deviceShare) {
         case .some: true
         case .none: false
@@ -17,7 +20,10 @@ public struct DeviceUnlock: Sendable {
     }
 
     /// Reads the id of this device; `nil` if it is not trusted.
-    public func id() throws(TresorError) -> DeviceID? {
+    @concurrent public func id() async throws(TresorError) -> DeviceID? { try idBlocking() }
+
+    /// Does what ``id()`` does, on the calling thread.
+    package func idBlocking() throws(TresorError) -> DeviceID? {
         try share()?.id
     }
 
@@ -26,15 +32,18 @@ public struct DeviceUnlock: Sendable {
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
     ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
     ///   ``TresorError/altered`` when the two shares do not belong together.
-    public func unlock() async throws(TresorError) -> Session {
+    @concurrent public func unlock() async throws(TresorError) -> Session {
         // A slot is written before its device share, so the share is read first.
         guard let share = try share() else { throw .notFound }
-        let file = try client.identityFile()
-        if !file.devices.contains(where: { $0.id == share.id }), try client.cleanup.endingDevices().contains(share.id) {
+        let file = try client.identityFileBlocking()
+        if !file.devices.contains(where: { $0.id == share.id }),
+            try client.cleanup.endingDevicesBlocking().contains(share.id)
+        {
             try client.cleanup.destroyDeviceShare(of: share.id)
             throw .notFound
         }
         guard let bytes = try await store.serverShare(user: share.user, device: share.id) else { throw .noAccess }
+        try Cancellation.check()
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
@@ -51,18 +60,26 @@ public struct DeviceUnlock: Sendable {
     ///
     /// - Throws: ``TresorError/store(_:)`` when the server share could not be deleted. The device share is gone
     ///   nevertheless; repeat the call to delete the server share.
-    public func forget() async throws(TresorError) {
-        try destroyShare()
-        try await client.cleanup.finish()
+    @concurrent public func forget() async throws(TresorError) {
+        try Cancellation.check()
+        try await Cancellation.ignored { () async throws(TresorError) in
+            try destroyShareBlocking()
+            try await client.cleanup.finish()
+        }
     }
 
     /// Destroys only this device's share, and records in the cleanup journal that the server share must follow. For a
     /// store that cannot be reached.
     ///
     /// Both happen in one step: another process sees both or neither.
-    public func destroyShare() throws(TresorError) {
+    @concurrent public func destroyShare() async throws(TresorError) {
+        try await Cores.apart { () throws(TresorError) in try destroyShareBlocking() }
+    }
+
+    /// Does what ``destroyShare()`` does, on the calling thread.
+    package func destroyShareBlocking() throws(TresorError) {
         // A home that does not exist is not created for this.
-        do throws(TresorError) { guard try isRemembered() else { return } } catch {}
+        do throws(TresorError) { guard try isRememberedBlocking() else { return } } catch {}
         try home.exclusively { () throws(TresorError) in
             if let share = try? share() {
                 var left = CleanupJournal()

@@ -18,9 +18,12 @@ public struct IdentityRenewal: Sendable {
     }
 
     /// Whether a renewal was interrupted, by this home's own journal. A store cannot prevent new keys by what it shows.
-    public func isUnfinished() throws(TresorError) -> Bool {
+    @concurrent public func isUnfinished() async throws(TresorError) -> Bool { try isUnfinishedBlocking() }
+
+    /// Does what ``isUnfinished()`` does, on the calling thread.
+    package func isUnfinishedBlocking() throws(TresorError) -> Bool {
         guard identity.generation > 0 else { return false }
-        return try client.cleanup.isIntroducing()
+        return try client.cleanup.isIntroducingBlocking()
     }
 
     /// Checks before any change that the store does not show other or newer keys of this person.
@@ -41,8 +44,8 @@ public struct IdentityRenewal: Sendable {
     ///
     /// - Parameter kit: the kit, which the caller has made and stored safely; `nil` for none.
     /// - Returns: the session of the new generation.
-    /// - Throws: the errors of ``check()``, and then nothing is changed; ``TresorError/busy`` when another process
-    ///   changed the identity.
+    /// - Throws: the errors of ``check()``, and ``TresorError/cancelled`` for a task that was cancelled, and then
+    ///   nothing is changed; ``TresorError/busy`` when another process changed the identity.
     @concurrent public func renew(
         password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
@@ -52,23 +55,28 @@ public struct IdentityRenewal: Sendable {
         try await check()
         let time = client.clock()
         let (next, sealed) = try identity.renewCard(time: time)
-        let slot = try Slot.setPassword(of: next, password: password, cost: cost, time: time)
+        let slot = try await HeldPassword.slot(of: next, password: password, cost: cost, time: time)
         var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
         var left = CleanupJournal()
         left.kits = Set(file.kitLocator.map { [CleanupJournal.Kit(user: identity.user, locator: $0)] } ?? [])
         left.devices = Set(file.devices.map { CleanupJournal.Device(user: identity.user, id: $0.id) })
         left.generations = [next.generation]
+        var kitCopy: (copy: IdentityFile, locator: Hash256)?
         if let kit {
-            let locator = try kit.locator()
             let slot = try Slot.kit(of: next, kit: kit, time: time)
-            try session.unlocking.note(kits: [locator])
-            try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
+            kitCopy = (try renewed.copy(for: slot, identity: next), try kit.locator())
             renewed = try renewed.settingKit(slot, identity: next)
         }
-        try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
-        try client.home.delete(.deviceShare)
-        try await client.store.deleteServerShares(user: identity.user, devices: nil)
-        try await client.cleanup.finish()
+        try await Cancellation.ignored { [kitCopy, renewed, left] () async throws(TresorError) in
+            if let (copy, locator) = kitCopy {
+                try session.unlocking.note(kits: [locator])
+                try await session.unlocking.put(copy, at: locator)
+            }
+            try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
+            try client.home.delete(.deviceShare)
+            try await client.store.deleteServerShares(user: identity.user, devices: nil)
+            try await client.cleanup.finish()
+        }
         return Session(client: client, identity: next)
     }
 
@@ -80,6 +88,7 @@ public struct IdentityRenewal: Sendable {
         try await client.people.publishCard()
         var renewals: [Outcome] = []
         for summary in try await session.tresors.all() {
+            try Cancellation.check()
             guard let state = summary.state else {
                 renewals.append(Outcome(tresor: summary.tresor, isRotated: false, error: summary.error))
                 continue
@@ -106,7 +115,7 @@ public struct IdentityRenewal: Sendable {
 
     /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
     private func restoreKitCopy() async throws(TresorError) {
-        let file = try client.identityFile()
+        let file = try client.identityFileBlocking()
         guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
         else { return }
         try await session.unlocking.put(try file.copy(for: slot, identity: identity), at: locator)

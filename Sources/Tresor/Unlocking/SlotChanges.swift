@@ -4,6 +4,9 @@
 ///
 /// Each change replaces the identity file in one step. The cleanup journal first records what the change must delete
 /// afterwards.
+///
+/// A task that is cancelled before a change begins gets ``TresorError/cancelled``, and nothing is changed. A change
+/// that has begun goes on to its end.
 public struct SlotChanges: Sendable {
     let session: Session
 
@@ -15,7 +18,7 @@ public struct SlotChanges: Sendable {
         _ change: (IdentityFile) throws(TresorError) -> IdentityFile
     ) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
-            let file = try client.identityFile()
+            let file = try client.identityFileBlocking()
             guard file.chain == identity.chain else { throw .busy }
             try file.prove(with: identity)
             let present = try client.device.share()?.id
@@ -26,32 +29,36 @@ public struct SlotChanges: Sendable {
         }
     }
 
-    /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Blocks for about a second.
+    /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Takes about a second.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points; ``TresorError/busy``
     ///   when another process renewed the identity; ``TresorError/altered`` when the identity file is not what its
     ///   owner wrote.
-    public func changePassword(
+    @concurrent public func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost
-    ) throws(TresorError) {
-        let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: client.clock())
-        try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
+    ) async throws(TresorError) {
+        let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
+        try await Cores.apart { () throws(TresorError) in
+            try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
+        }
     }
 
-    /// Sets another password and removes all trusted devices, in one step. Blocks for about a second.
+    /// Sets another password and removes all trusted devices, in one step. Takes about a second.
     ///
     /// - Throws: the errors of ``changePassword(to:cost:)``; ``TresorError/store(_:)`` when the server shares could not
     ///   be deleted, and then nothing is changed.
     @concurrent public func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
-        let slot = try Slot.setPassword(of: identity, password: password, cost: cost, time: client.clock())
-        try note(ending: try client.identityFile().devices.map(\.id))
-        try await client.store.deleteServerShares(user: identity.user, devices: nil)
-        try rewrite { (file) throws(TresorError) in
-            try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
+        let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
+        try await Cancellation.ignored { () async throws(TresorError) in
+            try note(ending: try client.identityFileBlocking().devices.map(\.id))
+            try await client.store.deleteServerShares(user: identity.user, devices: nil)
+            try rewrite { (file) throws(TresorError) in
+                try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
+            }
+            try await client.cleanup.finish()
         }
-        try await client.cleanup.finish()
     }
 
     /// Gives this identity a new kit (SPEC §8.2). The copy is stored before the identity file names it, and the old
@@ -69,22 +76,25 @@ public struct SlotChanges: Sendable {
     ///
     /// A caller that shows the words first loses no unlock method if it is interrupted.
     @concurrent public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
-        let file = try client.identityFile()
+        let file = try client.identityFileBlocking()
         guard file.chain == identity.chain else { throw .busy }
         let locator = try kit.locator()
         guard file.kitLocator != locator else { return try await client.cleanup.finish() }
-        try note(kits: [locator, file.kitLocator])
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
         let copy = try file.copy(for: slot, identity: identity)
-        try await put(copy, at: locator)
-        var replaced: Hash256?
-        try rewrite { (file) throws(TresorError) in
-            replaced = file.kitLocator
-            return try file.settingKit(slot, identity: identity)
+        try Cancellation.check()
+        try await Cancellation.ignored { () async throws(TresorError) in
+            try note(kits: [locator, file.kitLocator])
+            try await put(copy, at: locator)
+            var replaced: Hash256?
+            try rewrite { (file) throws(TresorError) in
+                replaced = file.kitLocator
+                return try file.settingKit(slot, identity: identity)
+            }
+            try note(kits: [replaced])
+            try await put(copy, at: locator)
+            try await client.cleanup.finish()
         }
-        try note(kits: [replaced])
-        try await put(copy, at: locator)
-        try await client.cleanup.finish()
     }
 
     func note(kits: [Hash256?]) throws(TresorError) {
@@ -110,6 +120,13 @@ public struct SlotChanges: Sendable {
     ///   ``TresorError/store(_:)`` when the store does not keep the server share.
     @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         guard until <= Format.latestTime else { throw .usage(.time) }
+        try Cancellation.check()
+        return try await Cancellation.ignored { () async throws(TresorError) in
+            try await remember(name: name, until: until)
+        }
+    }
+
+    private func remember(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
         try await client.device.forget()
         let device = try DeviceShare(user: identity.user)
         let id = device.id
@@ -162,12 +179,16 @@ public struct SlotChanges: Sendable {
     /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor among
     ///   ``Cleanup/endingDevices()``.
     @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
-        let known = Set(try client.identityFile().devices.map(\.id)).union(try client.cleanup.endingDevices())
+        let known = Set(try client.identityFileBlocking().devices.map(\.id)).union(
+            try client.cleanup.endingDevicesBlocking())
         guard known.isSuperset(of: devices) else { throw .notFound }
-        try note(ending: devices)
-        try await client.store.deleteServerShares(user: identity.user, devices: devices)
-        try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
-        try await client.cleanup.finish()
+        try Cancellation.check()
+        try await Cancellation.ignored { () async throws(TresorError) in
+            try note(ending: devices)
+            try await client.store.deleteServerShares(user: identity.user, devices: devices)
+            try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
+            try await client.cleanup.finish()
+        }
     }
 
     private func note(ending devices: [DeviceID]) throws(TresorError) {

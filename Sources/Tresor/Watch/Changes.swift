@@ -25,7 +25,7 @@ public struct Changes: AsyncSequence, Sendable {
     let user: UserID
     let interval: Duration
 
-    /// Begins with what the home has verified, so that the first changes are those since then.
+    /// Begins with what the home has verified at the first call, so that the first changes are those since then.
     public func makeAsyncIterator() -> Iterator {
         Iterator(client: client, user: user, interval: interval)
     }
@@ -35,7 +35,7 @@ public struct Changes: AsyncSequence, Sendable {
         private let client: Client
         private let user: UserID
         private let interval: Duration
-        private var view: View
+        private var view: View?
         private var pending: [Change] = []
         private var hasLooked = false
 
@@ -43,7 +43,6 @@ public struct Changes: AsyncSequence, Sendable {
             self.client = client
             self.user = user
             self.interval = interval
-            view = View(of: user, in: client)
         }
 
         /// Returns the next change; `nil` when the task is cancelled.
@@ -54,9 +53,18 @@ public struct Changes: AsyncSequence, Sendable {
                 }
                 guard !Task.isCancelled else { return nil }
                 hasLooked = true
+                var view = if let view { view } else { await Self.view(of: user, in: client) }
                 pending = await view.look(as: user, through: client)
+                self.view = view
+                // What a cancelled reading says is no change.
+                guard !Task.isCancelled else { return nil }
             }
             return pending.removeFirst()
+        }
+
+        /// Returns what the home has verified.
+        @concurrent private static func view(of user: UserID, in client: Client) async -> View {
+            View(of: user, in: client)
         }
     }
 }
@@ -88,15 +96,17 @@ private struct View {
     private var storeError: TresorError?
 
     init(of user: UserID, in client: Client) {
-        for pin in (try? client.people.pinned()) ?? [] { generations[pin.chain.user] = pin.chain.newest.generation }
-        for tresor in (try? client.logs.known()) ?? [] {
+        for pin in (try? client.people.pinnedBlocking()) ?? [] {
+            generations[pin.chain.user] = pin.chain.newest.generation
+        }
+        for tresor in (try? client.logs.knownBlocking()) ?? [] {
             guard let known = try? client.archive.verifiedState(of: tresor) else { continue }
             tresors[tresor] = Tresor(isIn: known.members[user] != nil, epoch: known.epoch)
             for (user, chain) in known.chains { raise(user, to: chain) }
         }
     }
 
-    mutating func look(as user: UserID, through client: Client) async -> [Change] {
+    @concurrent mutating func look(as user: UserID, through client: Client) async -> [Change] {
         var changes: [Change] = []
         do throws(TresorError) {
             let offered = try await client.store.tresors(of: user)
@@ -114,7 +124,7 @@ private struct View {
 
     private mutating func lookAtPeople(through client: Client) async throws(TresorError) -> [Change] {
         var changes: [Change] = []
-        for pin in try client.people.pinned() where !pin.isReplaced {
+        for pin in try client.people.pinnedBlocking() where !pin.isReplaced {
             let person: Person
             do throws(TresorError) {
                 person = try await client.people.person(pin.chain.user)

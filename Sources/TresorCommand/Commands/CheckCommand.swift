@@ -169,7 +169,7 @@ struct CheckCommand: InputsCommand {
     private func check(
         _ head: Head, _ ids: [TresorID], _ workplace: CommandContext, _ report: inout FindingReport
     ) async throws {
-        let known = try workplace.client.logs.known()
+        let known = try workplace.client.logs.knownBlocking()
         let sequence = head.sequence
         for id in ids.isEmpty ? known : ids {
             guard let state = try? await workplace.client.logs.state(of: id) else { continue }

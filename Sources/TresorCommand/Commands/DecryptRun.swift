@@ -49,7 +49,7 @@ struct DecryptRun {
             }
             try await finish(items, isOne: isOne, &outcomes)
             (items, byteCount) = ([], 0)
-            if !isOne { progress.update(UInt64(index + 1), of: UInt64(steps.count)) }
+            if !isOne { progress.update(WorkDone(UInt64(index + 1), of: UInt64(steps.count))) }
         }
         try outcomes.finish()
     }

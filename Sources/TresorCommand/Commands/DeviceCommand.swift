@@ -46,7 +46,7 @@ struct DeviceCommand: SurfaceCommand {
     private func list() async throws {
         let workplace = try await CommandContext.open(options)
         _ = try await workplace.unlock(to: "list devices")
-        let this = try workplace.client.device.id()
+        let this = try workplace.client.device.idBlocking()
         var table = Table("ID", "NAME", "SINCE", "UNTIL")
         for device in try workplace.identityFile().devices {
             guard !options.json else {
@@ -64,7 +64,7 @@ struct DeviceCommand: SurfaceCommand {
     private func revoke(_ ids: [String]) async throws {
         let workplace = try await CommandContext.open(options)
         let devices = try workplace.identityFile().devices
-        let known = Set(devices.map(\.id)).union(try workplace.client.cleanup.endingDevices())
+        let known = Set(devices.map(\.id)).union(try workplace.client.cleanup.endingDevicesBlocking())
         var chosen: [DeviceID] = []
         for id in ids {
             let found = known.filter { Base32.namedBy(id, $0.bytes) }

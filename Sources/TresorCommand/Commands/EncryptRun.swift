@@ -44,7 +44,7 @@ struct EncryptRun {
             }
             try await finish(items, isOne: steps.count == 1, &outcomes)
             (items, byteCount) = ([], 0)
-            if steps.count > 1 { progress.update(UInt64(index + 1), of: UInt64(steps.count)) }
+            if steps.count > 1 { progress.update(WorkDone(UInt64(index + 1), of: UInt64(steps.count))) }
         }
         try outcomes.finish()
     }
@@ -105,7 +105,7 @@ struct EncryptRun {
         var content = InputContent(input, startingWith: start, note, progress)
         let stream: SealedStream
         do throws(TresorError) {
-            stream = try await session.files.seal(&content, to: &sink, record: record, type: type, in: tresor)
+            stream = try await session.files.sealHere(&content, to: &sink, record: record, type: type, in: tresor)
             try await sink.finish()
         } catch {
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))

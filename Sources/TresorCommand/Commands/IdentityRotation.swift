@@ -14,7 +14,7 @@ struct IdentityRotation {
         let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
         let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
         let session = unlocked.session
-        if try session.renewal.isUnfinished() {
+        if try session.renewal.isUnfinishedBlocking() {
             guard !dryRun else {
                 workplace.output.say("would resume an interrupted renewal")
                 return try report(session.identity.chain, generation: session.identity.generation)
@@ -50,7 +50,7 @@ struct IdentityRotation {
         do {
             return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
                 let password = try PasswordSource.prepared(typed)
-                return Unlocked(session: try workplace.client.unlock(password: password), password: password)
+                return Unlocked(session: try await workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
             throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
@@ -93,7 +93,7 @@ struct IdentityRotation {
     private func finish(_ session: Session) async throws {
         let renewals = try await session.renewal.finish()
         // If nothing is left to resume, running the command again would make new keys once more.
-        let goesOn = try session.renewal.isUnfinished()
+        let goesOn = try session.renewal.isUnfinishedBlocking()
         let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
@@ -110,7 +110,7 @@ struct IdentityRotation {
 
     /// Reports the result for one tresor, by its name.
     private func say(_ renewal: IdentityRenewal.Outcome, _ session: Session, goesOn: Bool) async {
-        let name = session.tresors.knownName(of: renewal.tresor)
+        let name = session.tresors.knownNameBlocking(of: renewal.tresor)
         let id = String(renewal.tresor.description.prefix(10))
         let title = name.map { DisplayText.name($0.bytes) } ?? id
         if let error = renewal.error {

@@ -58,17 +58,17 @@ struct KeygenCommand: SurfaceCommand {
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
         let moved = try moveAside(places, workplace.output)
-        func makeIdentity() throws -> Session {
+        func makeIdentity() async throws -> Session {
             do {
-                return try workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+                return try await workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
                 guard error == .usage(.identityExists) else { throw error }
                 throw isThere(in: places)
             }
         }
-        guard let moved else { return try makeIdentity() }
+        guard let moved else { return try await makeIdentity() }
         do {
-            let session = try makeIdentity()
+            let session = try await makeIdentity()
             moved.stays()
             return session
         } catch {
@@ -107,10 +107,11 @@ struct KeygenCommand: SurfaceCommand {
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.
     private static func isBegun(_ handle: Name, _ client: Client) -> Bool {
-        guard let chain = try? client.identityFile().chain, chain.handle == handle, chain.newest.generation == 0 else {
+        guard let chain = try? client.identityFileBlocking().chain, chain.handle == handle, chain.newest.generation == 0
+        else {
             return false
         }
-        return (try? client.cleanup.isIntroducing()) ?? false
+        return (try? client.cleanup.isIntroducingBlocking()) ?? false
     }
 
     private func goOn(_ workplace: CommandContext) async throws -> Session {
@@ -120,7 +121,7 @@ struct KeygenCommand: SurfaceCommand {
                 prompt: "password for \(DisplayText.name(name)) (to resume making the identity): ", from: new
             ) { typed in
                 let password = try PasswordSource.prepared(typed)
-                return try workplace.client.unlock(password: password)
+                return try await workplace.client.unlock(password: password)
             }
         } catch let error as TresorError {
             throw workplace.failure(of: error, file: "identity")

@@ -75,14 +75,14 @@ struct KitOptions: ParsableArguments, Sendable {
                 .usage, "\(DisplayText.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
         }
         let recoveryKit = try RecoveryKit()
-        try workplace.client.recovery.prepare(recoveryKit)
+        try workplace.client.recovery.prepareBlocking(recoveryKit)
         try keep(recoveryKit, workplace)
         return recoveryKit
     }
 
     private static func begun(_ path: String, _ client: Client) -> RecoveryKit? {
         guard let file = try? SecretFile(path: path), let words = try? file.read(limit: RecoveryKit.maximumByteCount),
-            let kit = try? RecoveryKit(typed: words), (try? client.recovery.isPrepared(kit)) == true
+            let kit = try? RecoveryKit(typed: words), (try? client.recovery.isPreparedBlocking(kit)) == true
         else { return nil }
         return kit
     }

@@ -79,7 +79,7 @@ struct ListCommand: SurfaceCommand {
             throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
         }
         try workplace.proveMarks(session)
-        try session.tresors.hide(summary.tresor, hide != nil)
+        try session.tresors.hideBlocking(summary.tresor, hide != nil)
         workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
     }
 

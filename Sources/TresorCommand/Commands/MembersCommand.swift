@@ -68,7 +68,7 @@ struct MembersCommand: SurfaceCommand {
     private func reportChanged(_ users: [UserID], in state: LogState, _ workplace: CommandContext) throws {
         for user in users {
             guard let chain = state.chain(of: user),
-                case .changed(let pinned) = try workplace.client.trust.memberTrust(of: user, in: state)
+                case .changed(let pinned) = try workplace.client.trust.memberTrustBlocking(of: user, in: state)
             else {
                 continue
             }
@@ -107,12 +107,12 @@ struct MembersCommand: SurfaceCommand {
         let me = try workplace.client.people.ownChain()?.user
         // Marks are sealed, and this command may run without the identity.
         guard user != me else { return "you" }
-        switch try workplace.client.trust.memberTrust(of: user, in: state) {
+        switch try workplace.client.trust.memberTrustBlocking(of: user, in: state) {
         case .me: return "you"
         case .verified: return "yes"
         case .renewed, .changed: return "no"
         case .unverified:
-            let founder = try workplace.client.trust.founderTrust(in: state)
+            let founder = try workplace.client.trust.founderTrustBlocking(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
             return isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no"
         }

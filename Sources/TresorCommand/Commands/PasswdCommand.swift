@@ -41,7 +41,9 @@ struct PasswdCommand: SurfaceCommand {
                 try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
             }
         } else {
-            try Interrupts.atomically { try session.unlocking.changePassword(to: password, cost: cost) }
+            try await Interrupts.atomically {
+                try await session.unlocking.changePassword(to: password, cost: cost)
+            }
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }

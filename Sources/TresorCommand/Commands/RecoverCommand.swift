@@ -60,12 +60,12 @@ struct RecoverCommand: SurfaceCommand {
     private func recover(_ workplace: CommandContext) async throws {
         let cost = try argon2id?.cost() ?? .standard
         let recoveryKit = try recoveryKit(workplace)
-        let name = (try? workplace.client.identityFile().chain.handle.text) ?? "the recovered identity"
+        let name = (try? workplace.client.identityFileBlocking().chain.handle.text) ?? "the recovered identity"
         let password = try PasswordSource.prepared(
             try workplace.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
-        let people = (try? workplace.client.people.pinned()) ?? []
-        let tresors = (try? workplace.client.logs.known()) ?? []
+        let people = (try? workplace.client.people.pinnedBlocking()) ?? []
+        let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
         let isNew = people.isEmpty && tresors.isEmpty
         let session: Session
         let fromStore: Bool

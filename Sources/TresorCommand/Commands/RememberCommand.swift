@@ -94,9 +94,9 @@ struct ForgetCommand: SurfaceCommand {
 
     func perform() async throws {
         let local = try CommandContext.local(options)
-        let isRemembered = (try? local.client.device.isRemembered()) ?? true
-        try Interrupts.atomically { try local.client.device.destroyShare() }
-        if try isRemembered || local.client.cleanup.isPending() { try await settle() }
+        let isRemembered = (try? local.client.device.isRememberedBlocking()) ?? true
+        try Interrupts.atomically { try local.client.device.destroyShareBlocking() }
+        if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle() }
         local.output.say(isRemembered ? "this device is no longer trusted" : "this device was not trusted")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }

@@ -44,7 +44,7 @@ struct ResealCommand: InputsCommand {
                 guard inputs.count > 1 else { throw error }
                 outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
             }
-            progress.update(UInt64(index + 1), of: UInt64(inputs.count))
+            progress.update(WorkDone(UInt64(index + 1), of: UInt64(inputs.count)))
         }
         progress.finish()
         await workplace.tresors.tell(session)
@@ -103,7 +103,8 @@ struct ResealCommand: InputsCommand {
         do {
             resealed = try await asking(file.header, input, session, opener) {
                 try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                    let resealed = try await session.files.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
+                    let resealed = try await session.files.resealHere(
+                        file, to: &sink, acceptingNewcomers: acceptNewcomers)
                     if resealed != nil { try await sink.finish() }
                     return resealed
                 }
@@ -125,7 +126,7 @@ struct ResealCommand: InputsCommand {
         do {
             return try await body()
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
-            let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
+            let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
             try await opener.workplace.tresors.acceptClock(in: header.tresor, title, session)
             return try await body()

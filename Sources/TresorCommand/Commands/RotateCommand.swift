@@ -61,7 +61,7 @@ struct RotateCommand: SurfaceCommand {
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
-            effect = try session.tresors.effect(of: .rotate, in: state)
+            effect = try session.tresors.effectBlocking(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)

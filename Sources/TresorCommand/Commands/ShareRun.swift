@@ -132,7 +132,7 @@ struct ShareRun {
 
     private func effect(of act: Act, in state: LogState, _ text: String) async throws -> Effect {
         do throws(TresorError) {
-            return try session.tresors.effect(of: act, in: state)
+            return try session.tresors.effectBlocking(of: act, in: state)
         } catch {
             switch error {
             case .usage(.oneChangeAtATime):

@@ -127,7 +127,7 @@ struct VerifyCommand: SurfaceCommand {
         if summary.founderTrust != .me {
             try workplace.proveMarks(session)
             try ask(state, title, workplace)
-            try session.tresors.confirmMine(state)
+            try session.tresors.confirmMineBlocking(state)
         }
         workplace.output.say("\(title) is yours")
         guard options.json else { return }
@@ -159,7 +159,7 @@ struct VerifyCommand: SurfaceCommand {
     /// The tresors that still name the old id, which the caller reports after a replacement.
     private func tresorsNaming(_ old: UserID, _ workplace: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
-        for tresor in try workplace.client.logs.known() {
+        for tresor in try workplace.client.logs.knownBlocking() {
             let state = try? await workplace.client.logs.state(of: tresor)
             if state?.members[old] != nil { naming.append(tresor) }
         }

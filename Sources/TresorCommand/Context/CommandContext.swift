@@ -85,7 +85,7 @@ struct CommandContext: Sendable {
     /// - Throws: 10 when there is none.
     func identityFile() throws -> IdentityFile {
         do throws(TresorError) {
-            return try client.identityFile()
+            return try client.identityFileBlocking()
         } catch {
             throw failure(of: error, file: "identity")
         }
@@ -113,7 +113,7 @@ struct CommandContext: Sendable {
     /// Makes sure, before anything is done, that marks can be set. Marks that do not open are not replaced.
     func proveMarks(_ session: Session) throws {
         do throws(TresorError) {
-            try session.tresors.proveMarks()
+            try session.tresors.proveMarksBlocking()
         } catch {
             let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
             let path = home.path(of: .marks)
@@ -140,7 +140,7 @@ struct CommandContext: Sendable {
                 device: { acceptingDevice ? try await unlockWithDevice() : nil },
                 open: { typed in
                     let password = try PasswordSource.prepared(typed)
-                    return try client.unlock(password: password)
+                    return try await client.unlock(password: password)
                 })
         } catch let error as TresorError where error == .wrongPassword {
             throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])

@@ -48,7 +48,7 @@ struct FileRefusal {
         }
         let handle = DisplayText.name(owner.handle.bytes)
         if state.members[session.identity.user] == nil {
-            let name = session.tresors.knownName(of: header.tresor)
+            let name = session.tresors.knownNameBlocking(of: header.tresor)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
             return CommandFailure(
@@ -61,7 +61,7 @@ struct FileRefusal {
     /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
     private func behind(_ header: FileHeader) async -> CommandFailure {
         let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
-        let name = session.tresors.knownName(of: header.tresor).map { DisplayText.name($0.bytes) }
+        let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
         return CommandFailure(
@@ -98,7 +98,7 @@ struct FileRefusal {
     /// Why a member cannot have a file, as far as it can be told.
     private func failure(_ error: TresorError, in state: LogState) async -> CommandFailure {
         let user = session.identity.user
-        let name = session.tresors.knownName(of: state.tresor)
+        let name = session.tresors.knownNameBlocking(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.tresors.handle(of: state.founder, in: state)
         if isResealing, state.members[user]?.role == .reader {
@@ -140,6 +140,6 @@ struct FileRefusal {
     }
 
     private var me: String {
-        (try? workplace.client.identityFile().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
+        (try? workplace.client.identityFileBlocking().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
     }
 }

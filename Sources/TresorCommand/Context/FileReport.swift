@@ -66,20 +66,20 @@ struct FileReporter {
 
     private static func name(of tresor: TresorID, in state: LogState?, as session: Session) async -> String {
         let opened: Name? = if let state { try? await session.tresors.name(in: state) } else { nil }
-        let name = opened ?? session.tresors.knownName(of: tresor)
+        let name = opened ?? session.tresors.knownNameBlocking(of: tresor)
         return name.map { DisplayText.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 
     private func verification(of user: UserID) throws -> String {
         guard let state else { return "history differs" }
         guard state.chain(of: user) != nil else { return "not verified" }
-        switch try client.trust.memberTrust(of: user, in: state) {
+        switch try client.trust.memberTrustBlocking(of: user, in: state) {
         case .me: return "you"
         case .verified: return "verified"
         case .renewed: return "new keys, compare safety numbers again"
         case .changed: return "not verified"
         case .unverified:
-            guard user != state.founder, try client.trust.founderTrust(in: state).isVerified else {
+            guard user != state.founder, try client.trust.founderTrustBlocking(in: state).isVerified else {
                 return "not verified"
             }
             return "named by \(tresors.handle(of: state.founder, in: state))"

@@ -65,9 +65,9 @@ struct FindingReport {
 
     private func name(_ user: UserID) -> String {
         guard !workplace.output.isJSON else { return user.description }
-        let mine = try? workplace.client.identityFile().chain
+        let mine = try? workplace.client.identityFileBlocking().chain
         if let mine, mine.user == user { return DisplayText.name(mine.handle.bytes) }
-        let pinned = (try? workplace.client.people.pinned())?.first { $0.chain.user == user }
+        let pinned = (try? workplace.client.people.pinnedBlocking())?.first { $0.chain.user == user }
         return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? ShortID.text(of: user)
     }
 

@@ -64,7 +64,7 @@ struct PersonResolver: Sendable {
     }
 
     private func nobody(_ text: String) throws -> CommandFailure {
-        let known = try client.people.pinned().map(\.chain.handle.text)
+        let known = try client.people.pinnedBlocking().map(\.chain.handle.text)
         let hints = Suggestion.near(text, among: known).map {
             "did you mean: \(HintCompletion.replacing(text, with: $0))"
         }
@@ -94,7 +94,7 @@ struct PersonResolver: Sendable {
     /// The people in a log whose keys are newer than the compared ones, or whose handle is pinned to another person.
     func peopleToCompare(in state: LogState) -> [CardChain] {
         state.everybody.filter { user in
-            switch try? client.trust.memberTrust(of: user, in: state) {
+            switch try? client.trust.memberTrustBlocking(of: user, in: state) {
             case .renewed, .changed: true
             case .me, .verified, .unverified, nil: false
             }
@@ -113,11 +113,11 @@ struct PersonResolver: Sendable {
         guard let known = people.first, people.count == 1 else {
             let isMeant = (try? Name(typed: text)) == card.handle || Base32.namedBy(text, card.user.digest.bytes)
             guard people.isEmpty, isMeant else { return }
-            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
+            people = [Candidate(chain: card, trust: try client.people.trustBlocking(in: card), brought: card)]
             return
         }
         if known.chain.user == card.user, card.extends(known.chain), known.trust != .me {
-            people = [Candidate(chain: card, trust: try client.people.trust(in: card), brought: card)]
+            people = [Candidate(chain: card, trust: try client.people.trustBlocking(in: card), brought: card)]
         } else {
             people[0].brought = card
         }

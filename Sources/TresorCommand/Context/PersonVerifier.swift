@@ -11,7 +11,7 @@ struct PersonVerifier: Sendable {
 
     /// The warning for a safety number that differs from the one compared before; `nil` for any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
-        guard let pin = try client.people.pinned().first(where: { $0.chain.user == chain.user }),
+        guard let pin = try client.people.pinnedBlocking().first(where: { $0.chain.user == chain.user }),
             pin.chain.newest != chain.newest
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
@@ -66,7 +66,7 @@ struct PersonVerifier: Sendable {
 
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
         guard chain.user != (try client.people.ownChain()?.user) else { return }
-        try client.people.pin(chain, replacing: replacing)
+        try client.people.pinBlocking(chain, replacing: replacing)
         output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
     }
 
@@ -125,14 +125,14 @@ struct PersonVerifier: Sendable {
     ///
     /// - Throws: 16 when they are not verified, and always when the handle is known as another person's.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
-        let trust = try session.client.trust.founderTrust(in: state)
+        let trust = try session.client.trust.founderTrustBlocking(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = DisplayText.name(chain.handle.bytes)
         if case .changed(let pinned) = trust { throw try PersonResolver.changed(chain, from: pinned) }
         guard !accept else { return }
         // The founder's newer keys were compared: the next act of an owner adds them to the log first.
         if state.members[session.identity.user]?.role == .owner, try client.trust.isKnownFromBefore(state) { return }
-        guard chain.user != (try? client.identityFile().chain.user) else {
+        guard chain.user != (try? client.identityFileBlocking().chain.user) else {
             throw TresorResolver.madeWithOldKeys(state.tresor, hint: hint)
         }
         if try client.trust.isUnproved(state) {

@@ -46,7 +46,7 @@ struct TresorResolver: Sendable {
     /// the name of another tresor (SPEC §4.3), and names are read with an open identity only.
     func find(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
-        if let known = try client.logs.known().first(where: { Base32.namedBy(text, $0.digest.bytes) }) {
+        if let known = try client.logs.knownBlocking().first(where: { Base32.namedBy(text, $0.digest.bytes) }) {
             return known
         }
         return Base32.prefixBytes(text).flatMap { Hash256($0) }.map { TresorID($0) }
@@ -73,7 +73,7 @@ struct TresorResolver: Sendable {
         let ids = meant.prefix(3).map {
             HintCompletion.replacing(text, with: String($0.tresor.description.prefix(10)), of: Self.tresorOptions)
         }
-        if owner.user == (try? client.identityFile().chain.user) {
+        if owner.user == (try? client.identityFileBlocking().chain.user) {
             return Self.madeWithOldKeys(first.tresor, hint: ids[0])
         }
         let person = DisplayText.name(owner.handle.bytes)
@@ -140,7 +140,7 @@ struct TresorResolver: Sendable {
         for notice in await session.takeNotices() {
             guard let state = try? session.client.archive.verifiedState(of: notice.tresor) else { continue }
             let title =
-                session.tresors.knownName(of: notice.tresor).map { DisplayText.name($0.bytes) }
+                session.tresors.knownNameBlocking(of: notice.tresor).map { DisplayText.name($0.bytes) }
                 ?? ShortID.text(of: notice.tresor)
             switch notice.deed {
             case .ended(let users):
@@ -215,7 +215,7 @@ struct TresorResolver: Sendable {
 
     /// Whether this home has verified a log of the tresor.
     func isKnown(_ tresor: TresorID) -> Bool {
-        (try? client.logs.known().contains(tresor)) ?? false
+        (try? client.logs.knownBlocking().contains(tresor)) ?? false
     }
 
     /// The failure for a tresor under this person's own name that anyone with their old keys can have made.

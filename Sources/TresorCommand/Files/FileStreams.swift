@@ -47,7 +47,7 @@ struct InputContent: ContentSource {
             try note.keeping { () throws(CommandFailure) -> Void in throw input.unreadable }
         }
         count += output.byteCount - before
-        progress.update(UInt64(count), of: source.byteCount.map(UInt64.init))
+        progress.update(WorkDone(UInt64(count), of: source.byteCount.map(UInt64.init)))
     }
 }
 
@@ -116,7 +116,7 @@ private struct DescriptorSink: ByteSink {
             try output.write(bytes)
         }
         count += bytes.count
-        progress?.update(UInt64(count), of: total.map(UInt64.init))
+        progress?.update(WorkDone(UInt64(count), of: total.map(UInt64.init)))
     }
 }
 

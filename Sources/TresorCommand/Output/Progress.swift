@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
+
 /// How far a long act is: one line on standard error, where that is a terminal, after a second, erased at the end.
 final class Progress {
     private let isShown: Bool
@@ -19,19 +21,17 @@ final class Progress {
         finish()
     }
 
-    /// - Parameter total: `nil` when nobody knows; then the bytes done are shown.
-    func update(_ done: UInt64, of total: UInt64?) {
+    /// - Parameter done: bytes where nobody knows the whole; then they are shown.
+    func update(_ done: WorkDone) {
         let now = ContinuousClock.now
         guard isShown, start.duration(to: now) >= .seconds(1) else { return }
         if let lastDrawn, lastDrawn.duration(to: now) < .milliseconds(100) { return }
         lastDrawn = now
-        Channel.error.tryWrite("\r\u{1b}[K\(label) \(Self.text(done, of: total))")
+        Channel.error.tryWrite("\r\u{1b}[K\(label) \(Self.text(done))")
     }
 
-    private static func text(_ done: UInt64, of total: UInt64?) -> String {
-        guard let total else { return "\(done >> 20) MiB" }
-        let share = total == 0 ? 1 : min(1, Double(done) / Double(total))
-        return "\(Int(share * 100)) %"
+    private static func text(_ done: WorkDone) -> String {
+        done.fraction.map { "\(Int($0 * 100)) %" } ?? "\(done.completed >> 20) MiB"
     }
 
     func finish() {

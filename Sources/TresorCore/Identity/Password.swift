@@ -36,6 +36,12 @@ public struct Password: ~Copyable, Sendable {
         count = scalars.count
         bytes = encoded
     }
+
+    /// Copies a password, for work on another thread.
+    package init(copying other: borrowing Password) throws(TresorError) {
+        count = other.count
+        bytes = try SecretBytes(copying: other.bytes.span)
+    }
 }
 
 /// Code points in guarded memory, and the canonical algorithms of UAX #15 over them.

@@ -50,7 +50,7 @@ import TresorStore
             [content, Array(share.suffix(32))].flatMap { Self.needles(of: $0) }
             + Self.needles(of: phrase, count: 16)
         let values: [Any] = [
-            anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFile(),
+            anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFileBlocking(),
             TresorError.altered, try SnapshotStore(anna.identity),
         ]
         for value in values {

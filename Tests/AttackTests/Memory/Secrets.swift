@@ -76,7 +76,7 @@
             }
             let client = Client(home: directory, store: store) { 2_000_000_000 }
             let session = Session(client: client, identity: try file.open(withPassword: password))
-            for tresor in try client.logs.known() {
+            for tresor in try client.logs.knownBlocking() {
                 let state = try await client.logs.state(of: tresor, remembering: .no)
                 for epoch in 1...state.epoch {
                     guard let found = try? await session.keyRing.keys(of: epoch, in: state) else { continue }

@@ -20,8 +20,8 @@ final class Circle: Sendable {
         let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
         let anna = try await person("anna", scratch, store)
         let house = try await person("house", scratch, store)
-        try anna.client.people.pin(house.identity.chain)
-        try house.client.people.pin(anna.identity.chain)
+        try anna.client.people.pinBlocking(house.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let act = Act.share(with: [.user(house.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
         try await anna.tresors.perform(act, on: tresor)

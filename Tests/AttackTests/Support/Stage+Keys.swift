@@ -37,7 +37,7 @@ extension Stage {
     /// A file sealed and signed by any holder of the keys, whether or not the log permits it.
     func seal(_ content: [UInt8], as file: String, by person: String) async throws {
         let session = try await session(of: person)
-        let known = try #require(session.client.logs.known().first)
+        let known = try #require(session.client.logs.knownBlocking().first)
         let state = try await session.client.logs.state(of: known, remembering: .no)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let sealed = try FileSealer.sealFile(

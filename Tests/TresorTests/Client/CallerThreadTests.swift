@@ -71,36 +71,145 @@ import Testing
     /// An app's user interface, which must stay free.
     private actor UserInterface {
         private let executor = QueueExecutor()
+        private let home: WatchedHome
+        private let client: Client
+        private let world = World()
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-        func use() async throws {
-            let home = WatchedHome(watching: executor)
-            let world = World()
-            let client = world.client(home)
-            let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-            try await client.people.publishCard()
-            let before = home.readings
-            // The watch sees what does run there.
-            _ = try anna.client.identityFile()
-            #expect(home.readings > before)
+        init() {
+            home = WatchedHome(watching: executor)
+            client = world.client(home)
+        }
+
+        /// The watch sees what does run there.
+        func provesTheWatch() throws {
+            _ = try? client.identityFileBlocking()
+            #expect(home.readings == 1)
+        }
+
+        func worksInTresors() async throws {
+            let anna = try await begin()
             let start = home.readings
             let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-            let file = try await anna.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: tresor)
+            let text = try Name(typed: "text/plain")
+            let file = try await anna.files.seal([1, 2, 3], type: text, in: tresor)
             #expect(try await anna.files.open(file).content == [1, 2, 3])
-            _ = try await anna.files.seal([NamedContent([1], type: Name(typed: "text/plain"))], in: tresor)
+            let files = try await anna.files.seal(
+                Array(repeating: NamedContent([1], type: text), count: 40), in: tresor)
+            #expect(await anna.files.open(files).count == 40)
             _ = try await anna.tresors.perform(.rotate, on: tresor)
+            _ = try await anna.files.resealingEpoch(of: file)
             _ = try await anna.files.reseal(file)
+            _ = await anna.files.formerAuthor(of: file)
             _ = try await anna.tresors.all()
             _ = try await anna.tresors.named("plans")
-            _ = try await anna.tresors.settle(tresor)
-            _ = try await anna.unlocking.makeKit()
-            _ = try await anna.audit.check()
+            let state = try await anna.tresors.settle(tresor)
+            _ = try await anna.tresors.effect(of: .rotate, in: state)
+            _ = try await anna.tresors.name(in: state)
+            _ = try await anna.tresors.kind(in: state)
+            _ = try await anna.tresors.superseded(in: state)
+            _ = await anna.tresors.knownName(of: tresor)
+            _ = await anna.tresors.isHidden(tresor)
+            await anna.tresors.acceptClock(in: tresor)
+            try await anna.tresors.proveMarks()
+            try await anna.tresors.hide(tresor)
+            try await anna.tresors.confirmMine(state)
+            _ = await anna.takeNotices()
             #expect(home.readings == start)
+        }
+
+        func streams() async throws {
+            let anna = try await begin()
+            let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+            let start = home.readings
+            var source = MemorySource(Array(repeating: 7, count: 1 << 20))
+            var sink = MemorySink()
+            _ = try await anna.files.seal(&source, to: &sink, type: Name(typed: "text/plain"), in: tresor)
+            let file = try StoredFile(MemorySource(sink.bytes))
+            _ = try await anna.files.verify(file)
+            _ = try await anna.tresors.perform(.rotate, on: tresor)
+            _ = try await anna.files.resealingEpoch(of: file)
+            var other = MemorySink()
+            _ = try await anna.files.reseal(file, to: &other)
+            #expect(home.readings == start)
+        }
+
+        func looksAround() async throws {
+            let anna = try await begin()
+            let house = try await world.quick("house")
+            let start = home.readings
+            let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+            try await client.people.pin(house.identity.chain)
+            try await house.client.people.pin(anna.identity.chain)
+            _ = try await client.people.pinned()
+            _ = try await client.people.trust(in: house.identity.chain)
+            _ = try await client.people.lookup("house")
+            _ = try await client.people.person(house.identity.user)
+            _ = try await client.people.impostors(of: house.identity.chain.handle)
+            let state = try await client.logs.state(of: tresor)
+            _ = try await client.logs.records(of: tresor)
+            _ = try await client.logs.known()
+            _ = try await client.trust.founderTrust(in: state)
+            _ = try await client.trust.memberTrust(of: anna.identity.user, in: state)
+            _ = try await client.audit.check()
+            _ = try await client.audit.lostEntries(of: state)
+            _ = try await client.audit.restoreEntries(of: tresor)
+            _ = try await anna.audit.check()
+            try await anna.audit.restoreWraps(of: tresor)
+            var changes = client.changes(of: anna.identity.user, every: .milliseconds(1)).makeAsyncIterator()
+            try await house.share(try await house.tresors.create(Name(typed: "others")).tresor, with: [anna])
+            _ = await changes.next()
+            #expect(home.readings == start)
+        }
+
+        func unlocks() async throws {
+            let anna = try await begin()
+            let start = home.readings
+            _ = try await client.unlock(password: password("anna"))
+            _ = try await client.identityFile()
+            try await anna.unlocking.changePassword(to: password("anna"), cost: .floor)
+            let kit = try await anna.unlocking.makeKit()
+            try await anna.unlocking.setKit(kit)
+            try await client.recovery.prepare(kit)
+            _ = try await client.recovery.isPrepared(kit)
+            let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9).id
+            _ = try await client.device.unlock()
+            _ = try await client.device.isRemembered()
+            _ = try await client.device.id()
+            try await anna.unlocking.revokeDevices([device])
+            try await client.device.destroyShare()
+            try await client.device.forget()
+            _ = try await client.cleanup.isPending()
+            _ = try await client.cleanup.endingDevices()
+            _ = try await client.cleanup.isIntroducing()
+            try await client.cleanup.finish()
+            try await anna.unlocking.changePasswordEndingDevices(to: password("anna"), cost: .floor)
+            _ = try await client.recovery.recover(kit: kit, newPassword: password("anna"), cost: .floor)
+            try await anna.renewal.check()
+            let renewed = try await anna.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
+            _ = try await renewed.renewal.isUnfinished()
+            _ = try await renewed.renewal.finish()
+            #expect(home.readings == start)
+        }
+
+        private func begin() async throws -> Session {
+            let start = home.readings
+            let anna = try await client.makeIdentity(
+                handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
+            try await client.people.publishCard()
+            #expect(home.readings == start)
+            return anna
         }
     }
 
-    @Test func nothingRunsWhereItsCallerRuns() async throws {
-        try await UserInterface().use()
-    }
+    @Test func theWatchSeesWhatRunsWhereItsCallerRuns() async throws { try await UserInterface().provesTheWatch() }
+
+    @Test func nothingOfATresorRunsWhereItsCallerRuns() async throws { try await UserInterface().worksInTresors() }
+
+    @Test func noStreamReadsTheHomeWhereItsCallerRuns() async throws { try await UserInterface().streams() }
+
+    @Test func noLookRunsWhereItsCallerRuns() async throws { try await UserInterface().looksAround() }
+
+    @Test func noUnlockingRunsWhereItsCallerRuns() async throws { try await UserInterface().unlocks() }
 }

@@ -68,7 +68,7 @@ import TresorStore
     /// A card that must be recorded first must not make the clock trusted.
     @Test func A206_nothingIsWrittenBeforeTheClockIsJudged() async throws {
         let next = try house.identity.renewCard(time: start).identity
-        try anna.client.people.pin(next.chain)
+        try anna.client.people.pinBlocking(next.chain)
         world.clock.now = start + 64 * 365 * Self.day
         for _ in 0..<2 {
             #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .failed(.clock))

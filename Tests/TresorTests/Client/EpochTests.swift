@@ -108,7 +108,7 @@ import TresorStore
         encoder.integer(UInt64(1))
         let body = encoder.bytes
         let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
-        try anna.client.people.pin(mallory)
+        try anna.client.people.pinBlocking(mallory)
         try await anna.tresors.perform(
             .share(with: [.user(mallory)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)

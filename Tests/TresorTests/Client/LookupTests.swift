@@ -63,8 +63,8 @@ import TresorStore
             let steady = SteadyHome(home, clock: { .zero })
             let client = world.client(steady, seeing: store).steady(clock: { .zero })
             let session = Session(client: client, identity: house.identity)
-            _ = try session.client.identityFile()
-            _ = try session.client.identityFile()
+            _ = try session.client.identityFileBlocking()
+            _ = try session.client.identityFileBlocking()
             try await body(session)
             return home.tally.counts.merging(store.tally.counts) { $0 + $1 }
         }
@@ -72,7 +72,7 @@ import TresorStore
             try await operation { session in
                 let summary = try #require(try await session.tresors.named(name).first)
                 let state = try #require(summary.state)
-                #expect(try session.client.trust.founderTrust(in: state).isVerified)
+                #expect(try session.client.trust.founderTrustBlocking(in: state).isVerified)
                 _ = try await session.tresors.settle(summary.tresor)
                 #expect(try await session.files.seal([content], in: summary.tresor).count == 1)
             }
@@ -205,7 +205,7 @@ import TresorStore
 
     @Test func aStrangersTresorHasNoBareName() async throws {
         let mallory = try await world.quick("mallory")
-        try mallory.client.people.pin(house.identity.chain)
+        try mallory.client.people.pinBlocking(house.identity.chain)
         let theirs = try await mallory.tresors.create(Name(typed: "plans")).tresor
         try await mallory.share(theirs, with: [house], as: .writer)
         #expect(try await found("plans") == [plans])

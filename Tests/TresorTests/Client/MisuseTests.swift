@@ -36,14 +36,14 @@ import TresorStore
         let home = anna.home
         #expect(
             await reason {
-                _ = try anna.client.makeIdentity(
+                _ = try await anna.client.makeIdentity(
                     handle: Name(typed: "eve"), password: password("eve"), cost: .floor)
             } == .identityExists)
         #expect(anna.home == home)
         let client = world.client(MemoryHome())
         #expect(
             await reason {
-                _ = try client.makeIdentity(handle: .empty, password: password("eve"), cost: .floor)
+                _ = try await client.makeIdentity(handle: .empty, password: password("eve"), cost: .floor)
             } == .nameEmpty)
         #expect(await reason { _ = try await anna.tresors.create(.empty) } == .nameEmpty)
     }

@@ -46,24 +46,24 @@ import TresorStore
     }
 
     @Test func A44_anotherPersonUnderAPinnedHandleStopsEverything() async throws {
-        try anna.client.people.pin(house.identity.chain)
+        try anna.client.people.pinBlocking(house.identity.chain)
         let (home, writes) = (anna.home, evil.writeCount)
         evil.invent(mallory.chain.bytes)
         let others = try await anna.client.people.impostors(of: Name(typed: "house"))
         #expect(others.map(\.chain) == [mallory.chain])
         #expect(others[0].trust == .changed(from: house.identity.chain))
-        #expect(try anna.client.people.trust(in: mallory.chain) == .changed(from: house.identity.chain))
+        #expect(try anna.client.people.trustBlocking(in: mallory.chain) == .changed(from: house.identity.chain))
         #expect(await share(mallory.chain) == .unverified)
-        #expect(error { try anna.client.people.pin(mallory.chain) } == .unverified)
+        #expect(error { try anna.client.people.pinBlocking(mallory.chain) } == .unverified)
         #expect(anna.home == home)
         #expect(evil.writeCount == writes)
-        try anna.client.people.pin(mallory.chain, replacing: true)
+        try anna.client.people.pinBlocking(mallory.chain, replacing: true)
         #expect(await share(house.identity.chain) == .unverified)
     }
 
     @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
         let evilHouse = try await World(store: MemoryStore()).settle(mallory)
-        try evilHouse.client.people.pin(anna.identity.chain)
+        try evilHouse.client.people.pinBlocking(anna.identity.chain)
         let theirs = try await evilHouse.tresors.create(Name(typed: "plans")).tresor
         try await evilHouse.share(theirs, with: [anna], as: .writer)
         let file = try await evilHouse.seal("x", in: theirs)
@@ -74,7 +74,7 @@ import TresorStore
         #expect(try await there.files.open(file, expecting: expecting).content == Array("x".utf8))
         #expect(anna.home == before)
         for pinned in [false, true] {
-            if pinned { try anna.client.people.pin(house.identity.chain) }
+            if pinned { try anna.client.people.pinBlocking(house.identity.chain) }
             let pins = anna.home[.pins]
             #expect(await failure { _ = try await there.files.open(file) } == .unverified)
             #expect(await failure { _ = try await there.seal("x", in: theirs) } == .unverified)
@@ -94,7 +94,7 @@ import TresorStore
                 #expect(await share(shown.chain) == .unverified)
                 continue
             }
-            try anna.client.people.pin(shown.chain)
+            try anna.client.people.pinBlocking(shown.chain)
             #expect(await share(shown.chain) == nil)
             let state = try await anna.client.logs.state(of: tresor)
             #expect(state.chain(of: good.user) == good)
@@ -106,7 +106,7 @@ import TresorStore
 
     /// The same where the person is known already: other keys are shown at each of the reads in turn.
     @Test(arguments: 0..<4) func A45_aKnownPersonIsTheSameAtEveryRead(read: Int) async throws {
-        try anna.client.people.pin(house.identity.chain)
+        try anna.client.people.pinBlocking(house.identity.chain)
         let good = house.identity.chain.bytes
         let thief = try house.identity.renewCard(time: 9).identity
         for evil in [mallory.chain.bytes, thief.chain.bytes] {
@@ -142,10 +142,10 @@ import TresorStore
             let offered = try await anna.client.people.lookup(text)
             #expect(Set(offered.map(\.chain)) == [evil.chain, house.identity.chain])
             #expect(offered.allSatisfy { $0.trust == .unverified })
-            try anna.client.people.pin(house.identity.chain)
+            try anna.client.people.pinBlocking(house.identity.chain)
             let known = try await anna.client.people.lookup(text)
             #expect(known.map(\.chain) == [house.identity.chain] && known.first?.trust == .verified)
-            try anna.client.people.pin(evil.chain)
+            try anna.client.people.pinBlocking(evil.chain)
             #expect(Set(try await anna.client.people.lookup(text).map(\.chain)) == [evil.chain, house.identity.chain])
             try anna.client.home.delete(.pins)
         }
@@ -157,7 +157,7 @@ import TresorStore
             let other = try Identity.make(handle: Name(typed: text), time: 1)
             evil.invent(other.chain.bytes)
             #expect(try await anna.client.people.lookup(text).map(\.trust) == [.me])
-            try anna.client.people.pin(other.chain)
+            try anna.client.people.pinBlocking(other.chain)
             let both = try await anna.client.people.lookup(text)
             #expect(Set(both.map(\.chain)) == [anna.identity.chain, other.chain])
             try anna.client.home.delete(.pins)
@@ -173,9 +173,9 @@ import TresorStore
         let two = try Identity.make(handle: decomposed, time: 1)
         _ = try await world.settle(one)
         _ = try await world.settle(two)
-        try anna.client.people.pin(one.chain)
-        try anna.client.people.pin(two.chain)
-        #expect(try anna.client.people.pinned().count == 2)
+        try anna.client.people.pinBlocking(one.chain)
+        try anna.client.people.pinBlocking(two.chain)
+        #expect(try anna.client.people.pinnedBlocking().count == 2)
         #expect(try await anna.client.people.lookup("Zoe\u{308}").map(\.chain) == [one.chain])
     }
 
@@ -203,10 +203,10 @@ import TresorStore
         let mine = try house.identity.renewCard(time: 5).identity
         let thiefs = try house.identity.renewCard(time: 5).identity
         #expect(try mine.chain.number() != thiefs.chain.number())
-        try anna.client.people.pin(mine.chain)
+        try anna.client.people.pinBlocking(mine.chain)
         let home = anna.home
-        #expect(error { _ = try anna.client.people.trust(in: thiefs.chain) } == .forked)
-        #expect(error { try anna.client.people.pin(thiefs.chain) } == .forked)
+        #expect(error { _ = try anna.client.people.trustBlocking(in: thiefs.chain) } == .forked)
+        #expect(error { try anna.client.people.pinBlocking(thiefs.chain) } == .forked)
         #expect(await share(thiefs.chain) == .forked)
         evil.late(thiefs.chain.bytes)
         #expect(await failure { _ = try await anna.client.people.person(mine.user) } == .forked)
@@ -237,9 +237,9 @@ import TresorStore
     @Test func A52_olderGenerationsAndBrokenChainsAreRefused() async throws {
         let (first, _) = try house.identity.renewCard(time: 5)
         let (second, _) = try first.renewCard(time: 6)
-        try anna.client.people.pin(second.chain)
-        #expect(error { _ = try anna.client.people.trust(in: first.chain) } == .forked)
-        #expect(error { _ = try anna.client.people.trust(in: house.identity.chain) } == .forked)
+        try anna.client.people.pinBlocking(second.chain)
+        #expect(error { _ = try anna.client.people.trustBlocking(in: first.chain) } == .forked)
+        #expect(error { _ = try anna.client.people.trustBlocking(in: house.identity.chain) } == .forked)
         let cards = second.chain.cards.map(\.bytes)
         let stranger = try mallory.renewCard(time: 5).identity.chain.cards.map(\.bytes)
         let broken = [
@@ -252,7 +252,7 @@ import TresorStore
     @Test func A204_aStoreThatIsBehindWithACardDelaysNothing() async throws {
         let (first, _) = try house.identity.renewCard(time: 5)
         let (second, _) = try first.renewCard(time: 6)
-        try anna.client.people.pin(second.chain)
+        try anna.client.people.pinBlocking(second.chain)
         // The store shows generation 0, or nothing.
         for shown in [house.identity.chain.bytes, nil] {
             evil.late(shown)
@@ -267,7 +267,7 @@ import TresorStore
         #expect(try await anna.client.logs.state(of: tresor).chain(of: house.identity.user) == second.chain)
         // The store shows a prefix of the compared chain, and no more is trusted because of it.
         #expect(await share(house.identity.chain) == .forked)
-        try anna.client.people.pin(mallory.chain, replacing: true)
+        try anna.client.people.pinBlocking(mallory.chain, replacing: true)
         #expect(try await anna.client.people.person(house.identity.user).trust == .changed(from: mallory.chain))
     }
 
@@ -285,14 +285,14 @@ import TresorStore
 
     @Test func A54_aTresorIsItsId() async throws {
         let other = try await world.quick("other")
-        try other.client.people.pin(anna.identity.chain)
+        try other.client.people.pinBlocking(anna.identity.chain)
         let theirs = try await other.tresors.create(Name(typed: "plans")).tresor
         try await other.share(theirs, with: [anna], as: .writer)
         #expect(try await anna.tresors.named("plans").map(\.tresor) == [tresor])
         #expect(try await anna.tresors.named("other/plans").map(\.founderTrust) == [.unverified])
         let file = try await other.seal("x", in: theirs)
         #expect(await failure { _ = try await anna.files.open(file) } == .unverified)
-        try anna.client.people.pin(other.identity.chain)
+        try anna.client.people.pinBlocking(other.identity.chain)
         var expecting = Expectations()
         expecting.tresor = tresor
         #expect(await failure { _ = try await anna.files.open(file, expecting: expecting) } == .altered)

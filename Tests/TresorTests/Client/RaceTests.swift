@@ -63,7 +63,8 @@ import TresorStore
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
         let doctor = house.identity.user
-        let shown = try await anna.tresors.effect(of: .revoke([.user(doctor)]), in: anna.client.logs.state(of: tresor))
+        let shown = try await anna.tresors.effectBlocking(
+            of: .revoke([.user(doctor)]), in: anna.client.logs.state(of: tresor))
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
         return (anna, device, tresor, doctor, shown, world)
     }
@@ -128,7 +129,7 @@ import TresorStore
         let (anna, device, tresor, doctor, _, world) = try await revocation()
         let house = try #require(try await anna.client.logs.state(of: tresor).chain(of: doctor))
         let date = Act.share(with: [.user(house)], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
-        let shown = try await anna.tresors.effect(of: date, in: anna.client.logs.state(of: tresor))
+        let shown = try await anna.tresors.effectBlocking(of: date, in: anna.client.logs.state(of: tresor))
         #expect(shown.changed == [doctor])
         if isRemoved {
             try await device.tresors.perform(.revoke([.user(doctor)]), on: tresor)

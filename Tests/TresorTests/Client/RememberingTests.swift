@@ -19,7 +19,7 @@ import TresorStore
         world = World(store: evil)
         anna = try await world.quick("anna")
         house = try await world.quick("house")
-        try anna.client.people.pin(house.identity.chain)
+        try anna.client.people.pinBlocking(house.identity.chain)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house], as: .writer)
     }
@@ -35,9 +35,9 @@ import TresorStore
         #expect(try await house.tresors.all().map(\.founderTrust) == [.unverified])
         #expect(try await house.client.logs.records(of: tresor).records.count == 2)
         #expect(house.home == home)
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         _ = try await house.files.open(file)
-        #expect(try house.client.logs.known() == [tresor])
+        #expect(try house.client.logs.knownBlocking() == [tresor])
     }
 
     @Test func A68_whoLeavesATresorWhoseOwnerNobodyComparedKeepsNothingOfIt() async throws {
@@ -59,19 +59,19 @@ import TresorStore
         }
         _ = try await reader.tresors.all()
         try setMode(0o644)
-        #expect(reader.tresors.knownName(of: tresor) == nil)
+        #expect(reader.tresors.knownNameBlocking(of: tresor) == nil)
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         #expect(try await reader.tresors.all().map(\.name) == [Name(typed: "care")])
         try setMode(0o600)
-        #expect(reader.tresors.knownName(of: tresor) == (try Name(typed: "plans")))
+        #expect(reader.tresors.knownNameBlocking(of: tresor) == (try Name(typed: "plans")))
     }
 
     @Test func A68_knownObjectsStayInTheHome() async throws {
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         let file = try await anna.seal("x", in: tresor)
         _ = try await house.files.open(file)
         let stranger = try identity("anna")
-        try house.client.people.pin(stranger.chain, replacing: true)
+        try house.client.people.pinBlocking(stranger.chain, replacing: true)
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(await failure { _ = try await house.files.open(file) } == .unverified)
         #expect(try house.client.heads()[tresor]?.sequence == 2)
@@ -89,7 +89,7 @@ import TresorStore
     /// Two processes in one home that read different lengths of the log: the later one to write may be the one that has
     /// read less.
     @Test func A68_A107_whoHasReadLessNeverLowersAHead() async throws {
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
@@ -110,7 +110,7 @@ import TresorStore
 
     /// The same with another history, shorter than, as long as and longer than what is remembered.
     @Test(arguments: 1...3) func A68_A107_whoHasReadAnotherHistoryChangesNothing(length: Int) async throws {
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let (one, other) = (world.session(of: house).client, world.session(of: house).client)
@@ -138,7 +138,7 @@ import TresorStore
 
     /// Another process pins a higher head while this one reads, and nothing is kept that would say what it contains.
     @Test func A60_A107_aReadIsCheckedByAHeadThatIsPinnedDuringIt() async throws {
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) }
         let entries = try await log(tresor, in: evil.truth)
         let whole = try read(entries).state

@@ -74,7 +74,7 @@ import TresorStore
         #expect(await failure { _ = try await world.session(of: house, home: home).files.open(after) } == .noAccess)
         evil.frozen(2)
         let old = world.session(of: house, home: MemoryHome())
-        try old.client.people.pin(anna.identity.chain)
+        try old.client.people.pinBlocking(anna.identity.chain)
         #expect(await failure { _ = try await old.files.open(after) } == .store(.behind))
         evil.behave()
         #expect(try await third.files.open(after).content == Array("after".utf8))
@@ -177,7 +177,7 @@ import TresorStore
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
         let empty = MemoryHome()
-        try world.session(of: house, home: empty).client.people.pin(anna.identity.chain)
+        try world.session(of: house, home: empty).client.people.pinBlocking(anna.identity.chain)
         for home in [house.client.home, empty] {
             let fresh = { world.session(of: house, home: home) }
             #expect(try await fresh().files.open(after).content == Array("after".utf8))

@@ -24,7 +24,7 @@ import TresorStore
         try world.introduce(anna, house)
         mine = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(mine, with: [house], as: .writer)
-        try eve.client.people.pin(house.identity.chain)
+        try eve.client.people.pinBlocking(house.identity.chain)
         theirs = try await eve.tresors.create(Name(typed: "plans")).tresor
         try await eve.share(theirs, with: [house], as: .writer)
     }
@@ -36,19 +36,19 @@ import TresorStore
         }
         let apart = try await house.tresors.all().filter(\.isApart)
         #expect(apart.map(\.tresor) == [theirs] && apart.allSatisfy { !$0.isHidden })
-        try house.tresors.hide(theirs)
-        try house.tresors.hide(mine)
+        try house.tresors.hideBlocking(theirs)
+        try house.tresors.hideBlocking(mine)
         #expect(try await house.tresors.all().filter(\.isHidden).map(\.tresor) == [theirs])
-        try house.tresors.hide(theirs, false)
+        try house.tresors.hideBlocking(theirs, false)
         #expect(try await house.tresors.all().filter(\.isHidden).isEmpty)
         // A verified owner's tresor has a name as well. Until this home has read it, the name means the one it knows.
-        try house.client.people.pin(eve.identity.chain)
+        try house.client.people.pinBlocking(eve.identity.chain)
         #expect(try await house.tresors.named("plans").map(\.tresor) == [mine])
         _ = try await house.tresors.all()
         #expect(try await house.tresors.named("plans").count == 2)
         // It keeps the name that it had when it was read.
         try house.client.home.delete(.pins)
-        try house.client.people.pin(anna.identity.chain)
+        try house.client.people.pinBlocking(anna.identity.chain)
         #expect(try await house.tresors.named("plans").count == 2)
     }
 
@@ -57,7 +57,7 @@ import TresorStore
         try await house.tresors.perform(.leave, on: theirs)
         #expect(house.home == home)
         #expect(try await eve.client.logs.state(of: theirs).members[house.identity.user] == nil)
-        try house.client.people.pin(identity("anna").chain, replacing: true)
+        try house.client.people.pinBlocking(identity("anna").chain, replacing: true)
         try await house.tresors.perform(.leave, on: mine)
         #expect(try await anna.client.logs.state(of: mine).members[house.identity.user] == nil)
     }

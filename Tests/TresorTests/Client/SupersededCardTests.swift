@@ -39,7 +39,7 @@ import TresorStore
 
     @Test func A203_noKeyIsWrappedToACardThatThisHomeKnowsToBeSuperseded() async throws {
         let next = try renewed(house)
-        try anna.client.people.pin(next.chain)
+        try anna.client.people.pinBlocking(next.chain)
         try await anna.tresors.perform(.rotate, on: tresor)
         let user = house.identity.user
         #expect(await anna.takeNotices().map(\.deed) == [.renewed(user)])
@@ -56,7 +56,7 @@ import TresorStore
 
     @Test func A203_twoGenerationsAreTwoEntries() async throws {
         let next = try renewed(house).renewCard(time: world.clock.now).identity
-        try anna.client.people.pin(next.chain)
+        try anna.client.people.pinBlocking(next.chain)
         _ = try await anna.seal("x", in: tresor)
         let user = house.identity.user
         let told = try await records().suffix(3)
@@ -65,7 +65,7 @@ import TresorStore
 
     @Test func A203_aWriterWhoMustRotateStopsAndNamesThem() async throws {
         let next = try renewed(dora)
-        try house.client.people.pin(next.chain)
+        try house.client.people.pinBlocking(next.chain)
         let late = try await world.quick("late")
         try world.introduce(anna, late)
         try await anna.share(tresor, with: [late])
@@ -74,18 +74,18 @@ import TresorStore
         #expect(await failure { _ = try await writer.seal("x", in: tresor) } == .unverified)
         #expect(await failure { try await writer.tresors.perform(.rotate, on: tresor) } == .unverified)
         let state = try await writer.client.logs.state(of: tresor)
-        #expect(try writer.tresors.superseded(in: state) == [dora.identity.user])
+        #expect(try writer.tresors.supersededBlocking(in: state) == [dora.identity.user])
         #expect(state.isRekeyPending)
         // A pin that was replaced counts as none.
         let other = try identity("dora")
-        try house.client.people.pin(other.chain, replacing: true)
-        #expect(try writer.tresors.superseded(in: state) == [])
+        try house.client.people.pinBlocking(other.chain, replacing: true)
+        #expect(try writer.tresors.supersededBlocking(in: state) == [])
     }
 
     @Test func A203_aFounderWhoLeftAndRenewedStopsNobody() async throws {
         try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
-        try dora.client.people.pin(next.chain)
+        try dora.client.people.pinBlocking(next.chain)
         let owner = fresh(dora)
         _ = try await owner.seal("x", in: tresor)
         #expect(await owner.takeNotices().first?.deed == .renewed(anna.identity.user))
@@ -104,11 +104,11 @@ import TresorStore
     /// The founder's card that another owner recorded has signed nothing yet: she signs as soon as she is back.
     @Test func A203_theFoundersNewKeysSignWhatAnotherOwnerToldTheLog() async throws {
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        try dora.client.people.pin(me.identity.chain)
+        try dora.client.people.pinBlocking(me.identity.chain)
         try await fresh(dora).tresors.perform(.rotate, on: tresor)
         let late = try await world.quick("late")
-        try late.client.people.pin(me.identity.chain)
-        try dora.client.people.pin(late.identity.chain)
+        try late.client.people.pinBlocking(me.identity.chain)
+        try dora.client.people.pinBlocking(late.identity.chain)
         try await fresh(dora).share(tresor, with: [late], as: .writer)
         #expect(await failure { _ = try await fresh(late).seal("x", in: tresor) } == .unverified)
         #expect(try await me.renewal.finish().map(\.isRotated) == [true])
@@ -118,7 +118,7 @@ import TresorStore
     /// A founder and another owner have new keys, and the log knows neither.
     @Test func A203_anOwnerRenewsWhereTheLogLacksTheFoundersNewCard() async throws {
         let next = try renewed(anna)
-        try dora.client.people.pin(next.chain)
+        try dora.client.people.pinBlocking(next.chain)
         let me = try await dora.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await me.renewal.finish().map(\.error) == [nil])
         let state = try await me.client.logs.state(of: tresor)
@@ -131,7 +131,7 @@ import TresorStore
     @Test func A203_withoutAPinnedHeadNobodyPutsInTheFoundersCard() async throws {
         try await anna.tresors.perform(.leave, on: tresor)
         let next = try renewed(anna)
-        try dora.client.people.pin(next.chain)
+        try dora.client.people.pinBlocking(next.chain)
         try dora.client.home.delete(.heads)
         #expect(await failure { _ = try await fresh(dora).seal("x", in: tresor) } == .unverified)
         #expect(try await records().last == .left)
@@ -141,7 +141,7 @@ import TresorStore
         let file = try await house.seal("x", in: tresor)
         #expect(try await fresh(anna).files.open(file).author.status == .current)
         let next = try renewed(house)
-        try anna.client.people.pin(next.chain)
+        try anna.client.people.pinBlocking(next.chain)
         let opened = try await fresh(anna).files.open(file)
         #expect(opened.author.status == .former(.init(cause: .keyRenewed, time: next.chain.newest.time)))
         var wanted = Expectations()

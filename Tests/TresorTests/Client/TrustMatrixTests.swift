@@ -32,18 +32,18 @@ import TresorStore
     /// A reader whose home has this pin of house beside that of anna.
     private func reader(_ pin: PinKind, of person: Identity, _ name: String) async throws -> Session {
         let reader = try await world.quick(name)
-        try anna.client.people.pin(reader.identity.chain)
+        try anna.client.people.pinBlocking(reader.identity.chain)
         try await anna.share(tresor, with: [reader])
-        try reader.client.people.pin(anna.identity.chain)
+        try reader.client.people.pinBlocking(anna.identity.chain)
         let cards = person.chain.cards
         switch pin {
         case .none: break
-        case .older: try reader.client.people.pin(CardChain(Array(cards.dropLast().map(\.bytes).joined())))
-        case .equal: try reader.client.people.pin(person.chain)
-        case .newer: try reader.client.people.pin(person.renewCard(time: 77).identity.chain)
+        case .older: try reader.client.people.pinBlocking(CardChain(Array(cards.dropLast().map(\.bytes).joined())))
+        case .equal: try reader.client.people.pinBlocking(person.chain)
+        case .newer: try reader.client.people.pinBlocking(person.renewCard(time: 77).identity.chain)
         case .replaced:
-            try reader.client.people.pin(person.chain)
-            try reader.client.people.pin(identity("house").chain, replacing: true)
+            try reader.client.people.pinBlocking(person.chain)
+            try reader.client.people.pinBlocking(identity("house").chain, replacing: true)
         }
         return reader
     }
@@ -62,7 +62,7 @@ import TresorStore
         let reader = try await self.reader(pin, of: person, "reader\(person.generation)")
         let chain = person.chain
         let state = try await reader.client.logs.state(of: tresor)
-        let trust = try reader.client.trust.memberTrust(of: chain.user, in: state)
+        let trust = try reader.client.trust.memberTrustBlocking(of: chain.user, in: state)
         switch pin {
         case .none: #expect(trust == .unverified)
         case .older: #expect(trust == .renewed(since: self.house.identity.chain))
@@ -79,27 +79,27 @@ import TresorStore
     @Test func A209_theSameFileOpensNoMoreWithAReplacedPinThanWithNone() async throws {
         let file = try await house.seal("x", in: tresor)
         let reader = try await reader(.none, of: house.identity, "cam")
-        try reader.client.people.pin(identity("house").chain)
+        try reader.client.people.pinBlocking(identity("house").chain)
         #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
-        try reader.client.people.pin(house.identity.chain, replacing: true)
+        try reader.client.people.pinBlocking(house.identity.chain, replacing: true)
         #expect(try await reader.files.open(file).content == Array("x".utf8))
-        try reader.client.people.pin(identity("house").chain, replacing: true)
+        try reader.client.people.pinBlocking(identity("house").chain, replacing: true)
         #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
         // A chain that does not extend a replaced pin is still forked.
         let (other, _) = try house.identity.renewCard(time: 5)
-        try reader.client.people.pin(other.chain, replacing: true)
-        #expect(error { try reader.client.people.pin(house.identity.chain, replacing: true) } == .forked)
+        try reader.client.people.pinBlocking(other.chain, replacing: true)
+        #expect(error { try reader.client.people.pinBlocking(house.identity.chain, replacing: true) } == .forked)
     }
 
     @Test func A204_aRemovedMemberWithNewKeysIsNoFork() async throws {
         let file = try await house.seal("x", in: tresor)
         try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
         let me = try await renewed(house)
-        try anna.client.people.pin(me.identity.chain)
+        try anna.client.people.pinBlocking(me.identity.chain)
         let opened = try await anna.files.open(file)
         #expect(opened.author.status != .current)
         let state = try await anna.client.logs.state(of: tresor)
-        #expect(try anna.client.trust.memberTrust(of: me.identity.user, in: state) == .verified)
+        #expect(try anna.client.trust.memberTrustBlocking(of: me.identity.user, in: state) == .verified)
     }
 
     @Test func A204_aFormerAuthorWhoInventsAHeadIsNamed() async throws {

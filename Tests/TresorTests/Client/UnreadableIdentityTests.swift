@@ -18,7 +18,7 @@ import TresorStore
     init() async throws {
         place = NSTemporaryDirectory() + "tresor-identity-\(UInt64.random(in: .min ... .max))"
         let client = world.client(DirectoryHome(data: place, state: place + "/state"))
-        session = try client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
+        session = try await client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
         try await client.people.publishCard()
         tresor = try await session.tresors.create(Name(typed: "plans")).tresor
     }
@@ -32,10 +32,10 @@ import TresorStore
         try expose()
         #expect(await failure { try await session.tresors.perform(.rotate, on: tresor) } == .failed(.permissions))
         let chain = session.identity.chain
-        #expect(await failure { _ = try session.client.people.trust(in: chain) } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.people.trustBlocking(in: chain) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.people.person(chain.user) } == .failed(.permissions))
         #expect(await failure { _ = try await session.client.people.lookup("anna") } == .failed(.permissions))
-        #expect(await failure { _ = try session.client.cleanup.isPending() } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.cleanup.isPendingBlocking() } == .failed(.permissions))
         try #require(chmod(place + "/identity", 0o600) == 0)
         try await session.tresors.perform(.rotate, on: tresor)
     }
@@ -45,12 +45,12 @@ import TresorStore
         let file = try await session.seal("plan", in: tresor)
         let state = try await session.client.logs.state(of: tresor)
         try expose()
-        #expect(await failure { _ = try session.client.trust.founderTrust(in: state) } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.trust.founderTrustBlocking(in: state) } == .failed(.permissions))
         #expect(await failure { _ = try await session.seal("plan", in: tresor) } == .failed(.permissions))
         #expect(await failure { _ = try await session.files.open(file) } == .failed(.permissions))
         let summaries = try await session.tresors.all()
         #expect(summaries.map(\.error) == [.failed(.permissions)] && summaries.map(\.founderTrust) == [nil])
-        #expect(await failure { _ = try session.client.identityFile() } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.identityFileBlocking() } == .failed(.permissions))
     }
 
     /// Otherwise a tresor that names this person as founder would pass for one of another person.

@@ -66,11 +66,11 @@ import TresorStore
         evil.lie(.storesNothing)
         let renewals = await (try? me.renewal.finish()) ?? []
         #expect(renewals.allSatisfy { $0.error != nil })
-        #expect(try me.renewal.isUnfinished())
+        #expect(try me.renewal.isUnfinishedBlocking())
         #expect(try await log(tresor, in: evil.truth).count == 2)
         evil.behave()
         #expect(try await me.renewal.finish().allSatisfy { $0.error == nil })
-        #expect(try !me.renewal.isUnfinished())
+        #expect(try !me.renewal.isUnfinishedBlocking())
         #expect(try await me.client.logs.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
     }
 
@@ -231,6 +231,6 @@ import TresorStore
         #expect(
             await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) } == .usage(.time))
         #expect(anna.home == home)
-        #expect(throws: Never.self) { try anna.client.identityFile() }
+        #expect(throws: Never.self) { try anna.client.identityFileBlocking() }
     }
 }

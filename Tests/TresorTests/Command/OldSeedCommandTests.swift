@@ -67,7 +67,7 @@ extension CommandSuite {
             let (trap, old, new) = try await trap()
             // Cards are public: the thief puts the newest one into the log.
             try await stage.append(.renew(RenewBody(new.chain.newest)), by: old, to: trap)
-            try bob.client.people.pin(new.chain)
+            try bob.client.people.pinBlocking(new.chain)
             let (home, writes) = (try stage.home("bob"), stage.evil.writeCount)
             for words in [
                 ["encrypt", "-t", trap.description, "@plan", "-o", "@x.tresor"], ["decrypt", "@dose.tresor"],
@@ -92,7 +92,7 @@ extension CommandSuite {
 
         @Test func A202_nothingTurnsARenewalIntoNothing() async throws {
             let client = stage.client("anna")
-            let anna = try client.makeIdentity(
+            let anna = try await client.makeIdentity(
                 handle: Name(typed: "anna"), password: try password("anna"), cost: .floor)
             try await client.people.publishCard()
             try stage.write(Array("password of anna".utf8), to: "password")
@@ -103,11 +103,11 @@ extension CommandSuite {
             // The old card is no unfinished renewal, however often a store shows it; nor is a tresor that names it.
             stage.evil.late(old, old)
             #expect(try await rotate(0) == 2)
-            try bob.client.people.pin(anna.identity.chain)
+            try bob.client.people.pinBlocking(anna.identity.chain)
             let bait = try await bob.tresors.create(Name(typed: "bait")).tresor
             try await bob.share(bait, with: [anna])
             #expect(try await rotate(16) == nil)
-            #expect(try client.identityFile().chain.newest.generation == 3)
+            #expect(try client.identityFileBlocking().chain.newest.generation == 3)
 
             let (home, stale) = (try stage.home("anna"), try stage.home("stale"))
             let writes = stage.evil.writeCount

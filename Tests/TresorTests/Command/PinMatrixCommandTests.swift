@@ -84,16 +84,18 @@ extension CommandSuite {
             try session.client.home.delete(.pins)
             let subject = generations[0]
             for other in [anna, house, carol] where other.identity.user != subject.user {
-                if other.identity.user != session.identity.user { try session.client.people.pin(other.identity.chain) }
+                if other.identity.user != session.identity.user {
+                    try session.client.people.pinBlocking(other.identity.chain)
+                }
             }
             switch pinned {
             case .none: break
-            case .first: try session.client.people.pin(generations[0].chain)
-            case .second: try session.client.people.pin(generations[1].chain)
-            case .third: try session.client.people.pin(generations[2].chain)
+            case .first: try session.client.people.pinBlocking(generations[0].chain)
+            case .second: try session.client.people.pinBlocking(generations[1].chain)
+            case .third: try session.client.people.pinBlocking(generations[2].chain)
             case .replaced:
-                try session.client.people.pin(generations[2].chain)
-                try session.client.people.pin(try identity(subject.handle.text).chain, replacing: true)
+                try session.client.people.pinBlocking(generations[2].chain)
+                try session.client.people.pinBlocking(try identity(subject.handle.text).chain, replacing: true)
             }
         }
 

@@ -35,8 +35,8 @@ extension CommandSuite {
             // The thief keeps the old home; the new keys live in another.
             let (next, sealed) = try house.identity.renewCard(time: stage.world.clock.now)
             let renewed = try await stage.settle(next, previous: [sealed], at: "house-new")
-            try renewed.client.people.pin(anna.identity.chain)
-            try anna.client.people.pin(next.chain)
+            try renewed.client.people.pinBlocking(anna.identity.chain)
+            try anna.client.people.pinBlocking(next.chain)
             stage.tell(lie)
             let rotated = try await stage.expect(withholds(lie) ? 18 : 0, as: "anna", "rotate", "-t", "plans", "--yes")
             #expect(rotated.error.contains("plans now has the new keys of house, which you compared"))
@@ -56,7 +56,7 @@ extension CommandSuite {
         @Test func A203_theOldGenerationIsNotCurrent() async throws {
             try await stage.expect(0, as: "house", "encrypt", "-t", "plans", "@plan", "-o", "@theirs.tresor")
             try await stage.expect(0, as: "anna", "decrypt", "--current", "@theirs.tresor")
-            try anna.client.people.pin(try await stage.renew(house, at: "house").identity.chain)
+            try anna.client.people.pinBlocking(try await stage.renew(house, at: "house").identity.chain)
             try await stage.expect(13, as: "anna", "decrypt", "--current", "@theirs.tresor")
             let opened = try await stage.expect(0, as: "anna", "decrypt", "@theirs.tresor")
             #expect(opened.error.contains("from house (verified, has new keys since "))
@@ -68,7 +68,7 @@ extension CommandSuite {
         func A203_aFounderWhoLeftAndRenewedStopsNobody(lie: CommandStage.Lie) async throws {
             try await stage.expect(0, as: "anna", "revoke", "-t", "plans", "--me", "--yes")
             let next = try await stage.renew(anna, at: "anna")
-            try max.client.people.pin(next.identity.chain)
+            try max.client.people.pinBlocking(next.identity.chain)
             stage.tell(lie)
             let opened = try await stage.expect(0, as: "max", "decrypt", "@old.tresor")
             #expect(opened.text == "plan" && opened.error.contains(", left "), "\(opened.error)")
@@ -86,7 +86,7 @@ extension CommandSuite {
             try await stage.expect(0, as: "max", "share", "-t", "plans", "anna", "--role", "owner")
             // House has to compare the new keys first: the file is newer than they are in the log.
             try await stage.expect(16, as: "house", "decrypt", "@new.tresor")
-            try house.client.people.pin(next.identity.chain)
+            try house.client.people.pinBlocking(next.identity.chain)
             for name in ["max", "house", "anna"] {
                 #expect(try await stage.expect(0, as: name, "decrypt", "@new.tresor").text == "plan", "\(name)")
             }

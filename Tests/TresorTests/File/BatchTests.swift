@@ -69,7 +69,8 @@ import TresorStore
         try world.introduce(anna, carl)
         try world.introduce(anna, reader)
         // The reader knows another person by that handle.
-        try reader.client.people.pin(try Identity.make(handle: Name(typed: "carl"), time: world.clock.now).chain)
+        try reader.client.people.pinBlocking(
+            try Identity.make(handle: Name(typed: "carl"), time: world.clock.now).chain)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [carl], as: .writer)
         try await anna.share(tresor, with: [reader])

@@ -58,7 +58,7 @@ import TresorStore
         let kit: RecoveryKit? = try RecoveryKit()
         let renewed = try await writer.renewal.renew(password: password("new"), cost: .floor, kit: kit)
         #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
-        try anna.client.people.pin(renewed.identity.chain)
+        try anna.client.people.pinBlocking(renewed.identity.chain)
         try await anna.tresors.perform(.rotate, on: tresor)
         let file = try await renewed.seal("plan", in: tresor)
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -69,7 +69,7 @@ import TresorStore
         expecting.acceptingUnverified = true
         let opened = try await reader.files.open(again, expecting: expecting)
         #expect(opened.origin?.generation == 1 && opened.sealer.user == anna.identity.user)
-        try reader.client.people.pin(renewed.identity.chain)
+        try reader.client.people.pinBlocking(renewed.identity.chain)
         #expect(try await reader.files.open(again).content == Array("plan".utf8))
     }
 }

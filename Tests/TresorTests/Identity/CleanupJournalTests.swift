@@ -31,35 +31,35 @@ import TresorStore
     @Test func A27_aKitThatNeverCountedOpensNothing() async throws {
         let first = try await anna.unlocking.makeKit()
         let begun = try RecoveryKit()
-        try anna.client.recovery.prepare(begun)
+        try anna.client.recovery.prepareBlocking(begun)
         let slot = try Slot.kit(of: anna.identity, kit: begun, time: 0)
-        let copy = try anna.client.identityFile().copy(for: slot, identity: anna.identity)
+        let copy = try anna.client.identityFileBlocking().copy(for: slot, identity: anna.identity)
         try await world.store.putKitCopy(copy.bytes, locator: begun.locator())
-        #expect(try anna.client.cleanup.isPending())
-        #expect(try anna.client.recovery.isPrepared(begun))
+        #expect(try anna.client.cleanup.isPendingBlocking())
+        #expect(try anna.client.recovery.isPreparedBlocking(begun))
         try await anna.client.cleanup.finish()
         #expect(try await world.store.kitCopy(locator: begun.locator()) == nil)
         #expect(try await world.store.kitCopy(locator: first.locator()) != nil)
-        #expect(try !anna.client.cleanup.isPending())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
     @Test func aKitOfSomebodyElsesIdentityIsNoInterruptedChange() throws {
         let kit = try RecoveryKit()
         try anna.client.cleanup.note(kits: [CleanupJournal.Kit(user: identity("bob").user, locator: try kit.locator())])
-        #expect(try !anna.client.cleanup.isPending())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
     @Test func A37_aRenewalThatIsNotedButWasNeverMadeIsNone() async throws {
         try anna.client.cleanup.note(generations: [1])
-        #expect(try !anna.client.cleanup.isIntroducing())
-        #expect(try !anna.client.cleanup.isPending())
-        #expect(try !anna.renewal.isUnfinished())
+        #expect(try !anna.client.cleanup.isIntroducingBlocking())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
+        #expect(try !anna.renewal.isUnfinishedBlocking())
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try anna.client.cleanup.isIntroducing())
-        #expect(try renewed.renewal.isUnfinished())
+        #expect(try anna.client.cleanup.isIntroducingBlocking())
+        #expect(try renewed.renewal.isUnfinishedBlocking())
         _ = try await renewed.renewal.finish()
-        #expect(try !renewed.renewal.isUnfinished())
-        #expect(try !anna.client.cleanup.isPending())
+        #expect(try !renewed.renewal.isUnfinishedBlocking())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
     @Test func aRenewalThatFailsTakesItsNoteBack() async throws {
@@ -78,7 +78,7 @@ import TresorStore
         #expect(try anna.client.cleanup.journal().devices.isEmpty && anna.client.cleanup.journal().generations.isEmpty)
         #expect(try anna.client.cleanup.journal().kits.map(\.locator) == [locator])
         try await anna.client.cleanup.finish()
-        #expect(try !anna.client.cleanup.isPending())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
         #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) != nil)
         #expect(try await world.store.kitCopy(locator: old.locator()) != nil)
     }
@@ -110,13 +110,13 @@ import TresorStore
         try anna.client.home.replace(.deviceShare, with: share)
         #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
         try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
-        #expect(try anna.client.cleanup.endingDevices() == [device.id])
+        #expect(try anna.client.cleanup.endingDevicesBlocking() == [device.id])
         #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
         #expect(anna.home[.deviceShare] == nil)
         try anna.client.home.replace(.deviceShare, with: share)
         try await anna.unlocking.revokeDevices([device.id])
         #expect(anna.home[.deviceShare] == nil)
-        #expect(try anna.client.cleanup.endingDevices().isEmpty)
+        #expect(try anna.client.cleanup.endingDevicesBlocking().isEmpty)
     }
 
     @Test func A32_aNoteAloneEndsNoDevice() async throws {
@@ -125,12 +125,12 @@ import TresorStore
         _ = try await anna.client.device.unlock()
         try await anna.client.cleanup.finish()
         _ = try await anna.client.device.unlock()
-        #expect(try anna.client.cleanup.endingDevices().isEmpty)
+        #expect(try anna.client.cleanup.endingDevicesBlocking().isEmpty)
     }
 
     @Test func A27_aHomeWithoutAnIdentityDeletesNoKitCopy() async throws {
         let kit = try await anna.unlocking.makeKit()
-        try anna.client.recovery.prepare(kit)
+        try anna.client.recovery.prepareBlocking(kit)
         try anna.client.home.delete(.identity)
         try await anna.client.cleanup.finish()
         #expect(try await world.store.kitCopy(locator: kit.locator()) != nil)
@@ -138,12 +138,12 @@ import TresorStore
 
     @Test func A32_theServerShareFollowsWhenTheStoreCanBeReached() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.device.destroyShare()
+        try anna.client.device.destroyShareBlocking()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) != nil)
         try await anna.client.device.forget()
         #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) == nil)
-        #expect(try !anna.client.cleanup.isPending())
+        #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
     @Test func A26_aFileThatItsOwnerDidNotWriteIsNotWrittenAnew() async throws {
@@ -153,7 +153,8 @@ import TresorStore
         let name = try #require(bytes.indices.last { bytes[$0...].starts(with: Array("phone".utf8)) })
         bytes[name] = 0x78
         try home.replace(.identity, with: bytes)
-        #expect(error { try anna.unlocking.changePassword(to: password("new"), cost: .floor) } == .altered)
+        #expect(
+            await failure { try await anna.unlocking.changePassword(to: password("new"), cost: .floor) } == .altered)
         #expect(await failure { try await anna.unlocking.setKit(try RecoveryKit()) } == .altered)
         #expect(home.read(.identity) == bytes)
     }

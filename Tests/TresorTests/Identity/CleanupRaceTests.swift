@@ -26,7 +26,7 @@ import TresorStore
         let newLocator = try new.locator()
         let kits = [oldLocator, newLocator].map { CleanupJournal.Kit(user: user, locator: $0) }
         try anna.client.cleanup.note(kits: Set(kits))
-        let file = try anna.client.identityFile()
+        let file = try anna.client.identityFileBlocking()
         let slot = try Slot.kit(of: anna.identity, kit: new, time: 0)
         let copy = try file.copy(for: slot, identity: anna.identity).bytes
         try await evil.putKitCopy(copy, locator: newLocator)
@@ -37,7 +37,7 @@ import TresorStore
             try? anna.client.cleanup.note(kits: [kits[0]])
         }
         try await anna.client.cleanup.finish()
-        #expect(try anna.client.identityFile().kitLocator == newLocator)
+        #expect(try anna.client.identityFileBlocking().kitLocator == newLocator)
         try await anna.client.cleanup.finish()
         #expect(try await evil.truth.kitCopy(locator: oldLocator) == nil)
     }
@@ -47,9 +47,9 @@ import TresorStore
         let user = anna.identity.user
         let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
         try anna.client.cleanup.note(devices: [other])
-        evil.beforeNextDeletion { [anna] in try? anna.client.device.destroyShare() }
+        evil.beforeNextDeletion { [anna] in try? anna.client.device.destroyShareBlocking() }
         try await anna.client.cleanup.finish()
-        #expect(try anna.client.cleanup.endingDevices() == [device.id])
+        #expect(try anna.client.cleanup.endingDevicesBlocking() == [device.id])
         try await anna.client.cleanup.finish()
         #expect(try await evil.truth.serverShare(user: user, device: device.id) == nil)
     }
@@ -120,7 +120,7 @@ import TresorStore
     @Test func A37_aRenewalThatSomebodyOvertakesEndsNoDevice() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
-        let file = try anna.client.identityFile()
+        let file = try anna.client.identityFileBlocking()
         let slot = try Slot.kit(of: anna.identity, kit: try RecoveryKit(), time: 0)
         let changed = try file.settingKit(slot, identity: anna.identity)
         evil.showKitCopy { [anna] copy in
@@ -136,7 +136,7 @@ import TresorStore
         #expect(refused == .busy)
         evil.behave()
         let begun = try #require(locator)
-        #expect(try anna.client.identityFile().bytes == changed.bytes)
+        #expect(try anna.client.identityFileBlocking().bytes == changed.bytes)
         let noted = try anna.client.cleanup.journal()
         #expect(noted.devices.isEmpty && noted.generations.isEmpty)
         #expect(noted.kits == [CleanupJournal.Kit(user: user, locator: begun)])
@@ -170,9 +170,9 @@ import TresorStore
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         evil.show { _ in [] }
         #expect(try await renewed.renewal.finish().compactMap(\.error) == [.forked])
-        #expect(try !renewed.renewal.isUnfinished(), "a log that is no more must not forbid new keys")
+        #expect(try !renewed.renewal.isUnfinishedBlocking(), "a log that is no more must not forbid new keys")
         evil.behave()
-        #expect(try !renewed.renewal.isUnfinished(), "what a store shows makes no renewal unfinished")
+        #expect(try !renewed.renewal.isUnfinishedBlocking(), "what a store shows makes no renewal unfinished")
         #expect(try await renewed.renewal.renew(in: tresor).isRotated)
         #expect(
             try await renewed.client.logs.state(of: tresor).chain(of: renewed.identity.user) == renewed.identity.chain)
@@ -180,13 +180,13 @@ import TresorStore
 
     @Test func A37_aStrangersTresorKeepsNobodyFromNewKeys() async throws {
         let stranger = try await world.quick("stranger")
-        try stranger.client.people.pin(anna.identity.chain)
+        try stranger.client.people.pinBlocking(anna.identity.chain)
         let theirs = try await stranger.tresors.create(Name(typed: "bait")).tresor
         try await stranger.share(theirs, with: [anna])
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await renewed.renewal.finish().compactMap(\.error) == [.unverified])
-        #expect(try !renewed.renewal.isUnfinished())
-        #expect(try !renewed.client.cleanup.isIntroducing())
+        #expect(try !renewed.renewal.isUnfinishedBlocking())
+        #expect(try !renewed.client.cleanup.isIntroducingBlocking())
     }
 
     @Test func A37_aDateThatPassedKeepsNobodyFromNewKeys() async throws {
@@ -198,7 +198,7 @@ import TresorStore
         world.clock.advance(by: 20)
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await renewed.renewal.finish().compactMap(\.error) == [.noAccess])
-        #expect(try !renewed.renewal.isUnfinished())
+        #expect(try !renewed.renewal.isUnfinishedBlocking())
     }
 
     @Test func A37_aRenewalThatTheStoreInterruptsIsGoneOnWith() async throws {
@@ -210,7 +210,7 @@ import TresorStore
             let renewals = try? await renewed.renewal.finish()
             evil.behave()
             let isDone = renewals?.allSatisfy { $0.error == nil } ?? false
-            #expect(try renewed.client.cleanup.isIntroducing() != isDone, "\(call)")
+            #expect(try renewed.client.cleanup.isIntroducingBlocking() != isDone, "\(call)")
             if isDone { break }
             failures += 1
         }

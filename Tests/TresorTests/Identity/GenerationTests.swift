@@ -88,7 +88,7 @@ import TresorStore
         let anna = try await world.settle(mine, previous: [previous])
         let kit = try await anna.unlocking.makeKit()
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let bytes = try anna.client.identityFile().bytes
+        let bytes = try anna.client.identityFileBlocking().bytes
         let replaced = Array(bytes[..<14]) + other.chain.bytes + bytes[(14 + other.chain.bytes.count)...]
         try anna.client.home.replace(.identity, with: replaced)
         let file = try IdentityFile(replaced)

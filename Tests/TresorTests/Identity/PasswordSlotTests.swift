@@ -22,15 +22,15 @@ import TresorStore
         words = secret.span.publicBytes
         let until = world.clock.now + 9
         _ = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
-        let file = try anna.client.identityFile()
+        let file = try anna.client.identityFileBlocking()
         let device = try DeviceShare(user: anna.identity.user)
         let ward = try file.adding(
             device, serverShare: SecretBytes(randomCount: 32), name: Name(typed: "ward"), since: 5, until: until,
             identity: anna.identity)
         try anna.client.home.replace(.identity, with: ward.bytes)
-        before = try anna.client.identityFile()
-        try anna.unlocking.changePassword(to: password("the new one"), cost: .floor)
-        after = try anna.client.identityFile()
+        before = try anna.client.identityFileBlocking()
+        try await anna.unlocking.changePassword(to: password("the new one"), cost: .floor)
+        after = try anna.client.identityFileBlocking()
     }
 
     private func kit() throws -> RecoveryKit { try RecoveryKit(typed: SecretBytes(copying: words.span)) }
@@ -69,7 +69,7 @@ import TresorStore
     }
 
     /// The old slot still opens by itself, so that only the tag over the whole file is left to refuse it.
-    @Test func A26_theOldPasswordsSlotInTheNewFileIsAltered() throws {
+    @Test func A26_theOldPasswordsSlotInTheNewFileIsAltered() async throws {
         let old = try passwordSlot(of: before)
         let new = try passwordSlot(of: after)
         let place = try #require(after.bytes.indices.first { after.bytes[$0...].starts(with: new.bytes) })
@@ -83,8 +83,10 @@ import TresorStore
         try home.replace(.identity, with: spliced)
         let contents = home.contents
         let client = anna.client
-        #expect(error { _ = try client.unlock(password: password("anna")) } == .altered)
-        #expect(error { try anna.unlocking.changePassword(to: password("another"), cost: .floor) } == .altered)
+        #expect(await failure { _ = try await client.unlock(password: password("anna")) } == .altered)
+        #expect(
+            await failure { try await anna.unlocking.changePassword(to: password("another"), cost: .floor) } == .altered
+        )
         #expect(home.contents == contents)
         try home.replace(.identity, with: after.bytes)
         #expect(throws: Never.self) { try after.open(withKit: kit()) }

@@ -32,11 +32,11 @@ import TresorStore
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let me = try await renewed(anna)
         #expect(me.identity.generation == 1)
-        #expect(try me.renewal.isUnfinished())
+        #expect(try me.renewal.isUnfinishedBlocking())
         #expect(me.home[.deviceShare] == nil)
         let renewals = try await me.renewal.finish()
         #expect(renewals.allSatisfy { $0.error == nil && $0.isRotated })
-        #expect(try !me.renewal.isUnfinished())
+        #expect(try !me.renewal.isUnfinishedBlocking())
         let count = try await log(tresor, in: world.store).count
         _ = try await me.renewal.finish()
         #expect(try await log(tresor, in: world.store).count == count)
@@ -45,8 +45,8 @@ import TresorStore
         #expect(try await house.files.open(old).content == Array("old".utf8))
         #expect(await failure { _ = try await house.files.open(new) } == .unverified)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
-        #expect(try house.client.people.trust(in: me.identity.chain) == .renewed(since: anna.identity.chain))
-        try house.client.people.pin(me.identity.chain)
+        #expect(try house.client.people.trustBlocking(in: me.identity.chain) == .renewed(since: anna.identity.chain))
+        try house.client.people.pinBlocking(me.identity.chain)
         #expect(try await house.files.open(new).content == Array("new".utf8))
         #expect(try await house.files.open(old).author.status != .current)
     }
@@ -79,7 +79,7 @@ import TresorStore
 
     @Test func A72_aLogBelowThePinnedGenerationIsNotEncryptedTo() async throws {
         let me = try await renewed(anna)
-        try house.client.people.pin(me.identity.chain)
+        try house.client.people.pinBlocking(me.identity.chain)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
         _ = try await me.renewal.finish()
         #expect(try await house.seal("x", in: tresor).header.epoch == 2)
@@ -91,7 +91,7 @@ import TresorStore
         let kit = try RecoveryKit(typed: words)
         let given: RecoveryKit? = try RecoveryKit(typed: words)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: given)
-        let file = try me.client.identityFile()
+        let file = try me.client.identityFileBlocking()
         #expect(error { _ = try file.open(withKit: first) } == .wrongPassword)
         #expect(try file.open(withKit: kit).generation == 1)
         #expect(try file.open(withPassword: password("new")).chain == me.identity.chain)
@@ -111,29 +111,31 @@ import TresorStore
             #expect(
                 error { _ = try Slot.setPassword(of: anna.identity, password: short, cost: .floor, time: 1) }
                     == .usage(.passwordTooShort))
-            #expect(error { try anna.unlocking.changePassword(to: short, cost: .floor) } == .usage(.passwordTooShort))
+            #expect(
+                await failure { try await anna.unlocking.changePassword(to: short, cost: .floor) }
+                    == .usage(.passwordTooShort))
             #expect(
                 await failure { _ = try await anna.client.recovery.recover(kit: kit, newPassword: short, cost: .floor) }
                     == .usage(.passwordTooShort))
             #expect(
-                error {
-                    _ = try world.client(MemoryHome()).makeIdentity(
+                await failure {
+                    _ = try await world.client(MemoryHome()).makeIdentity(
                         handle: Name(typed: "new"), password: short, cost: .floor)
                 } == .usage(.passwordTooShort))
         }
-        try anna.unlocking.changePassword(to: made("1234567\u{e9}"), cost: .floor)
+        try await anna.unlocking.changePassword(to: made("1234567\u{e9}"), cost: .floor)
     }
 
     @Test func A37_theOldWaysOpenedWhatWasBefore() async throws {
         let kit = try await anna.unlocking.makeKit()
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        let before = try anna.client.identityFile()
+        let before = try anna.client.identityFileBlocking()
         #expect(try before.open(withKit: kit).chain == anna.identity.chain)
         #expect(try await anna.client.device.unlock().identity.chain == anna.identity.chain)
         let kept = try #require(anna.home[.deviceShare])
         let share = try DeviceShare(SecretBytes(copying: kept.span))
         let me = try await renewed(anna)
-        let after = try me.client.identityFile()
+        let after = try me.client.identityFileBlocking()
         #expect(error { _ = try after.open(withKit: kit) } == .wrongPassword)
         let nothing = try SecretBytes(count: 32)
         #expect(error { _ = try after.open(withDevice: share, serverShare: nothing, now: 1) } == .noAccess)
@@ -146,12 +148,12 @@ import TresorStore
         let file = try await anna.seal("x", in: tresor)
         let newcomer = World(store: world.store)
         let other = try await newcomer.quick("other")
-        try anna.client.people.pin(other.identity.chain)
+        try anna.client.people.pinBlocking(other.identity.chain)
         try await anna.share(tresor, with: [other])
         _ = try await house.files.open(file)
         let me = try await renewed(anna)
         for person in [house, other] {
-            try person.client.people.pin(me.identity.chain)
+            try person.client.people.pinBlocking(me.identity.chain)
             #expect(await failure { _ = try await person.seal("y", in: tresor) } != nil)
         }
         #expect(try await house.files.open(file).content == Array("x".utf8))
@@ -165,8 +167,8 @@ import TresorStore
 
     @Test func A51_whatAComparedAuthorsNewKeysSignedWaitsForAnotherComparison() async throws {
         let third = try await world.quick("third")
-        try third.client.people.pin(anna.identity.chain)
-        try anna.client.people.pin(third.identity.chain)
+        try third.client.people.pinBlocking(anna.identity.chain)
+        try anna.client.people.pinBlocking(third.identity.chain)
         try await anna.share(tresor, with: [third])
         let old = try await house.seal("old", in: tresor)
         let me = try await renewed(house)
@@ -185,7 +187,7 @@ import TresorStore
         try await anna.tresors.perform(.rotate, on: tresor)
         let again = try #require(try await third.client.logs.state(of: tresor).epoch == 3 ? me.files.reseal(new) : nil)
         #expect(await failure { _ = try await anna.files.open(again) } == .unverified)
-        try anna.client.people.pin(me.identity.chain)
+        try anna.client.people.pinBlocking(me.identity.chain)
         #expect(try await anna.files.open(new).content == Array("new".utf8))
         #expect(try await anna.files.open(again).author.user == house.identity.user)
     }
@@ -201,7 +203,7 @@ import TresorStore
         try await anna.tresors.perform(.rotate, on: tresor)
         let resealed = try #require(try await third.files.reseal(new))
         #expect(await failure { _ = try await anna.files.open(resealed) } == .unverified)
-        try anna.client.people.pin(me.identity.chain)
+        try anna.client.people.pinBlocking(me.identity.chain)
         #expect(try await anna.files.open(resealed).author.user == house.identity.user)
     }
 
@@ -209,12 +211,12 @@ import TresorStore
         let stranger = try identity("doctor")
         let other = try await World(store: MemoryStore()).settle(stranger)
         let doctor = world.session(of: other, seeing: world.store)
-        try doctor.client.people.pin(anna.identity.chain)
-        try anna.client.people.pin(stranger.chain)
+        try doctor.client.people.pinBlocking(anna.identity.chain)
+        try anna.client.people.pinBlocking(stranger.chain)
         try await anna.share(tresor, with: [doctor], as: .writer)
         let file = try await doctor.seal("x", in: tresor)
         #expect(try await house.files.open(file).content == Array("x".utf8))
-        try house.client.people.pin(identity("doctor").chain)
+        try house.client.people.pinBlocking(identity("doctor").chain)
         #expect(await failure { _ = try await house.files.open(file) } == .unverified)
     }
 }

@@ -55,7 +55,7 @@ import TresorStore
         _ = try await anna.client.logs.state(of: tresor)
         let device = try await anna.unlocking.rememberDevice(name: Name(typed: "desk"), until: until)
         let slot = try Slot.setPassword(of: anna.identity, password: password("anna"), cost: .floor, time: 5)
-        let file = try anna.client.identityFile().settingPassword(slot, identity: anna.identity)
+        let file = try anna.client.identityFileBlocking().settingPassword(slot, identity: anna.identity)
         try anna.client.home.replace(.identity, with: file.bytes)
         let share = try #require(try anna.client.device.share())
         var objects = try #require(anna.client.home as? MemoryHome).contents

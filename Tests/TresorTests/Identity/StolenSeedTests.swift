@@ -40,7 +40,7 @@ import TresorStore
         let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
         try await thief.share(trap, with: [mallory], as: .owner)
         try thief.client.home.delete(.pins)
-        for person in [house, mallory] { try thief.client.people.pin(person.identity.chain) }
+        for person in [house, mallory] { try thief.client.people.pinBlocking(person.identity.chain) }
         try await thief.share(trap, with: [house], as: .writer)
         guard withNewCard else { return trap }
         // Cards are public: the newest comes out of the store, and the old seed signs the entry that names it.
@@ -62,7 +62,7 @@ import TresorStore
         let file = withNewCard ? nil : try await thief.seal("dose", in: trap)
         let home = me.home
         let state = try await me.client.logs.state(of: trap)
-        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
+        #expect(try me.client.trust.founderTrustBlocking(in: state) == .unverified)
         #expect(me.home == home, "nothing of it is kept")
         let count = try await log(trap, in: world.store).count
         let summary = try #require(try await me.tresors.all().first { $0.tresor == trap })
@@ -92,18 +92,18 @@ import TresorStore
     @Test(arguments: [true, false])
     func A201_whoComparedTheNewNumberBelievesNothingOfAThief(hasCompared: Bool) async throws {
         let me = try await renewed(anna)
-        if hasCompared { try house.client.people.pin(me.identity.chain) }
+        if hasCompared { try house.client.people.pinBlocking(me.identity.chain) }
         let trap = try await trap(for: me, withNewCard: true)
         let home = house.home
         let state = try await house.client.logs.state(of: trap)
-        #expect(try house.client.trust.founderTrust(in: state) == .unverified)
+        #expect(try house.client.trust.founderTrustBlocking(in: state) == .unverified)
         #expect(house.home == home, "nothing of it is kept")
         #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
         #expect(try await house.tresors.all().first { $0.tresor == trap }?.isApart == true)
         // Entries signed by the newest keys are hers, also in a home that never saw them.
         try house.client.home.delete(.heads)
         let plans = try await house.client.logs.state(of: plans)
-        let trust = try house.client.trust.founderTrust(in: plans)
+        let trust = try house.client.trust.founderTrustBlocking(in: plans)
         #expect(trust == (hasCompared ? .verified : .renewed(since: anna.identity.chain)))
     }
 
@@ -117,7 +117,7 @@ import TresorStore
         try await thief.tresors.perform(.rotate, on: trap)
         let heads = me.home[.heads]
         let state = try await me.client.logs.state(of: trap)
-        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
+        #expect(try me.client.trust.founderTrustBlocking(in: state) == .unverified)
         #expect(me.home[.heads] == heads)
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
     }
@@ -129,11 +129,12 @@ import TresorStore
         for (bytes, wanted) in [(flipped(sealed, 700), TresorError.altered), (newer, .unsupported)] {
             try anna.client.home.replace(.marks, with: bytes)
             let home = anna.home
-            #expect(error { try anna.tresors.proveMarks() } == wanted)
+            #expect(error { try anna.tresors.proveMarksBlocking() } == wanted)
             #expect(await failure { _ = try await anna.tresors.create(Name(typed: "other")) } == wanted)
-            #expect(error { try anna.tresors.hide(plans) } == wanted)
+            #expect(error { try anna.tresors.hideBlocking(plans) } == wanted)
             #expect(
-                await failure { try anna.tresors.confirmMine(try await anna.client.logs.state(of: plans)) } == wanted)
+                await failure { try anna.tresors.confirmMineBlocking(try await anna.client.logs.state(of: plans)) }
+                    == wanted)
             #expect(anna.home[.marks] == home[.marks])
             #expect(try await world.store.tresors(of: anna.identity.user) == [plans])
             let finding = Finding(subject: .file(.marks), remark: .failed(wanted))
@@ -150,17 +151,18 @@ import TresorStore
         let file = try await anna.seal("plan", in: plans)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(me.client.marks()[plans].isConfirmed)
-        #expect(me.tresors.knownName(of: plans) == nil || me.tresors.knownName(of: plans)?.text == "plans")
+        #expect(
+            me.tresors.knownNameBlocking(of: plans) == nil || me.tresors.knownNameBlocking(of: plans)?.text == "plans")
         let state = try await me.client.logs.state(of: plans)
-        #expect(try me.client.trust.founderTrust(in: state) == .me)
+        #expect(try me.client.trust.founderTrustBlocking(in: state) == .me)
         #expect(try await me.files.open(file).content == Array("plan".utf8))
         #expect(try await me.renewal.finish().allSatisfy { $0.error == nil && $0.isRotated })
         let again = try await renewed(me)
         #expect(try await again.seal("plan", in: plans).header.epoch == 3)
         // Without the identity there are no marks, and nothing of an older log is believed.
         let locked = world.client(again.client.home)
-        #expect(try locked.trust.founderTrust(in: state) == .unverified)
-        #expect(try again.client.trust.founderTrust(in: state) == .me)
+        #expect(try locked.trust.founderTrustBlocking(in: state) == .unverified)
+        #expect(try again.client.trust.founderTrustBlocking(in: state) == .me)
     }
 
     @Test func A201_anEmptyHomeConfirmsWhatIsMine() async throws {
@@ -169,17 +171,17 @@ import TresorStore
         try home.replace(.identity, with: try #require(me.home[.identity]))
         let fresh = world.session(of: me, home: home)
         let state = try await fresh.client.logs.state(of: plans)
-        #expect(try fresh.client.trust.founderTrust(in: state) == .unverified)
+        #expect(try fresh.client.trust.founderTrustBlocking(in: state) == .unverified)
         #expect(try await fresh.tresors.all().map(\.isApart) == [true])
         #expect(await failure { _ = try await fresh.seal("x", in: plans) } == .unverified)
-        try fresh.tresors.confirmMine(state)
-        #expect(try fresh.client.trust.founderTrust(in: state) == .me)
+        try fresh.tresors.confirmMineBlocking(state)
+        #expect(try fresh.client.trust.founderTrustBlocking(in: state) == .me)
         #expect(try await fresh.tresors.named("plans").map(\.tresor) == [plans])
         _ = try await fresh.seal("x", in: plans)
         // Tresors made with the newest keys need no mark.
         let made = try await me.tresors.create(Name(typed: "new")).tresor
-        #expect(try fresh.client.trust.founderTrust(in: try await fresh.client.logs.state(of: made)) == .me)
-        #expect(error { try house.tresors.confirmMine(state) } == .usage(.notFounder))
+        #expect(try fresh.client.trust.founderTrustBlocking(in: try await fresh.client.logs.state(of: made)) == .me)
+        #expect(error { try house.tresors.confirmMineBlocking(state) } == .usage(.notFounder))
     }
 
     @Test func A202_whatAStoreShowsMakesNoRenewalUnfinished() async throws {
@@ -188,14 +190,14 @@ import TresorStore
         // The earlier card is a prefix of the own chain: it stops nothing, and it is no interrupted renewal.
         for generation in 2...3 as ClosedRange<UInt32> {
             evil.late(old)
-            #expect(try !me.renewal.isUnfinished())
+            #expect(try !me.renewal.isUnfinishedBlocking())
             try await me.renewal.check()
             evil.late()
             me = try await renewed(me)
             #expect(me.identity.generation == generation)
         }
         _ = try await trap(for: me, withNewCard: false)
-        #expect(try !me.renewal.isUnfinished())
+        #expect(try !me.renewal.isUnfinishedBlocking())
     }
 
     @Test func A202_anOldCopyOfAHomeMakesNoKeys() async throws {

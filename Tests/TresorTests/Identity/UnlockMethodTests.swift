@@ -19,7 +19,7 @@ import TresorStore
         anna = try await world.quick("anna")
     }
 
-    private func file(_ session: Session) throws -> IdentityFile { try session.client.identityFile() }
+    private func file(_ session: Session) throws -> IdentityFile { try session.client.identityFileBlocking() }
 
     @Test func A34_onlyTheRightShareOpens() async throws {
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
@@ -230,8 +230,8 @@ import TresorStore
         #expect(recovered.session.identity.user == anna.identity.user)
         #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await world.client(disk).device.unlock() } == .noAccess)
-        #expect(try world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
-        #expect(error { _ = try world.client(home).unlock(password: password("anne")) } == .wrongPassword)
+        #expect(try await world.client(home).unlock(password: password("anna")).identity.user == anna.identity.user)
+        #expect(await failure { _ = try await world.client(home).unlock(password: password("anne")) } == .wrongPassword)
     }
 
     @Test func A23_A24_costsOutsideTheBoundsAreRefusedBeforeAnyWork() throws {

@@ -146,12 +146,12 @@ private final class RaceHistory {
     /// New keys for a person, whom all compare again.
     private func renew(_ party: Party) async throws {
         let (next, sealed) = try party.session.identity.renewCard(time: world.clock.now)
-        let file = try party.session.client.identityFile()
+        let file = try party.session.client.identityFileBlocking()
         let home = try #require(party.session.client.home as? MemoryHome)
         party.generations.append(next)
         party.session = try await world.settle(next, previous: [sealed] + file.previous, home: home, seeing: party.view)
         _ = try await party.session.renewal.finish()
-        for other in parties where other !== party { try other.session.client.people.pin(next.chain) }
+        for other in parties where other !== party { try other.session.client.people.pinBlocking(next.chain) }
     }
 
     /// Other members try the acts of owners: the client asks nothing of the store, and nothing changes.

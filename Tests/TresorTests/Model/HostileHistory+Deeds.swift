@@ -180,7 +180,7 @@ extension HostileHistory {
     /// Marks the tresor, so that a writer may begin an epoch.
     private func renewHostile(_ person: HonestPerson) async throws {
         let home = try #require(person.session.client.home as? MemoryHome)
-        let file = try person.session.client.identityFile()
+        let file = try person.session.client.identityFileBlocking()
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         let generation = try #require(truth.chain(of: person.user)).newest.generation
         guard generation + 1 == next.generation,

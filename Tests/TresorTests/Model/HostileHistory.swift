@@ -212,7 +212,7 @@ final class HostileHistory {
         note("renew")
         let home = try #require(person.session.client.home as? MemoryHome)
         person.stolen.append(world.session(of: person.session, home: home.copy()))
-        let file = try person.session.client.identityFile()
+        let file = try person.session.client.identityFileBlocking()
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         person.session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
         if draw(2) == 0 { try await tell(person) }
@@ -301,7 +301,7 @@ final class HostileHistory {
             guard let trap = forgery.tresor else { continue }
             let session = fresh(person)
             guard let state = try? await session.client.logs.state(of: trap) else { continue }
-            let trust = try? session.client.trust.founderTrust(in: state)
+            let trust = try? session.client.trust.founderTrustBlocking(in: state)
             #expect(trust?.isVerified != true, place("a thief's tresor is believed"))
             let count = try await log(trap, in: store).count
             #expect(await failure { _ = try await session.seal("x", in: trap) } != nil, place)

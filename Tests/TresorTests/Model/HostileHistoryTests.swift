@@ -60,7 +60,7 @@ final class HonestPerson {
 
     /// Compares a person's present safety number.
     func compare(_ chain: CardChain) throws {
-        if chain.user != user { try session.client.people.pin(chain, replacing: true) }
+        if chain.user != user { try session.client.people.pinBlocking(chain, replacing: true) }
     }
 }
 

@@ -75,11 +75,13 @@ private final class KeyHistory {
     /// New keys for a person, whom all compare again.
     private func renew(_ person: Session) async throws -> Session {
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
-        let file = try person.client.identityFile()
+        let file = try person.client.identityFileBlocking()
         let home = try #require(person.client.home as? MemoryHome)
         let session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
         for renewal in try await session.renewal.finish() { #expect(renewal.error == nil) }
-        for other in [anna] + others where other.identity.user != next.user { try other.client.people.pin(next.chain) }
+        for other in [anna] + others where other.identity.user != next.user {
+            try other.client.people.pinBlocking(next.chain)
+        }
         return session
     }
 

@@ -156,7 +156,7 @@ import TresorStore
                 // Two devices of one person who do the same at one time sign the same entry: done once, and so for
                 // both.
                 guard !deeds.contains(where: { $0.isTwin(of: deed) }) else { continue }
-                let meant = try? deed.session.tresors.effect(of: deed.act, in: first)
+                let meant = try? deed.session.tresors.effectBlocking(of: deed.act, in: first)
                 #expect(deed.error != nil || meant?.isNothing == true, "\(seed) \(deed.act)")
                 continue
             }
@@ -164,8 +164,8 @@ import TresorStore
             // A rename reads once before, to see whether the key must change first; any name means the same at any
             // time.
             guard !isRename(deed.act) else { continue }
-            let meant = try deed.session.tresors.effect(of: deed.act, in: first)
-            let done = try deed.session.tresors.effect(of: deed.act, in: states[Int(sequence) - 1])
+            let meant = try deed.session.tresors.effectBlocking(of: deed.act, in: first)
+            let done = try deed.session.tresors.effectBlocking(of: deed.act, in: states[Int(sequence) - 1])
             #expect(meant.means(done), "\(seed) \(deed.act)")
         }
         #expect(entries.count == writtenCount, seed)

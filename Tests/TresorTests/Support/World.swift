@@ -97,7 +97,7 @@ struct World {
     /// Makes and publishes a person; unlocks without Argon2id.
     func person(_ handle: String, home: MemoryHome = MemoryHome()) async throws -> Session {
         let client = client(home)
-        let session = try client.makeIdentity(
+        let session = try await client.makeIdentity(
             handle: try Name(typed: handle), password: try password(handle), cost: .floor)
         try await client.people.publishCard()
         return session
@@ -107,7 +107,7 @@ struct World {
     func introduce(_ people: Session...) throws {
         for one in people {
             for other in people where other.identity.user != one.identity.user {
-                try one.client.people.pin(other.identity.chain)
+                try one.client.people.pinBlocking(other.identity.chain)
             }
         }
     }

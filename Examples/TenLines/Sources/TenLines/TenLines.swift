@@ -13,7 +13,7 @@ import TresorStore
         let home = DirectoryHome(data: place, state: place + "/state")
         let client = Client(home: home, store: MemoryStore(), clock: { UInt64(Date().timeIntervalSince1970) })
         let secret = try Password(typed: SecretBytes(copying: password.span))
-        let anna = try client.makeIdentity(handle: Name(typed: "anna"), password: secret)
+        let anna = try await client.makeIdentity(handle: Name(typed: "anna"), password: secret)
         try await client.people.publishCard()
         let tresor = try await anna.tresors.create(Name(typed: "interventions")).tresor
         let sealed = try await anna.files.seal(plan, type: Name(typed: "application/json"), in: tresor)

@@ -176,7 +176,7 @@ extension RealAttackTests {
                 let (anna, mallory) = (scene.anna, scene.mallory)
                 let file = try await anna.seal("earlier", in: scene.tresor)
                 let earlier = try await scene.state
-                try anna.client.people.pin(mallory.identity.chain)
+                try anna.client.people.pinBlocking(mallory.identity.chain)
                 try await anna.share(scene.tresor, with: [mallory], fromNow: true)
                 let state = try await scene.state
                 let user = mallory.identity.user
@@ -194,7 +194,7 @@ extension RealAttackTests {
         @Test func A82_aWrapHoldsMoreThanTheLogGrants() async throws {
             let scene = try await Scene()
             let (anna, mallory) = (scene.anna, scene.mallory)
-            try anna.client.people.pin(mallory.identity.chain)
+            try anna.client.people.pinBlocking(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
             let state = try await mallory.client.logs.state(of: scene.tresor)
             let whole = try Wrap(

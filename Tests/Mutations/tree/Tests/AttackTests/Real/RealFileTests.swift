@@ -37,7 +37,7 @@ extension RealAttackTests {
             #expect(opened.count == 40)
             #expect(reading.counts.releasedBytes == 40)
             let crowd = try (0..<20).map { try identity("person \($0)").chain }
-            for chain in crowd { try scene.anna.client.people.pin(chain) }
+            for chain in crowd { try scene.anna.client.people.pinBlocking(chain) }
             let sharing = Experiment()
             let act = Act.share(with: crowd.map { .user($0) }, role: .reader, fromNow: false, notAfter: nil)
             _ = try await Experiment.$current.withValue(sharing) {
@@ -51,7 +51,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (anna, mallory) = (scene.anna, scene.mallory)
             let file = try await anna.seal("earlier", in: scene.tresor)
-            try anna.client.people.pin(mallory.identity.chain)
+            try anna.client.people.pinBlocking(mallory.identity.chain)
             try await anna.share(scene.tresor, with: [mallory], fromNow: true)
             // A person who reseals a file has read it.
             await RealAttackTests.expectReal(.usage(.newcomers), without: .newcomers, against: [anna], isLate: true) {

@@ -125,7 +125,7 @@ extension RealAttackTests {
             let secret = try password("new")
             await RealAttackTests.expectReal(.altered, without: .kitCopyForm, against: [empty]) {
                 _ = try await empty.client.recovery.recover(kit: kit, newPassword: secret, cost: .floor)
-                return try empty.client.identityFile().devices.map(\.id) == [foreign.id]
+                return try empty.client.identityFileBlocking().devices.map(\.id) == [foreign.id]
             }
         }
 

@@ -167,7 +167,8 @@ extension RealAttackTests {
         @Test func A67_anActIsDoneThoughItNoLongerMeansWhatWasShown() async throws {
             let scene = try await Scene()
             let both = [scene.bob.identity.user, scene.house.identity.user]
-            let shown = try scene.anna.tresors.effect(of: .revoke(both.map { .user($0) }), in: try await scene.state)
+            let shown = try scene.anna.tresors.effectBlocking(
+                of: .revoke(both.map { .user($0) }), in: try await scene.state)
             try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [scene.anna]) {
@@ -185,7 +186,7 @@ extension RealAttackTests {
             try await anna.share(scene.tresor, with: [scene.bob], as: .owner)
             let date = Act.share(
                 with: [.user(house.chain)], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
-            let shown = try anna.tresors.effect(of: date, in: try await scene.state)
+            let shown = try anna.tresors.effectBlocking(of: date, in: try await scene.state)
             try await scene.bob.tresors.perform(.revoke([.user(house.user)]), on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [anna]) {
@@ -198,7 +199,7 @@ extension RealAttackTests {
             let theirs = try await scene.mallory.tresors.create(Name(typed: "theirs")).tresor
             await RealAttackTests.expectReal(nil, without: .knownFounder, against: [scene.house]) {
                 _ = try await scene.house.client.logs.state(of: theirs)
-                return try scene.house.client.logs.known().contains(theirs)
+                return try scene.house.client.logs.knownBlocking().contains(theirs)
             }
         }
 

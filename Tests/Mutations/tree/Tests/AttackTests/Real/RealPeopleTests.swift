@@ -28,8 +28,8 @@ extension RealAttackTests {
             let scene = try await Scene()
             let evil = try identity("house").chain
             await RealAttackTests.expectReal(.unverified, without: .pinnedHandle, against: [scene.anna]) {
-                try scene.anna.client.people.pin(evil)
-                return try scene.anna.client.people.pinned().contains { $0.chain == evil }
+                try scene.anna.client.people.pinBlocking(evil)
+                return try scene.anna.client.people.pinnedBlocking().contains { $0.chain == evil }
             }
         }
 
@@ -39,7 +39,7 @@ extension RealAttackTests {
             let good = try await scene.world.quick("third").identity.chain
             let evil = try identity("third").chain
             scene.store.late(good.bytes, evil.bytes)
-            try client.people.pin(#require(try await client.people.lookup("third").first).chain)
+            try client.people.pinBlocking(#require(try await client.people.lookup("third").first).chain)
             let used = try #require(try await client.people.impostors(of: Name(typed: "third")).first).chain
             #expect(used == evil)
             await RealAttackTests.expectReal(.unverified, without: .comparedNumber, against: [scene.anna]) {
@@ -97,15 +97,15 @@ extension RealAttackTests {
             let house = scene.house.identity
             let next = try house.renewCard(time: 2).identity
             let thief = try house.renewCard(time: 3).identity
-            try scene.anna.client.people.pin(next.chain)
+            try scene.anna.client.people.pinBlocking(next.chain)
             for chain in [thief.chain, house.chain] {
                 await RealAttackTests.expectReal(.forked, without: .pinnedCard, against: [scene.anna]) {
-                    try scene.anna.client.people.pin(chain)
-                    return try scene.anna.client.people.pinned().contains { $0.chain == chain }
+                    try scene.anna.client.people.pinBlocking(chain)
+                    return try scene.anna.client.people.pinnedBlocking().contains { $0.chain == chain }
                 }
                 // Back to the one that was compared.
                 try Experiment.$current.withValue(Experiment(applying: [.pinnedCard])) {
-                    try scene.anna.client.people.pin(next.chain)
+                    try scene.anna.client.people.pinBlocking(next.chain)
                 }
             }
         }

@@ -50,7 +50,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .supersededCard, isLate: true) {
                 let scene = try await Scene()
                 let next = try scene.house.identity.renewCard(time: 2).identity
-                try scene.anna.client.people.pin(next.chain)
+                try scene.anna.client.people.pinBlocking(next.chain)
                 try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
                 // A thief of the old seed.
@@ -61,7 +61,7 @@ extension RealAttackTests {
         @Test func A203_aStolenCardIsCurrent() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("forged", in: scene.tresor)
-            try scene.anna.client.people.pin(scene.bob.identity.renewCard(time: 2).identity.chain)
+            try scene.anna.client.people.pinBlocking(scene.bob.identity.renewCard(time: 2).identity.chain)
             var current = Expectations()
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .comparedGeneration, against: [scene.anna]) {
@@ -72,17 +72,17 @@ extension RealAttackTests {
         @Test func A204_aPinThatIsNewerThanTheLogLooksLikeAFork() async throws {
             let scene = try await Scene()
             let user = scene.house.identity.user
-            try scene.anna.client.people.pin(scene.house.identity.renewCard(time: 2).identity.chain)
+            try scene.anna.client.people.pinBlocking(scene.house.identity.renewCard(time: 2).identity.chain)
             let state = try await scene.state
             await RealAttackTests.expectReal(nil, without: .longerPin, against: [scene.anna]) {
-                error { _ = try scene.anna.client.trust.memberTrust(of: user, in: state) } == .forked
+                error { _ = try scene.anna.client.trust.memberTrustBlocking(of: user, in: state) } == .forked
             }
         }
 
         @Test func A209_aReplacedPinIsBetterThanNone() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("x", in: scene.tresor)
-            try scene.house.client.people.pin(identity("bob").chain, replacing: true)
+            try scene.house.client.people.pinBlocking(identity("bob").chain, replacing: true)
             await RealAttackTests.expectReal(.unverified, without: .replacedPin, against: [scene.house]) {
                 try await scene.house.files.open(file).content == Array("x".utf8)
             }

@@ -26,7 +26,7 @@ struct Scene {
         house = try await world.quick("house")
         mallory = try await world.quick("mallory")
         try world.introduce(anna, bob, house)
-        for person in [anna, bob, house] { try mallory.client.people.pin(person.identity.chain) }
+        for person in [anna, bob, house] { try mallory.client.people.pinBlocking(person.identity.chain) }
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [bob], as: .writer)
         try await anna.share(tresor, with: [house])

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A source that says how many bytes were read from it.
+struct CountedSource<Base: ContentSource>: ContentSource {
+    var base: Base
+    let progress: WorkDone.Report
+    private var count: UInt64 = 0
+
+    init(_ base: Base, _ progress: @escaping WorkDone.Report) {
+        self.base = base
+        self.progress = progress
+    }
+
+    mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+        let before = output.byteCount
+        try await base.read(into: &output)
+        count += UInt64(output.byteCount - before)
+        progress(WorkDone(count))
+    }
+}
+
+/// A sink that says how many bytes it took.
+struct CountedSink<Base: ByteSink>: ByteSink {
+    var base: Base
+    let total: UInt64
+    let progress: WorkDone.Report
+    private var count: UInt64 = 0
+
+    init(_ base: Base, of total: Int, _ progress: @escaping WorkDone.Report) {
+        self.base = base
+        self.total = UInt64(total)
+        self.progress = progress
+    }
+
+    mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
+        try await base.write(bytes)
+        count += UInt64(bytes.count)
+        progress(WorkDone(count, of: total))
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorStore
+
+/// An honest store that cancels a task at one of the calls that it gets, and counts the writes.
+final class CancellingStore: Store {
+    private struct Script: Sendable {
+        var calls = 0
+        var writes = 0
+        var place: Int?
+        var cancel: (@Sendable () -> Void)?
+    }
+
+    private let store = MemoryStore()
+    private let script = Mutex(Script())
+
+    /// How many writes it was asked for.
+    var writes: Int { script.withLock { $0.writes } }
+
+    /// Whether the call at which it cancels has come.
+    var hasCancelled: Bool { script.withLock { $0.place != nil && $0.cancel == nil } }
+
+    /// Calls `cancel` at a call from now on; the next one is 0.
+    func cancel(at place: Int, _ cancel: @escaping @Sendable () -> Void) {
+        script.withLock { ($0.calls, $0.place, $0.cancel) = (0, place, cancel) }
+    }
+
+    private func look(isWrite: Bool = false) {
+        let cancel = script.withLock { script -> (@Sendable () -> Void)? in
+            if isWrite { script.writes += 1 }
+            defer { script.calls += 1 }
+            guard script.calls == script.place else { return nil }
+            return script.cancel.take()
+        }
+        cancel?()
+    }
+
+    func putCard(
+        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+    ) async throws(TresorError) -> StoreOutcome {
+        look(isWrite: true)
+        return await store.putCard(chain, user: user, handle: handle, replacing: replacing)
+    }
+
+    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+        look()
+        return await store.card(of: user)
+    }
+
+    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+        look()
+        return await store.cards(handle: handle)
+    }
+
+    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+        look()
+        return await store.users(prefix: prefix, limit: limit)
+    }
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+        look()
+        return await store.entries(of: tresor, from: first, limit: limit)
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        look(isWrite: true)
+        return await store.append(change)
+    }
+
+    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+        look()
+        return await store.wraps(of: user, in: tresor, epoch: epoch)
+    }
+
+    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+        look(isWrite: true)
+        await store.putWraps(wraps, in: tresor)
+    }
+
+    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+        look()
+        return await store.tresors(of: user)
+    }
+
+    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+        look(isWrite: true)
+        await store.putServerShare(share, user: user, device: device)
+    }
+
+    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+        look()
+        return await store.serverShare(user: user, device: device)
+    }
+
+    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+        look(isWrite: true)
+        await store.deleteServerShares(user: user, devices: devices)
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+        look(isWrite: true)
+        await store.putKitCopy(copy, locator: locator)
+    }
+
+    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
+        look()
+        return await store.kitCopy(locator: locator)
+    }
+
+    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
+        look(isWrite: true)
+        await store.deleteKitCopy(locator: locator)
+    }
+}
