@@ -31,7 +31,7 @@ extension Files {
     ///
     /// - Throws: the errors of ``open(_:expecting:)``, of the source and of the sink.
     package func open(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
         let verified = try await FileOpener.openFile(file, with: keys, in: state, to: &sink)
@@ -44,7 +44,7 @@ extension Files {
     ///
     /// - Throws: the errors of ``open(_:expecting:)`` and of the source.
     public func verify(
-        _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations()
+        _ file: StoredFile<some SealedSource>, expecting: Expectations
     ) async throws(TresorError) -> VerifiedFile {
         var nothing = NoSink()
         return try await open(file, to: &nothing, expecting: expecting)
@@ -62,7 +62,7 @@ extension Files {
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
     public func reseal(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
         let verified = try await verify(file, expecting: expecting)
@@ -82,7 +82,7 @@ extension Files {
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
     public func resealingEpoch(
-        of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        of file: StoredFile<some SealedSource>, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         try await resealingEpoch(

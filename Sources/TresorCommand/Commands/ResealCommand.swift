@@ -63,12 +63,13 @@ struct ResealCommand: InputsCommand {
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(
+                    of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                try await session.files.reseal(file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.reseal(file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         guard let resealed else {
@@ -90,7 +91,8 @@ struct ResealCommand: InputsCommand {
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(
+                    of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         let note = FailureNote()
@@ -102,7 +104,8 @@ struct ResealCommand: InputsCommand {
         do {
             resealed = try await asking(file.header, input, session, opener) {
                 try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                    let resealed = try await session.files.reseal(file, to: &sink, acceptingNewcomers: acceptNewcomers)
+                    let resealed = try await session.files.reseal(
+                        file, to: &sink, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
                     if resealed != nil { try await sink.finish() }
                     return resealed
                 }
