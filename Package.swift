@@ -51,7 +51,8 @@ let package = Package(
             swiftSettings: coreSettings
         ),
         .target(name: "TresorCore", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
-        .target(name: "Tresor", dependencies: ["TresorCore", "TresorCrypto"], swiftSettings: coreSettings),
+        .target(
+            name: "Tresor", dependencies: ["TresorCore", "TresorCrypto", "TresorStore"], swiftSettings: coreSettings),
         .target(name: "Cvariadic"),
         .target(name: "Cerasure"),
         .target(

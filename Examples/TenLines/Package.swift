@@ -11,7 +11,7 @@ let package = Package(
         .executableTarget(
             name: "TenLines",
             dependencies: [
-                .product(name: "Tresor", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorSQLite", package: "tresor"),
             ])
     ]
 )

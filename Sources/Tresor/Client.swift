@@ -5,11 +5,13 @@
 /// It needs no secret; a ``Session`` holds the secrets.
 public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
-    public let home: any Home
+    public var home: any Home { isLocked ? LockedHome() : unlockedHome }
     /// The untrusted side: cards, logs, wraps and server shares.
-    public let store: any Store
+    public var store: any Store { isLocked ? LockedStore() : unlockedStore }
     /// The time in seconds since 1970.
     public let clock: @Sendable () -> UInt64
+    private let unlockedHome: any Home
+    private let unlockedStore: any Store
     /// The states that this process has folded.
     let folded = FoldCache()
     /// The objects of the home that this process has decoded.
@@ -26,8 +28,8 @@ public struct Client: Sendable {
     /// - Parameter clock: gives seconds since 1970. Entries and files carry its dates. A time after the last one of the
     ///   format counts as that one.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
-        self.home = home
-        self.store = store
+        unlockedHome = home
+        unlockedStore = store
         self.clock = { min(clock(), Format.latestTime) }
     }
 
@@ -46,6 +48,9 @@ public struct Client: Sendable {
         client.identity = identity
         return client
     }
+
+    /// Whether this is the client of a session that was locked.
+    private var isLocked: Bool { identity?.isLocked ?? false }
 
     /// The verified logs of tresors.
     public var logs: LogReader { LogReader(client: self) }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Holds an unlocked identity that works on one home and one store. Its keys are wiped when the last copy is released.
+/// Holds an unlocked identity that works on one home and one store. Its keys are wiped by ``lock()``, or when the last
+/// copy is released.
+///
+/// ``tresor(_:)`` and ``create(_:kind:)`` give a ``TresorHandle``, which seals, opens and shares.
 ///
 /// Its properties are named after the things they work on. Their methods may take seconds and never run on the caller's
 /// actor. A task that is cancelled gets ``TresorError/cancelled``: what it asked for has not happened.
@@ -8,7 +11,7 @@ public struct Session: Sendable {
     /// The home, the store and the clock.
     public let client: Client
     /// The unlocked identity.
-    public let identity: Identity
+    package let identity: Identity
     /// The epoch keys that this session has opened.
     package let keyRing: KeyRing
     /// The names that the home keeps, as they were last read.
@@ -20,6 +23,15 @@ public struct Session: Sendable {
         self.identity = identity
         keyRing = KeyRing(client: client, identity: identity)
     }
+
+    /// The user id of this person.
+    public var user: UserID { identity.user }
+
+    /// The handle of this person.
+    public var handle: Name { identity.handle }
+
+    /// The card chain of this person, which others verify.
+    public var chain: CardChain { identity.chain }
 
     /// The tresors of this person: making, naming and changing them.
     public var tresors: Tresors { Tresors(session: self) }
@@ -38,6 +50,20 @@ public struct Session: Sendable {
 
     /// The proofs and repairs that need an unlocked identity.
     public var audit: DeepAudit { DeepAudit(session: self) }
+
+    /// Wipes the keys of this session and of all its copies. There is no way back: unlock the identity again.
+    ///
+    /// From now on the session reads and writes nothing: its calls, and those of everything it gave out, throw
+    /// ``TresorError/usage(_:)`` with `locked`. A call under way ends with that error at its next step; an act that was
+    /// already sent has happened. Files that were opened stay in memory until you release them.
+    public func lock() {
+        identity.lock()
+        keyRing.lock()
+        client.keeper?.lock()
+    }
+
+    /// Whether ``lock()`` was called.
+    public var isLocked: Bool { identity.isLocked }
 
     /// Returns what this session did without being asked since the last call. Each notice stands for one entry.
     @concurrent public func takeNotices() async -> [Notice] { await keyRing.takeNotices() }

@@ -83,6 +83,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case safetyNumber = "a safety number has 30 digits"
         /// The label is not 1 to 255 printable ASCII characters, or begins with `tresor/`.
         case domainLabel = "the label has another form"
+        /// The session was locked, and its keys are wiped.
+        case locked = "the session is locked"
         /// The home already has an identity.
         case identityExists = "there is an identity in this home"
         /// The identity has 256 generations and cannot be renewed again.
@@ -109,6 +111,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case oneChangeAtATime = "members change one at a time"
         /// The tresor would have more members than SPEC §13 allows, or the entry more than 1 MiB.
         case tooManyPeople = "there are too many people"
+        /// The text names several tresors.
+        case ambiguous = "several tresors have this name"
         /// This person already has a tresor with this name.
         case tresorExists = "you have a tresor with this name"
         /// Another person founded the tresor.

@@ -13,7 +13,7 @@ import Testing
             contentsOf: root.appending(path: "Examples/TenLines/Sources/TenLines/TenLines.swift"), encoding: .utf8)
         let block = try #require(readme.components(separatedBy: "```swift\n").dropFirst().first)
         let lines = try #require(block.components(separatedBy: "```").first).split(separator: "\n")
-        #expect(lines.count == 9)
+        #expect(lines.count == 10)
         for line in lines { #expect(example.contains(line), "\(line)") }
     }
 }

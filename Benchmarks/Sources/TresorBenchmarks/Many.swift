@@ -18,6 +18,7 @@ enum Many {
         let content = NamedContent([UInt8](repeating: 7, count: 1024), record: try Name(text: "plan.json"), type: type)
         let contents = [NamedContent](repeating: content, count: batchCount)
         let files = try await people.anna.files.seal(contents, in: people.tresor)
+        let expected = files.map { ExpectedFile($0, expecting: Expectations(tresor: people.tresor)) }
         let payload = files[0].bytes.count - 90 - 72
         let message = 4 + 24 + 90 + 49 + 16 + 9 + 64
         var figures: [Figure] = []
@@ -36,7 +37,7 @@ enum Many {
                 }
             }
             let open = try await Measure.byTurns(rounds) {
-                for _ in 0..<(count / batch) { _ = await people.anna.files.open(Array(files.prefix(batch))) }
+                for _ in 0..<(count / batch) { _ = await people.anna.files.open(Array(expected.prefix(batch))) }
             } _: {
                 try Measure.onAllCores(count / share) { rounds in
                     baseline_hash_and_verify(rounds, 1024, message) | baseline_open(rounds, 158, payload)

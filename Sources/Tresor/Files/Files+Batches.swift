@@ -49,21 +49,20 @@ extension Files {
         }
     }
 
-    /// Opens sealed files after every check, as ``open(_:expecting:)`` does. The log of each tresor is read once.
+    /// Opens sealed files after every check, as ``open(_:expecting:)`` does, each with its own expectations. The log of
+    /// each tresor is read once.
     ///
-    /// - Parameters:
-    ///   - expecting: the expectations of each file.
-    ///   - progress: takes the number of files that are opened, of all.
+    /// - Parameter progress: takes the number of files that are opened, of all.
     /// - Returns: for each file its content, or the error that withholds it: ``TresorError/cancelled`` for all in a
     ///   task that was cancelled.
     @concurrent public func open(
-        _ files: [SealedFile], expecting: Expectations = Expectations(), progress: WorkDone.Report? = nil
+        _ files: [ExpectedFile], progress: WorkDone.Report? = nil
     ) async -> [Result<OpenedFile, TresorError>] {
         var admissions: [Admitted: Result<Admission, TresorError>] = [:]
         var results: [Result<OpenedFile, TresorError>] = []
         for file in files {
-            let place = Admitted(header: file.header)
-            if admissions[place] == nil { admissions[place] = await admission(file.header, expecting) }
+            let place = Admitted(file)
+            if admissions[place] == nil { admissions[place] = await admission(file.file.header, file.expectations) }
         }
         let known = admissions
         do throws(TresorError) {
@@ -71,20 +70,24 @@ extension Files {
             results = try await Cores.mapApart(files.count, grain: Self.grain, progress: report) { range in
                 files[range].map { file in
                     Result { () throws(TresorError) in
-                        guard let admission = try known[Admitted(header: file.header)]?.get() else { throw .noAccess }
-                        return try FileOpener.openFile(file, with: admission.keys, in: admission.state)
+                        guard let admission = try known[Admitted(file)]?.get() else { throw .noAccess }
+                        return try FileOpener.openFile(file.file, with: admission.keys, in: admission.state)
                     }
                 }
             }
         } catch {
             results = files.map { _ in .failure(error) }
         }
-        var authors = AuthorChecks(client, acceptingUnverified: expecting.acceptingUnverified)
+        var authors: [Bool: AuthorChecks] = [:]
         return results.indices.map { index in
             Result { () throws(TresorError) in
                 var opened = try results[index].get()
-                guard let admission = try known[Admitted(header: files[index].header)]?.get() else { throw .noAccess }
-                opened.proof = try judge(opened.proof, in: admission.state, expecting, &authors)
+                let expecting = files[index].expectations
+                guard let admission = try known[Admitted(files[index])]?.get() else { throw .noAccess }
+                let accepting = expecting.acceptingUnverified
+                opened.proof = try judge(
+                    opened.proof, in: admission.state, expecting,
+                    &authors[accepting, default: AuthorChecks(client, acceptingUnverified: accepting)])
                 return opened
             }
         }
@@ -96,16 +99,21 @@ extension Files {
         return { progress(WorkDone(UInt64($0), of: UInt64(total))) }
     }
 
-    /// The fields of a header on which the checks before opening depend. Files that agree in them share one admission.
+    /// The fields of a header, and the expectations, on which the checks before opening depend. Files that agree in
+    /// them share one admission.
     private struct Admitted: Hashable {
         let tresor: TresorID
         let epoch: UInt64
         let sequence: UInt64
+        let acceptingForked: Bool
+        let acceptingUnverified: Bool
 
-        init(header: FileHeader) {
-            tresor = header.tresor
-            epoch = header.epoch
-            sequence = header.head.sequence
+        init(_ file: ExpectedFile) {
+            tresor = file.file.header.tresor
+            epoch = file.file.header.epoch
+            sequence = file.file.header.head.sequence
+            acceptingForked = file.expectations.acceptingForked
+            acceptingUnverified = file.expectations.acceptingUnverified
         }
     }
 

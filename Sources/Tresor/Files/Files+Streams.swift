@@ -48,7 +48,7 @@ extension Files {
     ///
     /// - Throws: the errors of ``open(_:expecting:)``, of the source and of the sink.
     package func open(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations()
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
         let verified = try await FileOpener.openFile(file, with: keys, in: state, to: &sink)
@@ -62,7 +62,7 @@ extension Files {
     /// - Parameter progress: takes the number of bytes of the content that were read, of those of the file.
     /// - Throws: the errors of ``open(_:expecting:)`` and of the source.
     @concurrent public func verify(
-        _ file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        _ file: StoredFile<some SealedSource>, expecting: Expectations,
         progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> VerifiedFile {
         var nothing = NoSink()
@@ -83,7 +83,7 @@ extension Files {
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
     @concurrent public func reseal(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
         try await resealHere(file, to: &sink, expecting: expecting, acceptingNewcomers: acceptingNewcomers)
@@ -91,7 +91,7 @@ extension Files {
 
     /// Does what ``reseal(_:to:expecting:acceptingNewcomers:)`` does, with a sink that stays where the caller runs.
     package func resealHere(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations = Expectations(),
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
         let verified = try await verify(file, expecting: expecting)
@@ -111,7 +111,7 @@ extension Files {
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
     @concurrent public func resealingEpoch(
-        of file: StoredFile<some SealedSource>, expecting: Expectations = Expectations(),
+        of file: StoredFile<some SealedSource>, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         try await resealingEpoch(

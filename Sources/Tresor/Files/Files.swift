@@ -1,32 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The expectations of a caller about a file. If one of them fails, the error is ``TresorError/altered``: it is another
-/// file than the one asked for.
-public struct Expectations: Sendable {
-    /// The tresor of the file.
-    public var tresor: TresorID?
-    /// The record name of the file.
-    public var record: Name?
-    /// The first author of the content.
-    public var author: UserID?
-    /// Whether the author must still be an owner or a writer of the same generation; otherwise
-    /// ``TresorError/noAccess``.
-    public var currentAuthor = false
-    /// Whether to use only the log that this home has verified, whatever the store shows; ``TresorError/forked`` where
-    /// there is none. Nothing is then remembered.
-    public var acceptingForked = false
-    /// Whether to read although the founder's safety number was never compared. Nothing is then remembered.
-    public var acceptingUnverified = false
-
-    /// Makes expectations that every file meets.
-    public init() {}
-
-    fileprivate func areMet(by proof: FileProof) -> Bool {
-        (tresor == nil || tresor == proof.tresor) && (record == nil || record == proof.record)
-            && (author == nil || author == proof.author.user)
-    }
-}
-
 /// Seals and opens the files of tresors (SPEC §10).
 public struct Files: Sendable {
     let session: Session
@@ -88,9 +61,11 @@ public struct Files: Sendable {
 
     /// Opens a sealed file after every check (SPEC §10.5). With an error, nothing of the content is released.
     ///
+    /// - Parameter expecting: the tresor of the file, and more that the caller knows of it; ``Expectations/anyTresor``
+    ///   believes any tresor of this person.
     /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``.
     @concurrent public func open(
-        _ file: SealedFile, expecting: Expectations = Expectations()
+        _ file: SealedFile, expecting: Expectations
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
         try Cancellation.check()
@@ -155,7 +130,7 @@ public struct Files: Sendable {
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
     @concurrent public func reseal(
-        _ file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
+        _ file: SealedFile, expecting: Expectations, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
         let state = try await writableState(of: opened.tresor)
@@ -174,7 +149,7 @@ public struct Files: Sendable {
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
     @concurrent public func resealingEpoch(
-        of file: SealedFile, expecting: Expectations = Expectations(), acceptingNewcomers: Bool = false
+        of file: SealedFile, expecting: Expectations, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         let opened = try await open(file, expecting: expecting)
         return try await resealingEpoch(of: opened.proof, acceptingNewcomers: acceptingNewcomers)
@@ -221,7 +196,7 @@ public struct Files: Sendable {
     ///
     /// - Returns: `nil` for every other file.
     @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
-        guard let (state, keys) = try? await admit(file.header, Expectations()), !state.contains(file.header.head),
+        guard let (state, keys) = try? await admit(file.header, .anyTresor), !state.contains(file.header.head),
             let author = try? FileOpener.author(of: file, with: keys, in: state),
             case .former(let former) = AuthorStatus(
                 of: author.user, generation: author.generation, since: file.header.head.sequence, in: state)

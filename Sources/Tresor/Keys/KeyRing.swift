@@ -8,7 +8,7 @@ package actor KeyRing {
     private let client: Client
     private let identity: Identity
     /// The keys that wraps and back-links gave, each checked against the log.
-    private var keys: [TresorID: [UInt64: EpochKeys]] = [:]
+    private let keys = Lockable<[TresorID: [UInt64: EpochKeys]]>([:])
     /// The wraps of this person that opened, by epoch.
     private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
     /// The tresors in which this person continued although the clock is far from the log's.
@@ -20,6 +20,9 @@ package actor KeyRing {
         self.client = client
         self.identity = identity
     }
+
+    /// Wipes the keys, as soon as the step that uses them has ended.
+    nonisolated func lock() { keys.lock() }
 
     func add(_ notice: Notice) { notices.append(notice) }
 
@@ -85,7 +88,7 @@ package actor KeyRing {
     private func knownKeys(
         of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys? {
-        guard let known = keys[state.tresor]?[epoch], known.opensHistory || history != .all,
+        guard let known = try keys.unlocked()[state.tresor]?[epoch], known.opensHistory || history != .all,
             let statement = state.statement(of: epoch)
         else { return nil }
         try known.checkKeys(against: statement, of: state.tresor)
@@ -173,7 +176,7 @@ package actor KeyRing {
         openedBy fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys? {
         let epoch = fitting.statement.number
-        guard openedWraps[tresor]?[epoch] == fitting.bytes, let known = keys[tresor]?[epoch],
+        guard openedWraps[tresor]?[epoch] == fitting.bytes, let known = try keys.unlocked()[tresor]?[epoch],
             known.opensHistory == (history == .all)
         else { return nil }
         try known.checkKeys(against: fitting.statement, of: tresor)
@@ -181,7 +184,7 @@ package actor KeyRing {
     }
 
     private func keep(_ unwrapped: EpochKeys, of tresor: TresorID) {
-        keys[tresor, default: [:]][unwrapped.epoch] = unwrapped
+        keys.update { $0[tresor, default: [:]][unwrapped.epoch] = unwrapped }
     }
 
     /// Whether an owner cannot reach the newest epoch: its author gave them no wrap that opens. The owner then changes
@@ -254,10 +257,10 @@ extension KeyRing {
     ///
     /// An author may omit from the links an epoch that an older wrap still opens; that wrap stays.
     private func linkedEpochs(among epochs: Set<UInt64>, in state: LogState) -> Set<UInt64> {
-        guard let least = epochs.min() else { return [] }
+        guard let least = epochs.min(), let keys = try? keys.unlocked()[state.tresor] else { return [] }
         var reached: Set<UInt64> = []
         for epoch in (openedWraps[state.tresor] ?? [:]).keys.sorted(by: >) where !reached.contains(epoch) {
-            var waiting = [keys[state.tresor]?[epoch]].compactMap(\.self)
+            var waiting = [keys[epoch]].compactMap(\.self)
             while let next = waiting.popLast() {
                 guard epochs.contains(where: { $0 < next.epoch && !reached.contains($0) }) else { continue }
                 for link in (try? links(of: next, in: state)) ?? [] where link.epoch >= least {

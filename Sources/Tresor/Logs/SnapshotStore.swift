@@ -10,14 +10,22 @@ package final class SnapshotStore: Sendable {
     /// entries are left to fold.
     private static let patience: UInt64 = 64
 
-    private let key: SecretKey<StateUse>
+    private final class Key: Sendable {
+        let key: SecretKey<StateUse>
+
+        init(_ key: consuming SecretKey<StateUse>) { self.key = key }
+    }
+
+    private let key: Lockable<Key>
     /// The sequence number of each snapshot that was found in order.
     private let kept = Mutex<[TresorID: UInt64]>([:])
 
     package init(_ identity: Identity) throws(TresorError) {
-        let key = try identity.stateKey()
-        self.key = key
+        key = Lockable(Key(try identity.stateKey()))
     }
+
+    /// Wipes the key, as soon as the step that uses it has ended.
+    func lock() { key.lock() }
 
     /// Encodes a snapshot: the state, then the 32-byte tag.
     package func bytes(of state: LogState) throws(TresorError) -> [UInt8] {
@@ -42,7 +50,7 @@ package final class SnapshotStore: Sendable {
     }
 
     private func tag(_ body: [UInt8]) throws(TresorError) -> Hash256 {
-        try key.deriveDigest(.stateTag, context: body.span)
+        try key.unlocked().key.deriveDigest(.stateTag, context: body.span)
     }
 
     /// Reads the snapshot that a home keeps of a tresor; `nil` when there is none, or it is not in order.

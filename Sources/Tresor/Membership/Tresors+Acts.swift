@@ -161,7 +161,7 @@ extension Tresors {
     }
 
     /// Checks that each chain is the very one that is pinned: keys are wrapped only to what was compared.
-    private func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
+    func checkPeople(_ people: [CardChain], acceptingUnverified: Bool) throws(TresorError) {
         for chain in people {
             switch try client.people.trustBlocking(in: chain) {
             case .me, .verified: break

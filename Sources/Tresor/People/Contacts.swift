@@ -29,6 +29,17 @@ public struct Person: Hashable, Sendable {
         self.chain = chain
         self.trust = trust
     }
+
+    /// The user id.
+    public var user: UserID { chain.user }
+
+    /// The handle.
+    public var handle: Name { chain.handle }
+
+    /// The safety number, which two people compare once (SPEC §7.4).
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
+    public func number() throws(TresorError) -> SafetyNumber { try chain.number() }
 }
 
 /// Looks up the people whom this home has verified, and those whom the store offers (SPEC §7.5).

@@ -61,20 +61,14 @@ public struct SlotChanges: Sendable {
         }
     }
 
-    /// Gives this identity a new kit (SPEC §8.2). The copy is stored before the identity file names it, and the old
-    /// copy is deleted after.
+    /// Gives this identity a kit that the caller has made and whose words were shown (SPEC §8.2). May be repeated with
+    /// the same kit.
     ///
-    /// - Returns: the kit, to be shown once.
+    /// First make a ``RecoveryKit``, pass it to ``Recovery/prepare(_:)`` and show its words. Call this when they are
+    /// written down; until then the old kit stays valid. The copy is stored before the identity file names it, and the
+    /// old copy is deleted after.
+    ///
     /// - Throws: ``TresorError/store(_:)`` when the store does not accept the copy; the old kit then stays valid.
-    @concurrent public func makeKit() async throws(TresorError) -> RecoveryKit {
-        let kit = try RecoveryKit()
-        try await setKit(kit)
-        return kit
-    }
-
-    /// Sets a kit that the caller has already made and stored safely. May be repeated with the same kit.
-    ///
-    /// A caller that shows the words first loses no unlock method if it is interrupted.
     @concurrent public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
         let file = try client.identityFileBlocking()
         guard file.chain == identity.chain else { throw .busy }

@@ -69,20 +69,6 @@ public struct Changes: AsyncSequence, Sendable {
     }
 }
 
-extension Client {
-    /// Follows the store and reports what changes for a person: tresors they enter or leave, new keys of tresors, and
-    /// new keys of people.
-    ///
-    /// It needs no secret. Every log is verified and remembered before it is reported on.
-    ///
-    /// - Parameters:
-    ///   - user: the person; usually the owner of this home.
-    ///   - interval: the time between two readings of the store.
-    public func changes(of user: UserID, every interval: Duration = .seconds(30)) -> Changes {
-        Changes(client: self, user: user, interval: interval)
-    }
-}
-
 /// The view of the person that was last reported.
 private struct View {
     struct Tresor {

@@ -201,12 +201,12 @@ struct CheckCommand: InputsCommand {
             let start = try input.start(FileOpener.smallByteCount)
             if let stored = try await opener.storedFile(input, startingWith: start) {
                 try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
-                    try await session.files.verify(stored).proof
+                    try await session.files.verify(stored, expecting: .anyTresor).proof
                 }
             } else {
                 let file = try opener.sealedFile(input, startingWith: start)
                 try await check(file.header, subject, session, workplace, &report) { (session) throws(TresorError) in
-                    try await session.files.open(file).proof
+                    try await session.files.open(file, expecting: .anyTresor).proof
                 }
             }
         } catch {

@@ -67,7 +67,7 @@ struct DecryptCommand: InputsCommand {
             workplace: workplace, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
             requiresCurrent: current)
         let session = try await workplace.unlock(to: "open files")
-        var expectations = Expectations()
+        var expectations = Expectations.anyTresor
         expectations.acceptingUnverified = acceptUnverified
         expectations.acceptingForked = acceptForked
         expectations.currentAuthor = current

@@ -73,7 +73,7 @@ struct DecryptRun {
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
-        let files = isOne ? [] : await session.files.open(items.map(\.file), expecting: expectations)
+        let files = isOne ? [] : await session.files.open(items.map { ExpectedFile($0.file, expecting: expectations) })
         var reporters: [TresorID: FileReporter] = [:]
         for (index, item) in items.enumerated() {
             do {

@@ -64,12 +64,13 @@ struct ResealCommand: InputsCommand {
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(
+                    of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
-                try await session.files.reseal(file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.reseal(file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         guard let resealed else {
@@ -91,7 +92,8 @@ struct ResealCommand: InputsCommand {
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
-                try await session.files.resealingEpoch(of: file, acceptingNewcomers: acceptNewcomers)
+                try await session.files.resealingEpoch(
+                    of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         let note = FailureNote()
@@ -104,7 +106,7 @@ struct ResealCommand: InputsCommand {
             resealed = try await asking(file.header, input, session, opener) {
                 try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                     let resealed = try await session.files.resealHere(
-                        file, to: &sink, acceptingNewcomers: acceptNewcomers)
+                        file, to: &sink, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
                     if resealed != nil { try await sink.finish() }
                     return resealed
                 }

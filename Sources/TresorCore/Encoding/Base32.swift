@@ -41,6 +41,12 @@ package enum Base32 {
         return values
     }
 
+    /// Decodes what ``text(_:)`` has encoded; `nil` for any other text.
+    package static func bytes(_ encoded: String) -> [UInt8]? {
+        guard let bytes = prefixBytes(encoded), text(bytes).utf8.elementsEqual(encoded.utf8) else { return nil }
+        return bytes
+    }
+
     /// A typed prefix of an id, to compare with many ids.
     package struct Prefix: Sendable {
         private let values: [UInt8]
@@ -88,19 +94,4 @@ package enum Base32 {
         }
         return bytes
     }
-}
-
-extension UserID: CustomStringConvertible {
-    /// All 52 base32 characters.
-    public var description: String { Base32.text(digest.bytes) }
-}
-
-extension TresorID: CustomStringConvertible {
-    /// All 52 base32 characters.
-    public var description: String { Base32.text(digest.bytes) }
-}
-
-extension DeviceID: CustomStringConvertible {
-    /// All 26 base32 characters.
-    public var description: String { Base32.text(bytes) }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An unlocked identity: the seeds of all generations in guarded memory (SPEC §7). Anyone who holds it can sign and
-/// open as its owner. Release it after use; the seeds are then wiped.
+/// open as its owner. Lock or release it after use; the seeds are then wiped.
 public final class Identity: Sendable {
     /// The card chain, newest generation last.
     public let chain: CardChain
-    private let generations: [Generation]
-    private let signing: SigningKey
+    private let keys: Lockable<Keys>
 
     /// The user id.
     public var user: UserID { chain.user }
@@ -20,6 +19,24 @@ public final class Identity: Sendable {
 
         package init(_ seed: consuming SecretKey<SeedUse>) { self.seed = seed }
     }
+
+    /// The seeds, newest first, and the signing key of the newest.
+    private final class Keys: Sendable {
+        let generations: [Generation]
+        let signing: SigningKey
+
+        init(_ generations: [Generation], signing: consuming SigningKey) {
+            self.generations = generations
+            self.signing = signing
+        }
+    }
+
+    /// Whether the keys were wiped.
+    package var isLocked: Bool { keys.isLocked }
+
+    /// Wipes the keys, as soon as the step that uses them has ended. Whatever needs a key afterwards throws
+    /// ``TresorError/usage(_:)`` with `locked`.
+    package func lock() { keys.lock() }
 
     /// Takes over the newest seed and opens the earlier ones.
     ///
@@ -42,8 +59,7 @@ public final class Identity: Sendable {
             generations.append(Generation(older))
         }
         self.chain = chain
-        self.generations = generations
-        self.signing = signing
+        keys = Lockable(Keys(generations, signing: signing))
     }
 
     /// Whether both public keys of a card belong to a seed.
@@ -55,7 +71,7 @@ public final class Identity: Sendable {
 
     /// Signs `LP(label) ‖ bytes` with the newest generation.
     package func sign(_ label: DomainLabel, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
-        try signing.sign(label.message(bytes))
+        try keys.unlocked().signing.sign(label.message(bytes))
     }
 
     /// Signs with one generation. An earlier one signs the entry that replaces it.
@@ -64,7 +80,7 @@ public final class Identity: Sendable {
             guard generation == self.generation else { throw .noAccess }
             return try sign(label, bytes)
         }
-        let key = try Self.signingKey(generations[Int(self.generation - generation)].seed)
+        let key = try Self.signingKey(keys.unlocked().generations[Int(self.generation - generation)].seed)
         return try key.sign(label.message(bytes))
     }
 
@@ -75,26 +91,26 @@ public final class Identity: Sendable {
     func unwrap(_ wrapped: XWing.Wrapped, generation: UInt32, info: [UInt8]) throws(TresorError) -> SecretBytes {
         guard generation <= self.generation else { throw .noAccess }
         let index = Int(self.generation - generation)
-        let seed = try Self.kemSeed(generations[index].seed)
+        let seed = try Self.kemSeed(keys.unlocked().generations[index].seed)
         return try XWing.hpkeUnwrap(wrapped, seed: seed, info: info)
     }
 
     /// Derives the key of the tag of the identity file.
     func tagKey() throws(TresorError) -> SecretKey<TagUse> {
         let context: [UInt8] = []
-        return try generations[0].seed.derive(.identityFile, context: context.span)
+        return try newest().seed.derive(.identityFile, context: context.span)
     }
 
     /// Derives the key of the tags of snapshots.
     package func stateKey() throws(TresorError) -> SecretKey<StateUse> {
         let context: [UInt8] = []
-        return try generations[0].seed.derive(.homeCache, context: context.span)
+        return try newest().seed.derive(.homeCache, context: context.span)
     }
 
     /// Seals bytes that the home keeps for this identity alone, under the home key of the newest generation.
     package func sealForHome(_ plain: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
-        return try TC1.seal(plain.span, with: try Self.homeKey(generations[0]), label: label, context: context.span)
+        return try TC1.seal(plain.span, with: try Self.homeKey(newest()), label: label, context: context.span)
     }
 
     /// Opens sealed bytes of the home. A renewal seals nothing again: bytes sealed by an earlier generation open until
@@ -103,7 +119,7 @@ public final class Identity: Sendable {
     /// - Throws: ``TresorError/altered`` if no generation of this identity sealed the bytes.
     package func openFromHome(_ sealed: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
         let context = user.digest.bytes
-        for generation in generations {
+        for generation in try keys.unlocked().generations {
             let key = try Self.homeKey(generation)
             do throws(TresorError) {
                 return try TC1.open(sealed.span, with: key, label: label, context: context.span)
@@ -122,7 +138,7 @@ public final class Identity: Sendable {
         under key: borrowing SecretKey<SlotUse>, id: DeviceID, kind: Slot.Kind, since: UInt64
     ) throws(TresorError) -> Slot {
         try Slot.seal(
-            generations[0].seed, under: key, id: id, kind: kind, since: since, user: user, generation: generation)
+            newest().seed, under: key, id: id, kind: kind, since: since, user: user, generation: generation)
     }
 
     /// Makes a new identity, generation 0.
@@ -155,12 +171,12 @@ public final class Identity: Sendable {
         let card = try Card.make(
             handle: handle, chain: chain, kemKey: try XWing.publicKey(seed: try Self.kemSeed(seed)), time: time,
             signing: try Self.signingKey(seed)
-        ) { (message) throws(TresorError) in try signing.sign(message) }
+        ) { (message) throws(TresorError) in try keys.unlocked().signing.sign(message) }
         let empty: [UInt8] = []
         let key: SecretKey<PreviousUse> = try seed.derive(.identityPrevious, context: empty.span)
         let context = Self.previousContext(user: user, generation: card.generation)
-        let sealed = try generations[0].seed.sealed(with: key, label: .previousSeal, context: context)
-        let next = try Identity(newest: seed, chain: try chain.appending(card), earlier: generations)
+        let sealed = try newest().seed.sealed(with: key, label: .previousSeal, context: context)
+        let next = try Identity(newest: seed, chain: try chain.appending(card), earlier: keys.unlocked().generations)
         return (next, sealed)
     }
 
@@ -168,10 +184,11 @@ public final class Identity: Sendable {
         newest seed: consuming SecretKey<SeedUse>, chain: CardChain, earlier: [Generation]
     ) throws(TresorError) {
         let signing = try Self.signingKey(seed)
-        generations = [Generation(seed)] + earlier
+        keys = Lockable(Keys([Generation(seed)] + earlier, signing: signing))
         self.chain = chain
-        self.signing = signing
     }
+
+    private func newest() throws(TresorError) -> Generation { try keys.unlocked().generations[0] }
 
     private static func signingKey(_ seed: borrowing SecretKey<SeedUse>) throws(TresorError) -> SigningKey {
         let context: [UInt8] = []

@@ -18,6 +18,17 @@ public struct Password: ~Copyable, Sendable {
     /// The number of code points.
     public let count: Int
 
+    /// Prepares a password that a program holds as text, such as that of a text field.
+    ///
+    /// Nobody wipes the text. Where you can read the bytes yourself, use ``init(typed:)``.
+    ///
+    /// - Throws: the errors of ``init(typed:)``.
+    public init(_ text: String) throws(TresorError) {
+        let utf8 = text.utf8
+        let bytes = try SecretBytes(copying: utf8.span)
+        try self.init(typed: bytes)
+    }
+
     /// Prepares a typed password.
     ///
     /// - Throws: ``TresorError/usage(_:)`` for a password that is empty, longer than 1024 bytes, not UTF-8, or contains

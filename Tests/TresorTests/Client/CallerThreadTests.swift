@@ -116,6 +116,16 @@ import Testing
             try await anna.tresors.hide(tresor)
             try await anna.tresors.confirmMine(state)
             _ = await anna.takeNotices()
+            let plans = try await anna.create("more")
+            let sealed = try await plans.seal([1, 2, 3], record: "one")
+            _ = try await plans.open(sealed, record: "one")
+            _ = try await plans.open([ExpectedFile(sealed, expecting: plans.expecting(record: "one"))])
+            _ = try await plans.plan(.rotate).perform()
+            _ = try await plans.reseal(sealed)
+            _ = try await plans.members()
+            _ = try await plans.log()
+            _ = try await anna.tresor("more")
+            _ = try await client.verify("anna", number: anna.chain.number().digits)
             #expect(home.readings == start)
         }
 

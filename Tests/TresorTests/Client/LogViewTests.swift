@@ -292,7 +292,7 @@ import TresorStore
         evil.showWraps { wraps, _, epoch in epoch == 2 ? [] : wraps.filter { (try? Wrap($0).epoch) == 1 } }
         let again = world.session(of: house, seeing: evil)
         #expect(await failure { _ = try await again.files.open(file) } == .forked)
-        var accepting = Expectations()
+        var accepting = Expectations.anyTresor
         accepting.acceptingForked = true
         #expect(try await again.files.open(file, expecting: accepting).content == Array("new".utf8))
         // Of a file that no entry could make true nothing is said of the store.
@@ -324,7 +324,7 @@ import TresorStore
         let onBranch = try FileSealer.sealFile(
             [9], type: .empty, record: .empty, keys: keys, state: state, author: house.identity, time: 1)
         evil.fork(2, entries)
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.acceptingForked = true
         let (home, writes) = (anna.home, evil.writeCount)
         #expect(await failure { _ = try await anna.files.open(file) } == .forked)

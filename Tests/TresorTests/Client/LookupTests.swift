@@ -79,7 +79,7 @@ import TresorStore
         }
         func decrypt(_ name: String?) async throws -> [String: Int] {
             try await operation { session in
-                var expecting = Expectations()
+                var expecting = Expectations.anyTresor
                 if let name { expecting.tresor = try await session.tresors.named(name).first?.tresor }
                 let opened = try await session.files.open(file, expecting: expecting)
                 let state = try await session.client.logs.state(of: opened.proof.tresor)

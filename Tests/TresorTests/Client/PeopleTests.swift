@@ -68,7 +68,7 @@ import TresorStore
         try await evilHouse.share(theirs, with: [anna], as: .writer)
         let file = try await evilHouse.seal("x", in: theirs)
         let there = world.session(of: anna, seeing: evilHouse.client.store)
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.acceptingUnverified = true
         let before = anna.home
         #expect(try await there.files.open(file, expecting: expecting).content == Array("x".utf8))
@@ -293,7 +293,7 @@ import TresorStore
         let file = try await other.seal("x", in: theirs)
         #expect(await failure { _ = try await anna.files.open(file) } == .unverified)
         try anna.client.people.pinBlocking(other.identity.chain)
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.tresor = tresor
         #expect(await failure { _ = try await anna.files.open(file, expecting: expecting) } == .altered)
         #expect(try await anna.files.open(file).content == Array("x".utf8))

@@ -47,7 +47,7 @@ import TresorStore
         var moved = good.bytes
         moved[60] ^= 1
         let files = try [good, newer, foreign, SealedFile(damaged), SealedFile(moved)]
-        for expecting in [Expectations(), wanting("wanted")] {
+        for expecting in [Expectations.anyTresor, wanting("wanted")] {
             let together = await anna.files.open(files, expecting: expecting)
             for (file, result) in zip(files, together) {
                 var alone: Result<OpenedFile, TresorError>
@@ -102,7 +102,7 @@ import TresorStore
     }
 
     private func wanting(_ record: String) -> Expectations {
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.record = try? Name(typed: record)
         return expecting
     }

@@ -38,10 +38,10 @@ import TresorStore
         #expect(opened.sealer.user == anna.identity.user)
         #expect(opened.origin?.user == writer.identity.user)
         #expect(opened.author.status == .former(.init(cause: .removed, time: world.clock.now)))
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.currentAuthor = true
         #expect(await failure { _ = try await reader.files.open(third, expecting: expecting) } == .noAccess)
-        expecting = Expectations()
+        expecting = Expectations.anyTresor
         expecting.author = anna.identity.user
         #expect(await failure { _ = try await reader.files.open(third, expecting: expecting) } == .altered)
         #expect(await failure { _ = try await reader.files.reseal(file) } == .noAccess)
@@ -92,7 +92,7 @@ import TresorStore
         let backdated = try seal(at: state)
         #expect(
             try await anna.files.open(backdated).author.status == .former(.init(cause: .removed, time: now.headTime)))
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.currentAuthor = true
         #expect(await failure { _ = try await anna.files.open(backdated, expecting: expecting) } == .noAccess)
     }
@@ -120,7 +120,7 @@ import TresorStore
         try await anna.share(tresor, with: [writer], as: .writer)
         let former = AuthorStatus.former(.init(cause: .removed, time: removed))
         #expect(try await anna.files.open(file).author.status == former)
-        var wanted = Expectations()
+        var wanted = Expectations.anyTresor
         wanted.currentAuthor = true
         #expect(await failure { _ = try await anna.files.open(file, expecting: wanted) } == .noAccess)
         // Sealed again, it is still of the head at which its author first signed it.

@@ -166,11 +166,11 @@ import TresorStore
             { $0.tresor = TresorID(try anyDigest()) },
         ]
         for wish in wishes {
-            var expecting = Expectations()
+            var expecting = Expectations.anyTresor
             try wish(&expecting)
             #expect(await failure { _ = try await reader.files.open(file, expecting: expecting) } == .altered)
         }
-        var expecting = Expectations()
+        var expecting = Expectations.anyTresor
         expecting.record = try Name(typed: "one")
         expecting.author = anna.identity.user
         expecting.tresor = tresor

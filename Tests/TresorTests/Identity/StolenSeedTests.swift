@@ -69,7 +69,7 @@ import TresorStore
         #expect(summary.isApart && summary.founderTrust == .unverified)
         if let file {
             #expect(await failure { _ = try await me.files.open(file) } == .unverified)
-            var expecting = Expectations()
+            var expecting = Expectations.anyTresor
             expecting.acceptingUnverified = true
             #expect(try await me.files.open(file, expecting: expecting).content == Array("dose".utf8))
         }

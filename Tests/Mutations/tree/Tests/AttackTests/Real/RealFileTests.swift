@@ -124,11 +124,11 @@ extension RealAttackTests {
         @Test func A93_anotherFileIsServed() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("other", in: scene.tresor, record: "other.json")
-            var record = Expectations()
+            var record = Expectations.anyTresor
             record.record = try Name(typed: "plan.json")
-            var author = Expectations()
+            var author = Expectations.anyTresor
             author.author = scene.anna.identity.user
-            var tresor = Expectations()
+            var tresor = Expectations.anyTresor
             tresor.tresor = TresorID(try anyDigest())
             for expecting in [record, author, tresor] {
                 await RealAttackTests.expectReal(.altered, without: .expectation, against: [scene.house]) {
@@ -159,7 +159,7 @@ extension RealAttackTests {
                 try await house.files.open(late).content == [1, 2, 3]
             }
             let laundered = try #require(try await anna.files.reseal(old))
-            var current = Expectations()
+            var current = Expectations.anyTresor
             current.currentAuthor = true
             for file in [old, laundered] {
                 await RealAttackTests.expectReal(.noAccess, without: .currentAuthor, against: [house]) {
@@ -174,7 +174,7 @@ extension RealAttackTests {
             try await scene.anna.tresors.perform(.revoke([.user(scene.bob.identity.user)]), on: scene.tresor)
             try await scene.anna.share(scene.tresor, with: [scene.bob], as: .writer)
             try await scene.settle()
-            var current = Expectations()
+            var current = Expectations.anyTresor
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .unbrokenTime, against: [scene.house]) {
                 try await scene.house.files.open(file, expecting: current).content == Array("old".utf8)

@@ -47,7 +47,7 @@ extension RealAttackTests {
             try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             try await scene.settle()
             scene.store.fork(count, [entry])
-            var expecting = Expectations()
+            var expecting = Expectations.anyTresor
             expecting.acceptingForked = true
             await RealAttackTests.expectReal(.forked, without: .fileHead, against: [scene.house]) {
                 try await scene.house.files.open(file, expecting: expecting).content == [1, 2, 3]

@@ -62,7 +62,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let file = try await scene.bob.seal("forged", in: scene.tresor)
             try scene.anna.client.people.pinBlocking(scene.bob.identity.renewCard(time: 2).identity.chain)
-            var current = Expectations()
+            var current = Expectations.anyTresor
             current.currentAuthor = true
             await RealAttackTests.expectReal(.noAccess, without: .comparedGeneration, against: [scene.anna]) {
                 try await scene.anna.files.open(file, expecting: current).content == Array("forged".utf8)

@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let package = Package(
+    name: "care-model",
+    platforms: [.macOS(.v26)],
+    dependencies: [.package(name: "tresor", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "CareModel",
+            dependencies: [
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+            ])
+    ]
+)

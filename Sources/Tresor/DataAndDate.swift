@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+
+/// A program has times as dates. In objects they are whole seconds since 1970.
+extension Date {
+    /// Takes a time of an object.
+    init(wholeSeconds seconds: UInt64) { self.init(timeIntervalSince1970: Double(seconds)) }
+
+    /// The whole seconds since 1970; 0 for an earlier date, and the greatest number for one that no object can hold.
+    var wholeSeconds: UInt64 {
+        let seconds = timeIntervalSince1970.rounded(.down)
+        guard seconds > 0 else { return 0 }
+        return seconds > Double(Format.latestTime) ? .max : UInt64(seconds)
+    }
+}
+
+extension FileAuthor {
+    /// The time of signing by their own account.
+    public var date: Date { Date(wholeSeconds: time) }
+}
+
+extension Member {
+    /// The planned end of access; `nil` for none.
+    public var end: Date? { notAfter.map { Date(wholeSeconds: $0) } }
+    /// The time of the grant by its author's account.
+    public var sinceDate: Date { Date(wholeSeconds: sinceTime) }
+}
+
+extension LogRecord {
+    /// The time of writing by the author's account.
+    public var date: Date { Date(wholeSeconds: time) }
+}
+
+extension Pin {
+    /// The time of the comparison.
+    public var date: Date { Date(wholeSeconds: time) }
+}
+
+extension OpenedFile {
+    /// The content, byte for byte.
+    public var data: Data { Data(content) }
+}
+
+extension SealedFile {
+    /// Reads a binary or armoured sealed file.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    public init(_ data: Data) throws(TresorError) { try self.init(Array(data)) }
+
+    /// The whole file in binary form.
+    public var data: Data { Data(bytes) }
+}
+
+extension NamedContent {
+    /// Makes a content with its names.
+    ///
+    /// - Parameters:
+    ///   - content: the bytes to seal, unchanged: an array, `Data`, or a string's `utf8`.
+    ///   - record: the record name; may be empty.
+    ///   - type: the content type, such as `application/json`; may be empty.
+    /// - Throws: ``TresorError/usage(_:)`` with `nameCharacters` or `nameTooLong`.
+    public init(_ content: some Collection<UInt8>, record: String, type: String = "") throws(TresorError) {
+        self.init(Array(content), record: try Name(text: record), type: try Name(text: type))
+    }
+}
+
+extension SlotChanges {
+    /// Makes this device a trusted device until a date, as ``rememberDevice(name:until:)`` does.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `time` for a date before 1970 or after the year 9999; the errors of
+    ///   ``rememberDevice(name:until:)``.
+    @concurrent @discardableResult public func rememberDevice(
+        name: String, until end: Date
+    ) async throws(TresorError) -> IdentityFile.Device {
+        let end = end.wholeSeconds
+        guard end > 0 else { throw .usage(.time) }
+        return try await rememberDevice(name: Name(text: name), until: end)
+    }
+}

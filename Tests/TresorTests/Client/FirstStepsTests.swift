@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+
+/// The first steps of a program: a folder, an identity, a person.
+@Suite struct FirstStepsTests {
+    private let world = World()
+
+    @Test func aFolderIsAHome() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = MemoryStore()
+        let start = UInt64(Date.now.timeIntervalSince1970)
+        let anna = try await Client(at: folder, store: store).makeIdentity(
+            "anna", password: Password("correct horse battery"), cost: .floor)
+        let plans = try await anna.create("plans")
+        let file = try await plans.seal([1])
+        let again = Client(at: folder.path(percentEncoded: false), store: store)
+        let session = try again.unlock(password: Password("correct horse battery"))
+        let opened = try await session.tresor("plans").open(file)
+        #expect(opened.author.time >= start && opened.author.time <= UInt64(Date.now.timeIntervalSince1970))
+        #expect(try await again.people.lookup("anna").map(\.trust) == [.me])
+        #expect(
+            await failure { _ = try await again.makeIdentity("anna", password: Password("correct horse")) }
+                == .usage(.identityExists))
+        #expect(await failure { _ = try again.unlock(password: Password("another horse")) } == .wrongPassword)
+        let device = try await session.unlocking.rememberDevice(name: "tablet", until: .now + 1000)
+        #expect(try await again.device.unlock().user == anna.user)
+        #expect(try again.device.id() == device.id)
+        #expect(
+            FileManager.default.fileExists(atPath: folder.appending(path: "device").path(percentEncoded: false)))
+    }
+
+    @Test func aPasswordOfTextIsAPasswordOfBytes() throws {
+        for text in ["correct horse", "pa\u{308}sswort", "x"] {
+            let bytes = Array(text.utf8)
+            let typed = try Password(typed: SecretBytes(copying: bytes.span))
+            let password = try Password(text)
+            let isSame = password.bytes.matches(typed.bytes)
+            #expect(isSame)
+        }
+        for text in ["", "a\u{7}b"] {
+            #expect(throws: TresorError.self) { _ = try Password(text) }
+        }
+    }
+
+    @Test func aComparedNumberVerifies() async throws {
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("dr-house")
+        let number = try house.chain.number().grouped
+        let person = try await anna.client.verify("dr-house", number: number)
+        #expect(person.trust == .verified && person.user == house.user)
+        #expect(try anna.people.pinned().map(\.chain) == [house.chain])
+        #expect(try await anna.client.verify(house.user.description, number: number) == person)
+        #expect(try await anna.client.verify("anna", number: anna.chain.number().digits).trust == .me)
+        #expect(try anna.people.pinned().count == 1)
+    }
+
+    @Test func anotherNumberPinsNothing() async throws {
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("dr-house")
+        let eve = try await world.quick("eve")
+        let before = anna.home
+        let number = try eve.chain.number().digits
+        #expect(await failure { _ = try await anna.client.verify("dr-house", number: number) } == .unverified)
+        #expect(await failure { _ = try await anna.client.verify("nobody", number: number) } == .notFound)
+        for text in ["", "12345", number + "0", "x" + number.dropFirst()] {
+            let error = await failure { _ = try await anna.client.verify("dr-house", number: text) }
+            #expect(error == .usage(.safetyNumber))
+        }
+        #expect(anna.home == before)
+        #expect(try await anna.client.people.person(house.user).trust == .unverified)
+    }
+
+    @Test func A46_aKnownHandleKeepsItsPerson() async throws {
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("dr-house")
+        _ = try await anna.client.verify("dr-house", number: house.chain.number().digits)
+        // Another person of that handle, in a store that shows only them.
+        let other = World()
+        let impostor = try await other.quick("dr-house")
+        let client = Client(home: anna.client.home, store: other.store, clock: { [world] in world.clock.now })
+        let number = try impostor.chain.number().digits
+        #expect(await failure { _ = try await client.verify("dr-house", number: number) } == .unverified)
+        #expect(try client.people.pinned().map(\.chain) == [house.chain])
+        let replaced = try await client.verify("dr-house", number: number, replacing: true)
+        #expect(replaced.user == impostor.user)
+        #expect(try client.people.pinned().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
+    }
+}
