@@ -38,7 +38,7 @@ extension Client {
     @concurrent public func makeIdentity(
         _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> Session {
-        let session = try makeIdentity(handle: Name(typed: handle), password: password, cost: cost)
+        let session = try await makeIdentity(handle: Name(typed: handle), password: password, cost: cost)
         try await people.publishCard()
         return session
     }
@@ -64,7 +64,7 @@ extension Client {
         for person in found where try person.number() == told { meant = person }
         guard let meant else { throw .unverified }
         guard meant.trust != .me else { return meant }
-        try people.pin(meant.chain, replacing: replacing)
+        try await people.pin(meant.chain, replacing: replacing)
         return Person(chain: meant.chain, trust: .verified)
     }
 

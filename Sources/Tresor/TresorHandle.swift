@@ -131,7 +131,7 @@ extension TresorHandle {
             try session.tresors.checkPeople(people.map(\.chain), acceptingUnverified: false)
         }
         let state = act == .leave ? try await state() : try await session.tresors.settle(id)
-        return PlannedAct(act: act, effect: try session.tresors.effect(of: act, in: state), tresor: self)
+        return PlannedAct(act: act, effect: try await session.tresors.effect(of: act, in: state), tresor: self)
     }
 
     /// Reads the members and this home's trust in them, by rising user id.
@@ -142,7 +142,7 @@ extension TresorHandle {
         var participants: [Participant] = []
         for (user, member) in state.members.sorted(by: { $0.key < $1.key }) {
             guard let chain = state.chain(of: user) else { throw .altered }
-            let trust = try session.client.trust.memberTrust(of: user, in: state)
+            let trust = try await session.client.trust.memberTrust(of: user, in: state)
             participants.append(Participant(person: Person(chain: chain, trust: trust), member: member))
         }
         return participants
