@@ -53,7 +53,7 @@ public struct PreviewCast: Sendable {
     public func introduce(_ people: Session...) throws(TresorError) {
         for one in people {
             for other in people where other.identity.user != one.identity.user {
-                try one.client.people.pin(other.identity.chain)
+                try one.client.people.pinBlocking(other.identity.chain)
             }
         }
     }
