@@ -46,7 +46,9 @@ extension Files {
 
     /// Opens sealed files after every check, as ``open(_:expecting:)`` does. The log of each tresor is read once.
     ///
-    /// - Parameter expecting: the expectations of each file.
+    /// - Parameters:
+    ///   - files: the files, of any tresors.
+    ///   - expecting: the expectations of each file.
     /// - Returns: for each file its content, or the error that withholds it.
     @concurrent public func open(
         _ files: [SealedFile], expecting: Expectations = Expectations()
