@@ -25,8 +25,11 @@ public struct Client: Sendable {
 
     /// Makes a client that holds no secret.
     ///
-    /// - Parameter clock: gives seconds since 1970. Entries and files carry its dates. A time after the last one of the
-    ///   format counts as that one.
+    /// - Parameters:
+    ///   - home: the trusted side.
+    ///   - store: the untrusted side.
+    ///   - clock: gives seconds since 1970. Entries and files carry its dates. A time after the last one of the format
+    ///     counts as that one.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
         unlockedHome = home
         unlockedStore = store

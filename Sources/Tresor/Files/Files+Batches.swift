@@ -52,7 +52,9 @@ extension Files {
     /// Opens sealed files after every check, as ``open(_:expecting:)`` does, each with its own expectations. The log of
     /// each tresor is read once.
     ///
-    /// - Parameter progress: takes the number of files that are opened, of all.
+    /// - Parameters:
+    ///   - files: the files, of any tresors, with the expectations of each.
+    ///   - progress: takes the number of files that are opened, of all.
     /// - Returns: for each file its content, or the error that withholds it: ``TresorError/cancelled`` for all in a
     ///   task that was cancelled.
     @concurrent public func open(

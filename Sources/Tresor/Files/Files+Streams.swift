@@ -13,6 +13,7 @@ extension Files {
     ///   - sink: takes the sealed file. After an error its bytes are no sealed file and do not open.
     ///   - record: the record name; may be empty.
     ///   - type: the content type.
+    ///   - tresor: the tresor whose members can open the file.
     ///   - progress: takes the number of bytes that were read.
     /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage(_:)``
     ///   when the file would be larger than 2^40 bytes.
@@ -59,8 +60,11 @@ extension Files {
     ///
     /// Afterwards ``VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
     ///
-    /// - Parameter progress: takes the number of bytes of the content that were read, of those of the file.
-    /// - Throws: the errors of ``open(_:expecting:)`` and of the source.
+    /// - Parameters:
+    ///   - file: the file.
+    ///   - expecting: the expectations of the file.
+    ///   - progress: takes the number of bytes of the content that were read, of those of the file.
+    /// - Throws: the errors of ``open(_:expecting:)->OpenedFile`` and of the source.
     @concurrent public func verify(
         _ file: StoredFile<some SealedSource>, expecting: Expectations,
         progress: WorkDone.Report? = nil
@@ -78,6 +82,7 @@ extension Files {
     /// - Parameters:
     ///   - file: the file to reseal.
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
+    ///   - expecting: the expectations of the file.
     ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards.
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such

@@ -13,6 +13,7 @@ public struct Files: Sendable {
     ///   - content: the bytes to seal, unchanged.
     ///   - record: the record name; may be empty.
     ///   - type: the content type.
+    ///   - tresor: the tresor whose members can open the file.
     /// - Throws: ``TresorError/noAccess`` unless this person is an owner or a writer; ``TresorError/unverified`` when
     ///   the founder of the tresor is not verified.
     @concurrent public func seal(
@@ -124,8 +125,11 @@ public struct Files: Sendable {
     /// Seals a file again under the current key of its tresor. It keeps its first author, their signature and their
     /// author status (SPEC §10.7).
     ///
-    /// - Parameter acceptingNewcomers: whether to continue although members admitted *from now* could open the file
-    ///   afterwards, and cannot now (``LogState/newcomers(after:)``).
+    /// - Parameters:
+    ///   - file: the file to reseal.
+    ///   - expecting: the expectations of the file.
+    ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards,
+    ///     and cannot now (``LogState/newcomers(after:)``).
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.

@@ -126,6 +126,8 @@ extension Tresors {
     /// same.
     ///
     /// - Parameters:
+    ///   - act: the act.
+    ///   - tresor: the tresor.
     ///   - expecting: the effect that a person was shown; `nil` for the effect at the first reading.
     ///   - acceptingUnverified: whether to add people whose safety number was never compared.
     /// - Throws: the errors of ``effect(of:in:)``. ``TresorError/unverified`` for people who are not verified.

@@ -195,7 +195,9 @@ public struct Contacts: Sendable {
 
     /// Pins a chain whose safety number was compared. Pass the very chain whose number was shown.
     ///
-    /// - Parameter replacing: whether to replace another person who is pinned under the handle.
+    /// - Parameters:
+    ///   - chain: the chain whose number was shown.
+    ///   - replacing: whether to replace another person who is pinned under the handle.
     /// - Throws: ``TresorError/unverified`` without `replacing` for another person under a known handle;
     ///   ``TresorError/forked`` for an older or different card of a known one.
     @concurrent public func pin(_ chain: CardChain, replacing: Bool = false) async throws(TresorError) {

@@ -42,7 +42,10 @@ public struct IdentityRenewal: Sendable {
     ///
     /// The identity file is replaced in one step. ``finish()`` brings the generation to the store and the tresors.
     ///
-    /// - Parameter kit: the kit, which the caller has made and stored safely; `nil` for none.
+    /// - Parameters:
+    ///   - password: the password of the new password slot.
+    ///   - cost: the cost of one guess of it.
+    ///   - kit: the kit, which the caller has made and stored safely; `nil` for none.
     /// - Returns: the session of the new generation.
     /// - Throws: the errors of ``check()``, and ``TresorError/cancelled`` for a task that was cancelled, and then
     ///   nothing is changed; ``TresorError/busy`` when another process changed the identity.

@@ -30,6 +30,6 @@ enum Severity {
 
     static func worst(_ errors: [CommandError]) -> CommandError? {
         if let first = order.first(where: errors.contains) { return first }
-        return errors.first { if case .store = $0 { true } else { false } } ?? errors.first
+        return errors.first(where: \.isOfTheStore) ?? errors.first
     }
 }

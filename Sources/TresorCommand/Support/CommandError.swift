@@ -5,57 +5,47 @@ import TresorConformance
 
 /// The kind of a failure of the command: an error of the library, or a word of the command's own.
 enum CommandError: Hashable, Sendable {
-    case failed(TresorError.Fault)
-    case notFound
-    case busy
-    case wrongPassword
-    case noAccess
-    case altered
-    case forked
-    case unverified
+    /// An error of the library, other than `usage` and `cancelled`.
+    case library(TresorError)
     /// Not approved yet: a word of a later stage.
     case waiting
-    case store(TresorError.Fault)
-    case unsupported
     /// Wrong arguments; the message says which.
     case usage
     /// The signal INT, TERM or HUP ended the command.
     case interrupted
 
+    static let notFound = Self.library(.notFound)
+    static let busy = Self.library(.busy)
+    static let wrongPassword = Self.library(.wrongPassword)
+    static let noAccess = Self.library(.noAccess)
+    static let altered = Self.library(.altered)
+    static let forked = Self.library(.forked)
+    static let unverified = Self.library(.unverified)
+    static let unsupported = Self.library(.unsupported)
+    static func failed(_ fault: TresorError.Fault) -> Self { .library(.failed(fault)) }
+    static func store(_ fault: TresorError.Fault) -> Self { .library(.store(fault)) }
+
     init(_ error: TresorError) {
-        self =
-            switch error {
-            case .failed(let fault): .failed(fault)
-            case .notFound: .notFound
-            case .busy: .busy
-            case .wrongPassword: .wrongPassword
-            case .noAccess: .noAccess
-            case .altered: .altered
-            case .forked: .forked
-            case .unverified: .unverified
-            case .store(let fault): .store(fault)
-            case .unsupported: .unsupported
-            case .usage: .usage
-            case .cancelled: .interrupted
-            }
+        switch error {
+        case .usage: self = .usage
+        case .cancelled: self = .interrupted
+        default: self = .library(error)
+        }
     }
 
     /// The error that the library passes on when this failure happens below it.
     var passedOn: TresorError {
         switch self {
-        case .failed(let fault): .failed(fault)
-        case .notFound: .notFound
-        case .busy: .busy
-        case .wrongPassword: .wrongPassword
-        case .noAccess: .noAccess
-        case .altered: .altered
-        case .forked: .forked
-        case .unverified: .unverified
-        case .store(let fault): .store(fault)
-        case .unsupported: .unsupported
+        case .library(let error): error
         case .waiting, .usage: .failed(.other)
         case .interrupted: .cancelled
         }
+    }
+
+    /// Whether the store failed, or withheld an object.
+    var isOfTheStore: Bool {
+        guard case .library(.store(_)) = self else { return false }
+        return true
     }
 
     /// The name in JSON.
@@ -67,17 +57,8 @@ enum CommandError: Hashable, Sendable {
     /// The row of the table of SPEC §12.
     private var row: ErrorName {
         switch self {
-        case .failed: .failed
-        case .notFound: .notFound
-        case .busy: .busy
-        case .wrongPassword: .wrongPassword
-        case .noAccess: .noAccess
-        case .altered: .altered
-        case .forked: .forked
-        case .unverified: .unverified
+        case .library(let error): ErrorName(rawValue: error.name) ?? .failed
         case .waiting: .waiting
-        case .store: .store
-        case .unsupported: .unsupported
         case .usage: .usage
         case .interrupted: .interrupted
         }

@@ -48,7 +48,7 @@ public enum XWing {
         /// The sealed secret: 16 bytes more than the secret.
         public let ciphertext: [UInt8]
 
-        /// Takes the stored parts of a wrap. ``XWing/unwrap(_:seed:info:)`` checks them.
+        /// Takes the stored parts of a wrap. ``XWing/hpkeUnwrap(_:seed:info:)`` checks them.
         public init(encapsulated: [UInt8], ciphertext: [UInt8]) {
             self.encapsulated = encapsulated
             self.ciphertext = ciphertext

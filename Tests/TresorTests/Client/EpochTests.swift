@@ -25,6 +25,23 @@ import TresorStore
 
     private func fresh(_ person: Session) -> Session { world.session(of: person) }
 
+    /// The next epoch of an owner links to keys whose wrap this session has opened. Other bytes are judged anew.
+    @Test func aWrapThatHasOpenedIsNotOpenedAgain() async throws {
+        let state = try await anna.client.logs.state(of: tresor)
+        let owner = fresh(anna)
+        let keys = try await owner.keyRing.keys(of: 1, in: state)
+        let reached = try await owner.keyRing.reachableKeys(in: state)
+        #expect(reached.map { ObjectIdentifier($0) } == [ObjectIdentifier(keys)])
+        let card = anna.identity.chain.newest
+        let foreign = try Wrap(
+            EpochKeys(epoch: 1), of: tresor, for: card, user: anna.identity.user, history: .all)
+        let refused = await failure {
+            _ = try await owner.keyRing.open(foreign.bytes, of: 1, in: state, history: .all)
+        }
+        #expect(refused == .altered)
+        #expect(try await owner.keyRing.keys(of: 1, in: state) === keys)
+    }
+
     @Test func A79_anotherKeyIsRefusedByReadersAndWriters() async throws {
         let file = try await anna.seal("x", in: tresor)
         let state = try await anna.client.logs.state(of: tresor)
