@@ -29,7 +29,7 @@ import TresorTesting
         try sink.commit()
         let sealed = try await SealedFileSource(at: scratch["plan.tresor"])
         #expect(sealed.byteCount == stream.byteCount)
-        let verified = try await anna.files.verify(StoredFile(sealed))
+        let verified = try await anna.files.verify(StoredFile(sealed), expecting: Expectations(tresor: plans))
         var opened = VerifiedContent(verified)
         let copy = try FileSink(at: scratch["copy"])
         try await copy.write(contentOf: &opened)

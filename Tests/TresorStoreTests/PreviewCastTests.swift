@@ -16,7 +16,7 @@ import TresorTesting
         try cast.introduce(anna, bob, house)
         let plans = try await cast.tresor("interventions", of: anna, readers: [house], writers: [bob])
         let sealed = try await bob.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: plans)
-        let opened = try await house.files.open(sealed)
+        let opened = try await house.files.open(sealed, expecting: Expectations(tresor: plans))
         #expect(opened.content == [1, 2, 3])
         #expect(opened.author.handle.text == "bob")
         #expect(opened.author.time == cast.clock.now)

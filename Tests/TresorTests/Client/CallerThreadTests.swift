@@ -136,7 +136,7 @@ import Testing
             var source = MemorySource(Array(repeating: 7, count: 1 << 20))
             var sink = MemorySink()
             _ = try await anna.files.seal(&source, to: &sink, type: Name(typed: "text/plain"), in: tresor)
-            let file = try StoredFile(MemorySource(sink.bytes))
+            let file = try await StoredFile(MemorySource(sink.bytes))
             _ = try await anna.files.verify(file)
             _ = try await anna.tresors.perform(.rotate, on: tresor)
             _ = try await anna.files.resealingEpoch(of: file)

@@ -190,7 +190,7 @@ import TresorStore
         let (begun, beginning) = AsyncStream<Void>.makeStream()
         let isOpen = Mutex(false)
         let batch = Task {
-            await anna.files.open(Array(repeating: file, count: 5000)) { _ in
+            await anna.files.open(Array(repeating: ExpectedFile(file, expecting: .anyTresor), count: 5000)) { _ in
                 beginning.yield()
                 while !isOpen.withLock({ $0 }) { usleep(1000) }
             }
@@ -215,7 +215,9 @@ import TresorStore
             let reports = Mutex<[WorkDone]>([])
             let contents = (0..<count).map { NamedContent([UInt8($0)], type: type) }
             let files = try await anna.files.seal(contents, in: tresor) { done in reports.withLock { $0.append(done) } }
-            _ = await anna.files.open(files) { done in reports.withLock { $0.append(done) } }
+            _ = await anna.files.open(files.map { ExpectedFile($0, expecting: .anyTresor) }) { done in
+                reports.withLock { $0.append(done) }
+            }
             let said = reports.withLock { $0 }
             let end = WorkDone(UInt64(count), of: UInt64(count))
             #expect(said.count { $0 == end } == 2)

@@ -21,17 +21,17 @@ import TresorStore
         let plans = try await anna.create("plans")
         let file = try await plans.seal([1])
         let again = Client(at: folder.path(percentEncoded: false), store: store)
-        let session = try again.unlock(password: Password("correct horse battery"))
+        let session = try await again.unlock(password: Password("correct horse battery"))
         let opened = try await session.tresor("plans").open(file)
         #expect(opened.author.time >= start && opened.author.time <= UInt64(Date.now.timeIntervalSince1970))
         #expect(try await again.people.lookup("anna").map(\.trust) == [.me])
         #expect(
             await failure { _ = try await again.makeIdentity("anna", password: Password("correct horse")) }
                 == .usage(.identityExists))
-        #expect(await failure { _ = try again.unlock(password: Password("another horse")) } == .wrongPassword)
+        #expect(await failure { _ = try await again.unlock(password: Password("another horse")) } == .wrongPassword)
         let device = try await session.unlocking.rememberDevice(name: "tablet", until: .now + 1000)
         #expect(try await again.device.unlock().user == anna.user)
-        #expect(try again.device.id() == device.id)
+        #expect(try await again.device.id() == device.id)
         #expect(
             FileManager.default.fileExists(atPath: folder.appending(path: "device").path(percentEncoded: false)))
     }
@@ -55,10 +55,10 @@ import TresorStore
         let number = try house.chain.number().grouped
         let person = try await anna.client.verify("dr-house", number: number)
         #expect(person.trust == .verified && person.user == house.user)
-        #expect(try anna.people.pinned().map(\.chain) == [house.chain])
+        #expect(try await anna.people.pinned().map(\.chain) == [house.chain])
         #expect(try await anna.client.verify(house.user.description, number: number) == person)
         #expect(try await anna.client.verify("anna", number: anna.chain.number().digits).trust == .me)
-        #expect(try anna.people.pinned().count == 1)
+        #expect(try await anna.people.pinned().count == 1)
     }
 
     @Test func anotherNumberPinsNothing() async throws {
@@ -87,9 +87,9 @@ import TresorStore
         let client = Client(home: anna.client.home, store: other.store, clock: { [world] in world.clock.now })
         let number = try impostor.chain.number().digits
         #expect(await failure { _ = try await client.verify("dr-house", number: number) } == .unverified)
-        #expect(try client.people.pinned().map(\.chain) == [house.chain])
+        #expect(try await client.people.pinned().map(\.chain) == [house.chain])
         let replaced = try await client.verify("dr-house", number: number, replacing: true)
         #expect(replaced.user == impostor.user)
-        #expect(try client.people.pinned().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
+        #expect(try await client.people.pinned().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
     }
 }

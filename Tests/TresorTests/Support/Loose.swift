@@ -31,7 +31,7 @@ extension Files {
     func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
-        try await reseal(file, to: &sink, expecting: .anyTresor, acceptingNewcomers: acceptingNewcomers)
+        try await resealHere(file, to: &sink, expecting: .anyTresor, acceptingNewcomers: acceptingNewcomers)
     }
 
     func resealingEpoch(
