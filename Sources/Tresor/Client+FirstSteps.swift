@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+public import TresorCore
+public import TresorCrypto
 import TresorStore
 
 /// The first steps of a program: a home in a folder, an identity, and people.
@@ -13,7 +15,7 @@ extension Client {
     /// - Parameters:
     ///   - folder: the path of the folder; it belongs to this person and this client alone.
     ///   - store: the store that all people share.
-    public init(at folder: String, store: any Store) {
+    package init(at folder: String, store: any Store) {
         let home = DirectoryHome(data: folder, state: folder + "/device")
         self.init(home: home, store: store, clock: { Date.now.wholeSeconds })
     }
@@ -68,15 +70,48 @@ extension Client {
         return Person(chain: meant.chain, trust: .verified)
     }
 
+    /// Opens the identity with the 24 words and gives it a new password. Takes about a second.
+    ///
+    /// The identity comes from this home or, if the home is empty, from the copy in the store. Recovery into an empty
+    /// home deletes all server shares of this person from the store.
+    ///
+    /// - Returns: the session. A home that was empty has no pins and no pinned heads: compare safety numbers again.
+    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;
+    ///   ``TresorError/usage(_:)`` with `passwordTooShort` for a password of fewer than 8 code points;
+    ///   ``TresorError/cancelled`` for a task that was cancelled before anything was changed.
+    @concurrent public func recover(
+        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
+    ) async throws(TresorError) -> Session {
+        try await recovery.recover(kit: kit, newPassword: newPassword, cost: cost).session
+    }
+
     /// Follows the store and reports what changes for a person: tresors they enter or leave, new keys of tresors, and
     /// new keys of people.
     ///
-    /// It needs no secret. Every log is verified and remembered before it is reported on.
+    /// It needs no secret. Every log is verified and remembered before it is reported on. The first changes are those
+    /// since this home last verified a log. The sequence ends when its task is cancelled.
     ///
     /// - Parameters:
     ///   - user: the person; usually the owner of this home.
     ///   - interval: the time between two readings of the store.
-    public func changes(of user: UserID, every interval: Duration = .seconds(30)) -> Changes {
+    public func changes(
+        of user: UserID, every interval: Duration = .seconds(30)
+    ) -> some AsyncSequence<Change, Never> & Sendable {
         Changes(client: self, user: user, interval: interval)
     }
+
+    /// Reads the card chain of this home's identity; `nil` for a home without one.
+    ///
+    /// - Throws: the errors of reading the home; ``TresorError/altered`` or ``TresorError/unsupported`` for an identity
+    ///   file that does not decode.
+    @concurrent public func chain() async throws(TresorError) -> CardChain? { try people.ownChain() }
+
+    /// Finishes a change of the password, the kit or the devices that was interrupted (SPEC §8.4). Needs no secret and
+    /// may be repeated; it does nothing where nothing was interrupted.
+    ///
+    /// It deletes old kit copies and the server shares of removed devices from the store. It destroys a device share
+    /// here that belongs to no slot.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached. Call it again later.
+    @concurrent public func cleanUp() async throws(TresorError) { try await cleanup.finish() }
 }

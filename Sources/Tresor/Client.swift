@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// Connects a home with a store: it verifies the store's data, remembers what it verified, and opens sessions.
 ///
 /// It needs no secret; a ``Session`` holds the secrets.
 public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
-    public var home: any Home { isLocked ? LockedHome() : unlockedHome }
+    package var home: any Home { isLocked ? LockedHome() : unlockedHome }
     /// The untrusted side: cards, logs, wraps and server shares.
-    public var store: any Store { isLocked ? LockedStore() : unlockedStore }
+    package var store: any Store { isLocked ? LockedStore() : unlockedStore }
     /// The time in seconds since 1970.
-    public let clock: @Sendable () -> UInt64
+    package let clock: @Sendable () -> UInt64
     private let unlockedHome: any Home
     private let unlockedStore: any Store
     /// The states that this process has folded.
@@ -56,7 +59,7 @@ public struct Client: Sendable {
     private var isLocked: Bool { identity?.isLocked ?? false }
 
     /// The verified logs of tresors.
-    public var logs: LogReader { LogReader(client: self) }
+    package var logs: LogReader { LogReader(client: self) }
 
     /// The local copies of logs.
     package var archive: LogArchive { LogArchive(client: self) }
@@ -65,25 +68,25 @@ public struct Client: Sendable {
     public var people: Contacts { Contacts(client: self) }
 
     /// The trust of this home in the people whom a log names.
-    public var trust: LogTrust { LogTrust(client: self) }
+    package var trust: LogTrust { LogTrust(client: self) }
 
     /// The unlocking of the identity by this device.
     public var device: DeviceUnlock { DeviceUnlock(client: self) }
 
     /// The unlocking of the identity by its recovery kit.
-    public var recovery: Recovery { Recovery(client: self) }
+    package var recovery: Recovery { Recovery(client: self) }
 
     /// The rest of a change that was interrupted.
-    public var cleanup: Cleanup { Cleanup(client: self) }
+    package var cleanup: Cleanup { Cleanup(client: self) }
 
     /// The proofs and repairs that need no secret.
-    public var audit: Audit { Audit(client: self) }
+    package var audit: Audit { Audit(client: self) }
 
     /// Reads the identity file of this home (SPEC §8).
     ///
     /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
     ///   when it does not decode.
-    @concurrent public func identityFile() async throws(TresorError) -> IdentityFile { try identityFileBlocking() }
+    @concurrent package func identityFile() async throws(TresorError) -> IdentityFile { try identityFileBlocking() }
 
     /// Does what ``identityFile()`` does, on the calling thread.
     package func identityFileBlocking() throws(TresorError) -> IdentityFile {
@@ -96,7 +99,7 @@ public struct Client: Sendable {
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with
     ///   `nameEmpty` for an empty handle, and with `passwordTooShort` for a password of fewer than 8 code points;
     ///   ``TresorError/cancelled`` for a task that was cancelled before the home changed.
-    @concurrent public func makeIdentity(
+    @concurrent package func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> Session {
         let password = try HeldPassword(copying: password)

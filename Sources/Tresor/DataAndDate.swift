@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+public import TresorCore
+public import TresorCrypto
 
 /// A program has times as dates. In objects they are whole seconds since 1970.
 extension Date {
@@ -34,7 +36,7 @@ extension LogRecord {
 
 extension Pin {
     /// The time of the comparison.
-    public var date: Date { Date(wholeSeconds: time) }
+    package var date: Date { Date(wholeSeconds: time) }
 }
 
 extension OpenedFile {
@@ -72,7 +74,7 @@ extension SlotChanges {
     ///   ``rememberDevice(name:until:)``.
     @concurrent @discardableResult public func rememberDevice(
         name: String, until end: Date
-    ) async throws(TresorError) -> IdentityFile.Device {
+    ) async throws(TresorError) -> TrustedDevice {
         let end = end.wholeSeconds
         guard end > 0 else { throw .usage(.time) }
         return try await rememberDevice(name: Name(text: name), until: end)

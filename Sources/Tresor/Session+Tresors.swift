@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// Finding and making the tresors that a person works in.
 extension Session {
     /// Finds a tresor by its name, by `OWNER/NAME`, or by an id of at least 6 characters (SPEC §4.3).
@@ -26,5 +29,23 @@ extension Session {
     ///   `nameTooLong`.
     @concurrent public func create(_ name: String, kind: String = "") async throws(TresorError) -> TresorHandle {
         tresor(try await tresors.create(Name(typed: name), kind: Name(text: kind)).tresor)
+    }
+
+    /// Lists the tresors of this person, and those that others shared with them.
+    ///
+    /// - Returns: one entry for each tresor, with its error where its log does not verify.
+    /// - Throws: ``TresorError/store(_:)`` when the store cannot be read.
+    @concurrent public func allTresors() async throws(TresorError) -> [TresorSummary] { try await tresors.all() }
+
+    /// Opens a sealed file of whichever tresor it is, with any record name, from any author.
+    ///
+    /// Somebody who shares a tresor with this person, or the store, can put a file of it in the place of another. Read
+    /// what the proof says before you use the content. ``TresorHandle/open(_:record:author:)`` demands the tresor.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for a file of a tresor that this person is not in;
+    ///   ``TresorError/unverified`` when its founder's or author's safety number was never compared;
+    ///   ``TresorError/altered``; ``TresorError/forked``.
+    @concurrent public func openFromAnyTresor(_ file: SealedFile) async throws(TresorError) -> OpenedFile {
+        try await files.open(file, expecting: .anyTresor)
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+
 /// Holds an unlocked identity that works on one home and one store. Its keys are wiped by ``lock()``, or when the last
 /// copy is released.
 ///
@@ -34,13 +36,13 @@ public struct Session: Sendable {
     public var chain: CardChain { identity.chain }
 
     /// The tresors of this person: making, naming and changing them.
-    public var tresors: Tresors { Tresors(session: self) }
+    package var tresors: Tresors { Tresors(session: self) }
 
     /// The people this home knows, and those whom the store offers.
-    public var people: Contacts { client.people }
+    package var people: Contacts { client.people }
 
     /// Sealing and opening files.
-    public var files: Files { Files(session: self) }
+    package var files: Files { Files(session: self) }
 
     /// The key slots of this identity: password, recovery kit and devices.
     public var unlocking: SlotChanges { SlotChanges(session: self) }
@@ -49,7 +51,7 @@ public struct Session: Sendable {
     public var renewal: IdentityRenewal { IdentityRenewal(session: self) }
 
     /// The proofs and repairs that need an unlocked identity.
-    public var audit: DeepAudit { DeepAudit(session: self) }
+    package var audit: DeepAudit { DeepAudit(session: self) }
 
     /// Wipes the keys of this session and of all its copies. There is no way back: unlock the identity again.
     ///
@@ -66,5 +68,5 @@ public struct Session: Sendable {
     public var isLocked: Bool { identity.isLocked }
 
     /// Returns what this session did without being asked since the last call. Each notice stands for one entry.
-    @concurrent public func takeNotices() async -> [Notice] { await keyRing.takeNotices() }
+    @concurrent package func takeNotices() async -> [Notice] { await keyRing.takeNotices() }
 }

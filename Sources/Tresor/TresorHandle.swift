@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
+public import TresorCore
+public import TresorCrypto
 
 /// One tresor of a session: its files and its members.
 ///
@@ -19,8 +21,8 @@ extension TresorHandle {
     ///   - content: the bytes to seal, unchanged: an array, `Data`, or a string's `utf8`.
     ///   - record: the record name, under which a program finds the file; may be empty.
     ///   - type: the content type, such as `application/json`; may be empty.
-    /// - Throws: the errors of ``Files/seal(_:record:type:in:)``; ``TresorError/usage(_:)`` with `nameCharacters` or
-    ///   `nameTooLong`.
+    /// - Throws: ``TresorError/noAccess`` unless this person is an owner or a writer; ``TresorError/unverified`` when
+    ///   the founder of the tresor is not verified; ``TresorError/usage(_:)`` with `nameCharacters` or `nameTooLong`.
     @concurrent public func seal(
         _ content: some Collection<UInt8> & Sendable, record: String = "", type: String = ""
     ) async throws(TresorError) -> SealedFile {
@@ -29,10 +31,15 @@ extension TresorHandle {
 
     /// Seals contents for all members, on all cores and at one state of the log.
     ///
+    /// - Parameters:
+    ///   - contents: the contents with their names.
+    ///   - progress: takes the number of files that are sealed, of all.
     /// - Returns: the sealed files, in the order of the contents.
-    /// - Throws: the errors of ``Files/seal(_:in:)``.
-    @concurrent public func seal(_ contents: [NamedContent]) async throws(TresorError) -> [SealedFile] {
-        try await session.files.seal(contents, in: id)
+    /// - Throws: the errors of ``seal(_:record:type:)``.
+    @concurrent public func seal(
+        _ contents: [NamedContent], progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async throws(TresorError) -> [SealedFile] {
+        try await session.files.seal(contents, in: id, progress: progress)
     }
 
     /// Opens a sealed file of this tresor after every check (SPEC §10.5).
@@ -42,8 +49,10 @@ extension TresorHandle {
     ///   - record: the record name under which it was sealed; `nil` for any. Name it where you know it: a store can
     ///     hand out one file of a tresor in the place of another.
     ///   - author: the person who wrote the content; `nil` for any member who may write.
-    /// - Throws: ``TresorError/altered`` for a file of another tresor, record or author; otherwise the errors of
-    ///   ``Files/open(_:expecting:)``.
+    /// - Throws: ``TresorError/altered`` for a file of another tresor, record or author, and for a changed one;
+    ///   ``TresorError/noAccess`` when this person is not a member, or has no key of that time;
+    ///   ``TresorError/unverified`` when the founder's or the author's safety number was never compared;
+    ///   ``TresorError/forked`` when the file was sealed in another history of the tresor than the store shows.
     @concurrent public func open(
         _ file: SealedFile, record: String? = nil, author: UserID? = nil
     ) async throws(TresorError) -> OpenedFile {
@@ -52,21 +61,26 @@ extension TresorHandle {
 
     /// Opens sealed files of this tresor on all cores, each with its own expectations.
     ///
+    /// - Parameters:
+    ///   - files: the files, with what the caller knows of each.
+    ///   - progress: takes the number of files that are opened, of all.
     /// - Returns: for each file its content, or the error that withholds it: ``TresorError/altered`` for a file of
-    ///   another tresor, whatever its expectations say of the tresor.
-    @concurrent public func open(_ files: [ExpectedFile]) async -> [Result<OpenedFile, TresorError>] {
+    ///   another tresor; ``TresorError/cancelled`` for all in a task that was cancelled.
+    @concurrent public func open(
+        _ files: [ExpectedFile], progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async -> [Result<OpenedFile, TresorError>] {
         let expected = files.map { file in
             var expectations = file.expectations
             expectations.tresor = id
             return ExpectedFile(file.file, expecting: expectations)
         }
-        return await session.files.open(expected)
+        return await session.files.open(expected, progress: progress)
     }
 
     /// Returns the expectations that a file of this tresor meets, for streams and batches.
     ///
     /// - Throws: ``TresorError/altered`` for a record name that no file can have.
-    public func expecting(
+    package func expecting(
         record: String? = nil, author: UserID? = nil
     ) throws(TresorError) -> Expectations {
         guard let record else { return Expectations(tresor: id, author: author) }
@@ -76,13 +90,79 @@ extension TresorHandle {
 
     /// Seals a file of this tresor again under the current key (SPEC §10.7).
     ///
+    /// - Parameters:
+    ///   - file: the sealed file.
+    ///   - record: the record name under which it was sealed; `nil` for any.
+    ///   - acceptingNewcomers: whether to continue although members who were admitted from now on could open the file
+    ///     afterwards, and cannot now.
     /// - Returns: `nil` for a file that is already sealed under the current key.
-    /// - Throws: the errors of ``Files/reseal(_:expecting:acceptingNewcomers:)``.
+    /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
+    ///   members and they are not accepted.
     @concurrent public func reseal(
         _ file: SealedFile, record: String? = nil, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         try await session.files.reseal(
             file, expecting: expecting(record: record), acceptingNewcomers: acceptingNewcomers)
+    }
+}
+
+/// The large files of a tresor, in constant memory: a few chunks of 256 KiB, and 32 bytes for each 64 KiB of content.
+///
+/// Sources and sinks are used apart from the caller, one call after the other.
+extension TresorHandle {
+    /// Seals a content of any length while it is read.
+    ///
+    /// - Parameters:
+    ///   - content: the source; its length may be unknown.
+    ///   - sink: takes the sealed file. After an error its bytes are no sealed file and do not open.
+    ///   - record: the record name; may be empty.
+    ///   - type: the content type; may be empty.
+    ///   - progress: takes the number of bytes that were read.
+    /// - Throws: the errors of ``seal(_:record:type:)``, of the source and of the sink; ``TresorError/usage(_:)`` with
+    ///   `contentTooLong` when the file would be larger than 2^40 bytes.
+    @concurrent public func seal(
+        _ content: inout some ContentSource, to sink: inout some ByteSink, record: String = "", type: String = "",
+        progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async throws(TresorError) {
+        _ = try await session.files.seal(
+            &content, to: &sink, record: Name(text: record), type: Name(text: type), in: id, progress: progress)
+    }
+
+    /// Verifies a whole sealed file of this tresor, and releases nothing of it before.
+    ///
+    /// Afterwards ``TresorCore/VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
+    ///
+    /// - Parameters:
+    ///   - source: the sealed file.
+    ///   - record: the record name under which it was sealed; `nil` for any.
+    ///   - author: the person who wrote the content; `nil` for any member who may write.
+    ///   - progress: takes the number of bytes of the content that were read, of those of the file.
+    /// - Throws: the errors of ``open(_:record:author:)`` and of the source.
+    @concurrent public func verify(
+        _ source: some SealedSource, record: String? = nil, author: UserID? = nil,
+        progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async throws(TresorError) -> VerifiedFile {
+        try await session.files.verify(
+            StoredFile(source), expecting: expecting(record: record, author: author), progress: progress)
+    }
+
+    /// Seals a file of this tresor again under the current key. It is first verified as a whole, then read again.
+    ///
+    /// - Parameters:
+    ///   - source: the sealed file.
+    ///   - sink: takes the new sealed file; nothing is written to it for a file that is current.
+    ///   - record: the record name under which it was sealed; `nil` for any.
+    ///   - acceptingNewcomers: whether to continue although members who were admitted from now on could open the file
+    ///     afterwards.
+    /// - Returns: whether the file was sealed again; `false` for one that is current.
+    /// - Throws: the errors of ``reseal(_:record:acceptingNewcomers:)``, of the source and of the sink.
+    @concurrent public func reseal(
+        _ source: some SealedSource, to sink: inout some ByteSink, record: String? = nil,
+        acceptingNewcomers: Bool = false
+    ) async throws(TresorError) -> Bool {
+        try await session.files.reseal(
+            StoredFile(source), to: &sink, expecting: expecting(record: record),
+            acceptingNewcomers: acceptingNewcomers) != nil
     }
 }
 
@@ -96,8 +176,7 @@ extension TresorHandle {
     ///   - history: the files that the person can read. It cannot change later.
     ///   - end: the end of access; `nil` for none.
     /// - Returns: the effect.
-    /// - Throws: the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``; ``TresorError/unverified`` for
-    ///   a person whose safety number was never compared.
+    /// - Throws: the errors of ``plan(_:)`` and ``PlannedAct/perform()``.
     @concurrent @discardableResult public func share(
         with person: Person, as role: Role = .reader, history: SharedHistory = .all, until end: Date? = nil
     ) async throws(TresorError) -> Effect {
@@ -108,26 +187,27 @@ extension TresorHandle {
     /// have kept.
     ///
     /// - Returns: the effect.
-    /// - Throws: the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``.
+    /// - Throws: the errors of ``plan(_:)`` and ``PlannedAct/perform()``.
     @concurrent @discardableResult public func revoke(_ person: Person) async throws(TresorError) -> Effect {
-        try await perform(.revoke([.user(person.user)]))
+        try await perform(.revoke([person]))
     }
 
     /// Performs an act at once, without showing its effect first.
     ///
     /// - Returns: the effect.
     /// - Throws: the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``.
-    @concurrent @discardableResult public func perform(_ act: Act) async throws(TresorError) -> Effect {
+    @concurrent @discardableResult package func perform(_ act: Act) async throws(TresorError) -> Effect {
         try await session.tresors.perform(act, on: id).effect
     }
 
     /// Computes the effect of an act, to be shown before it is performed. Changes nothing, except that an owner first
     /// ends expired grants.
     ///
-    /// - Throws: the errors of ``Tresors/effect(of:in:)`` and ``Tresors/settle(_:)``; ``TresorError/unverified`` for
-    ///   sharing with a person whose safety number was never compared.
+    /// - Throws: ``TresorError/noAccess`` unless this person may do it; ``TresorError/unverified`` for a person or a
+    ///   founder whose safety number was never compared; ``TresorError/usage(_:)`` with the reason for an act that the
+    ///   log does not allow; ``TresorError/store(_:)`` when the store cannot be read.
     @concurrent public func plan(_ act: Act) async throws(TresorError) -> PlannedAct {
-        if case .share(let people, _, _, _) = act {
+        if case .share(let people, _, _, _) = act.kind {
             try session.tresors.checkPeople(people.map(\.chain), acceptingUnverified: false)
         }
         let state = act == .leave ? try await state() : try await session.tresors.settle(id)
@@ -136,7 +216,7 @@ extension TresorHandle {
 
     /// Reads the members and this home's trust in them, by rising user id.
     ///
-    /// - Throws: the errors of ``state()`` and ``LogTrust/memberTrust(of:in:)``.
+    /// - Throws: the errors of ``log()``.
     @concurrent public func members() async throws(TresorError) -> [Participant] {
         let state = try await state()
         var participants: [Participant] = []
@@ -153,14 +233,15 @@ extension TresorHandle {
 extension TresorHandle {
     /// Reads the name, which members can read and the store cannot.
     ///
-    /// - Throws: the errors of ``Tresors/name(in:)``.
+    /// - Throws: the errors of ``log()``; ``TresorError/noAccess`` for somebody who is not a member.
     @concurrent public func name() async throws(TresorError) -> Name {
         try await session.tresors.name(in: state())
     }
 
     /// Reads the entries of the log, oldest first, all verified.
     ///
-    /// - Throws: the errors of ``LogReader/records(of:)``.
+    /// - Throws: ``TresorError/notFound`` when the store has no such log; ``TresorError/altered`` for one that breaks a
+    ///   rule; ``TresorError/forked`` for another history than this home has verified; ``TresorError/store(_:)``.
     @concurrent public func log() async throws(TresorError) -> [LogRecord] {
         try await session.client.logs.records(of: id).records
     }
@@ -168,7 +249,7 @@ extension TresorHandle {
     /// Reads and verifies the log, and returns its state.
     ///
     /// - Throws: the errors of ``LogReader/state(of:remembering:)``.
-    @concurrent public func state() async throws(TresorError) -> LogState {
+    @concurrent package func state() async throws(TresorError) -> LogState {
         try await session.client.logs.state(of: id)
     }
 }

@@ -5,7 +5,7 @@
 /// A hash is never a secret. Secrets are ``SecretBytes``, which do not compare.
 public struct Hash256: Hashable, Comparable, Sendable {
     /// The size in bytes: 32.
-    public static let byteCount = 32
+    package static let byteCount = 32
 
     private let word0: UInt64
     private let word1: UInt64
@@ -13,7 +13,7 @@ public struct Hash256: Hashable, Comparable, Sendable {
     private let word3: UInt64
 
     /// Thirty-two zero bytes.
-    public static let zero = Hash256(0, 0, 0, 0)
+    package static let zero = Hash256(0, 0, 0, 0)
 
     private init(_ word0: UInt64, _ word1: UInt64, _ word2: UInt64, _ word3: UInt64) {
         self.word0 = word0

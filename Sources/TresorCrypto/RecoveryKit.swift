@@ -3,15 +3,15 @@
 import Clibsodium
 
 /// The use of the 32 bytes of a recovery kit.
-public enum KitUse: KeyUse {}
+package enum KitUse: KeyUse {}
 
 /// A recovery kit: 256 random bits as 24 words of BIP-39 (SPEC §8.2). The bits are the key. There is no slow hash, and
 /// the words do not yield the seed of a wallet.
 public struct RecoveryKit: ~Copyable, Sendable {
     /// The number of words in a kit.
-    public static let wordCount = 24
+    package static let wordCount = 24
     /// The maximum size in bytes of a typed kit: 1024.
-    public static let maximumByteCount = 1024
+    package static let maximumByteCount = 1024
 
     package let key: SecretKey<KitUse>
 
@@ -77,7 +77,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
     }
 
     /// The position, counted from 1, of the first word that is not in the list; `nil` if all are.
-    public static func firstUnknownWord(in typed: borrowing SecretBytes) -> Int? {
+    package static func firstUnknownWord(in typed: borrowing SecretBytes) -> Int? {
         guard let ranges = ranges(of: typed.span) else { return nil }
         let span = typed.span
         for (position, range) in ranges.enumerated() where index(of: span.extracting(range)) == nil {
@@ -87,7 +87,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
     }
 
     /// The number of typed words; `nil` if one of them is not in the list, or if the text is too long.
-    public static func wordCount(in typed: borrowing SecretBytes) -> Int? {
+    package static func wordCount(in typed: borrowing SecretBytes) -> Int? {
         guard firstUnknownWord(in: typed) == nil else { return nil }
         return ranges(of: typed.span)?.count
     }

@@ -22,7 +22,7 @@ public struct SafetyNumber: Hashable, Sendable {
     /// Reads a typed number: exactly 30 ASCII digits. Spaces are ignored.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `safetyNumber` for anything else.
-    public init(typed text: String) throws(TresorError) {
+    package init(typed text: String) throws(TresorError) {
         let digits = text.utf8.filter { $0 != 0x20 }
         guard digits.count == 30, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .usage(.safetyNumber) }
         self.digits = String(decoding: digits, as: UTF8.self)

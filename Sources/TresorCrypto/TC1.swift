@@ -9,7 +9,7 @@ import Clibsodium
 /// tag of 16 bytes. Callers cannot pass a nonce or a salt.
 public enum TC1 {
     /// The size in bytes of the plaintext of every chunk but the last: 65 536.
-    public static let chunkByteCount = 65536
+    package static let chunkByteCount = 65536
     /// The maximum size in bytes of a plaintext: 2^40.
     public static let maximumByteCount = 1 << 40
 
@@ -21,13 +21,13 @@ public enum TC1 {
     /// The sealed size of `count` bytes of plaintext: 72 more for one chunk, 16 for each further chunk.
     ///
     /// A count outside the limits is taken as the nearest limit: 0 or 2^40.
-    public static func sealedByteCount(_ count: Int) -> Int {
+    package static func sealedByteCount(_ count: Int) -> Int {
         let count = min(max(0, count), maximumByteCount)
         return prefixByteCount + count + tagByteCount * max(1, (count + chunkByteCount - 1) / chunkByteCount)
     }
 
     /// The size of the plaintext in `count` sealed bytes; `nil` if no plaintext has that sealed size.
-    public static func openedByteCount(_ count: Int) -> Int? {
+    package static func openedByteCount(_ count: Int) -> Int? {
         guard count >= prefixByteCount + tagByteCount else { return nil }
         let body = count - prefixByteCount
         let whole = chunkByteCount + tagByteCount
@@ -106,7 +106,7 @@ public enum TC1 {
     /// Opens a sealed message directly into secret memory.
     ///
     /// - Throws: ``TresorError/altered`` for any cause, ``TresorError/failed(_:)`` when memory is not available.
-    public static func openSecret<Use: SealingUse>(
+    package static func openSecret<Use: SealingUse>(
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> SecretBytes {
         guard let count = openedByteCount(sealed.count) else { throw .altered }

@@ -128,7 +128,7 @@ public enum TresorError: Error, Hashable, Sendable {
     }
 
     /// The name, for example `no_access`. SPEC §12 and the vectors use these names, except `cancelled`.
-    public var name: String {
+    package var name: String {
         switch self {
         case .failed: "failed"
         case .notFound: "not_found"

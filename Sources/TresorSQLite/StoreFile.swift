@@ -7,6 +7,7 @@
 #else
     import Glibc
 #endif
+import TresorCrypto
 import TresorCore
 import TresorStore
 

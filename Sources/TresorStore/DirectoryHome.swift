@@ -7,6 +7,7 @@
 #else
     import Glibc
 #endif
+public import TresorCrypto
 import Synchronization
 public import TresorCore
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
 public import TresorCore
 
 /// A store in memory, for tests and for trying the library.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Proves what can be proved without a secret, and restores entries that a store has lost (cli: `check`).
-public struct Audit: Sendable {
+package struct Audit: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
@@ -17,7 +20,7 @@ public struct Audit: Sendable {
     ///   - tresors: the tresors to check; `nil` for all that this home knows.
     ///   - progress: takes the number of tresors that are checked, of all.
     /// - Throws: ``TresorError/cancelled`` for a task that was cancelled.
-    @concurrent public func check(
+    @concurrent package func check(
         _ tresors: [TresorID]? = nil, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [Finding] {
         var findings = await checkIdentity()

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Runs the proofs and repairs that need an unlocked identity.
-public struct DeepAudit: Sendable {
+package struct DeepAudit: Sendable {
     let session: Session
 
     private var client: Client { session.client }
@@ -14,7 +17,7 @@ public struct DeepAudit: Sendable {
     ///
     /// - Parameter progress: takes the number of tresors that are checked, of all.
     /// - Throws: ``TresorError/cancelled`` for a task that was cancelled.
-    @concurrent public func check(
+    @concurrent package func check(
         _ tresors: [TresorID]? = nil, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [Finding] {
         var findings: [Finding] = []
@@ -47,7 +50,7 @@ public struct DeepAudit: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess`` unless this person can read everything; ``TresorError/store(_:)`` when the
     ///   store did not keep what it accepted.
-    @concurrent public func restoreWraps(of tresor: TresorID) async throws(TresorError) {
+    @concurrent package func restoreWraps(of tresor: TresorID) async throws(TresorError) {
         let state = try await client.logs.state(of: tresor)
         guard try await session.keyRing.keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
         let firsts = state.members.values.compactMap { member in

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
+package import TresorCrypto
+
 /// One thing that was checked, and its condition (cli: `check`).
-public struct Finding: Hashable, Sendable {
+package struct Finding: Hashable, Sendable {
     /// The severity of a finding.
-    public enum Level: String, Hashable, Sendable, Comparable {
+    package enum Level: String, Hashable, Sendable, Comparable {
         /// In order.
         case ok
         /// Worth knowing; nothing is wrong.
@@ -25,7 +28,7 @@ public struct Finding: Hashable, Sendable {
 
     /// The thing that was checked.
     @nonexhaustive
-    public enum Subject: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
         /// The files of the home besides the identity.
         case home
         /// One file of the home.
@@ -44,7 +47,7 @@ public struct Finding: Hashable, Sendable {
 
     /// The condition of the thing.
     @nonexhaustive
-    public enum Remark: Hashable, Sendable {
+    package enum Remark: Hashable, Sendable {
         /// In order.
         case fine
         /// Absent.
@@ -97,12 +100,12 @@ public struct Finding: Hashable, Sendable {
     }
 
     /// The thing that was checked.
-    public let subject: Subject
+    package let subject: Subject
     /// The condition of the thing.
-    public let remark: Remark
+    package let remark: Remark
 
     /// The severity, which follows from the condition.
-    public var level: Level {
+    package var level: Level {
         switch remark {
         case .fine, .head: .ok
         case .failed, .forked, .lostEntries: .bad

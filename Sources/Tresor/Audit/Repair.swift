@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// The entries of a verified log that a store still shows.
 struct ShownEntries {
     /// The sequence numbers of these entries, rising.
@@ -44,7 +47,7 @@ extension Audit {
     /// Counts the entries of a verified log that the store no longer shows, from the first one on.
     ///
     /// - Throws: ``TresorError/forked`` when it shows others in their place.
-    @concurrent public func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
+    @concurrent package func lostEntries(of state: LogState) async throws(TresorError) -> UInt64 {
         guard let shown = try await shownEntries(of: state) else { throw .forked }
         return shown.missing(of: state.entryCount)
     }
@@ -59,7 +62,7 @@ extension Audit {
     /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
     ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
     ///   changed while it was read; the error of the rule when the entries after the head are not valid.
-    @concurrent public func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
+    @concurrent package func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
         guard let shown = try await shownEntries(of: known) else {
             _ = try await client.logs.state(of: tresor)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// Compares the wraps that a store shows with those that the log calls for. Only the receiver of a wrap can judge its
 /// content.
 struct WrapCheck: Sendable {

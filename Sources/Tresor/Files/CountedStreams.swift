@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// A source that says how many bytes were read from it.
 struct CountedSource<Base: ContentSource>: ContentSource {
     var base: Base

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// A small content to be sealed with others.
 public struct NamedContent: Hashable, Sendable {
     /// The bytes to seal, unchanged.
-    public let content: [UInt8]
+    package let content: [UInt8]
     /// The record name; may be empty.
-    public let record: Name
+    package let record: Name
     /// The content type.
-    public let type: Name
+    package let type: Name
 
     /// Makes a content with its names.
-    public init(_ content: [UInt8], record: Name = .empty, type: Name) {
+    package init(_ content: [UInt8], record: Name = .empty, type: Name) {
         self.content = content
         self.record = record
         self.type = type
@@ -28,7 +31,7 @@ extension Files {
     /// - Parameter progress: takes the number of files that are sealed, of all.
     /// - Returns: the sealed files, in the order of the contents.
     /// - Throws: the errors of ``seal(_:record:type:in:)``; ``TresorError/cancelled`` for a task that was cancelled.
-    @concurrent public func seal(
+    @concurrent package func seal(
         _ contents: [NamedContent], in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [SealedFile] {
         let state = try await writableState(of: tresor)
@@ -57,7 +60,7 @@ extension Files {
     ///   - progress: takes the number of files that are opened, of all.
     /// - Returns: for each file its content, or the error that withholds it: ``TresorError/cancelled`` for all in a
     ///   task that was cancelled.
-    @concurrent public func open(
+    @concurrent package func open(
         _ files: [ExpectedFile], progress: WorkDone.Report? = nil
     ) async -> [Result<OpenedFile, TresorError>] {
         var admissions: [Admitted: Result<Admission, TresorError>] = [:]

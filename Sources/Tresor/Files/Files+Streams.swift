@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// Files of any length, on all cores and in constant memory: a few chunks of 256 KiB, and 32 bytes for each 64 KiB of
 /// content.
 ///
@@ -17,7 +20,7 @@ extension Files {
     ///   - progress: takes the number of bytes that were read.
     /// - Throws: the errors of ``seal(_:record:type:in:)``, of the source and of the sink; ``TresorError/usage(_:)``
     ///   when the file would be larger than 2^40 bytes.
-    @concurrent public func seal(
+    @concurrent package func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream {
@@ -65,7 +68,7 @@ extension Files {
     ///   - expecting: the expectations of the file.
     ///   - progress: takes the number of bytes of the content that were read, of those of the file.
     /// - Throws: the errors of ``open(_:expecting:)->OpenedFile`` and of the source.
-    @concurrent public func verify(
+    @concurrent package func verify(
         _ file: StoredFile<some SealedSource>, expecting: Expectations,
         progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> VerifiedFile {
@@ -87,7 +90,7 @@ extension Files {
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
-    @concurrent public func reseal(
+    @concurrent package func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedStream? {
@@ -115,7 +118,7 @@ extension Files {
     ///
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
-    @concurrent public func resealingEpoch(
+    @concurrent package func resealingEpoch(
         of file: StoredFile<some SealedSource>, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {

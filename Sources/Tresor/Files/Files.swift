@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Seals and opens the files of tresors (SPEC §10).
-public struct Files: Sendable {
+package struct Files: Sendable {
     let session: Session
 
     var client: Client { session.client }
@@ -16,7 +19,7 @@ public struct Files: Sendable {
     ///   - tresor: the tresor whose members can open the file.
     /// - Throws: ``TresorError/noAccess`` unless this person is an owner or a writer; ``TresorError/unverified`` when
     ///   the founder of the tresor is not verified.
-    @concurrent public func seal(
+    @concurrent package func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
     ) async throws(TresorError) -> SealedFile {
         let state = try await writableState(of: tresor)
@@ -65,7 +68,7 @@ public struct Files: Sendable {
     /// - Parameter expecting: the tresor of the file, and more that the caller knows of it; ``Expectations/anyTresor``
     ///   believes any tresor of this person.
     /// - Throws: ``TresorError/noAccess``, ``TresorError/unverified``, ``TresorError/altered``, ``TresorError/forked``.
-    @concurrent public func open(
+    @concurrent package func open(
         _ file: SealedFile, expecting: Expectations
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
@@ -133,7 +136,7 @@ public struct Files: Sendable {
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
-    @concurrent public func reseal(
+    @concurrent package func reseal(
         _ file: SealedFile, expecting: Expectations, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
@@ -152,7 +155,7 @@ public struct Files: Sendable {
     ///
     /// - Throws: the errors of opening and sealing, and ``TresorError/usage(_:)`` with `newcomers` for newcomers who
     ///   are not accepted.
-    @concurrent public func resealingEpoch(
+    @concurrent package func resealingEpoch(
         of file: SealedFile, expecting: Expectations, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
         let opened = try await open(file, expecting: expecting)
@@ -199,7 +202,7 @@ public struct Files: Sendable {
     /// another history, or the author invented the head.
     ///
     /// - Returns: `nil` for every other file.
-    @concurrent public func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
+    @concurrent package func formerAuthor(of file: SealedFile) async -> FormerAuthor? {
         guard let (state, keys) = try? await admit(file.header, .anyTresor), !state.contains(file.header.head),
             let author = try? FileOpener.author(of: file, with: keys, in: state),
             case .former(let former) = AuthorStatus(

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+import TresorCore
+
 /// The wraps of this person that their home keeps (SPEC §8.5).
 ///
 /// With them a person still reads, and can restore the wraps of all members, if a store was reset to an old copy or

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Finds the keys of an epoch for a member (SPEC §9.6, `keysOf`), and holds the only state of a session that changes.
 ///
 /// The keys come from the member's own wraps and from back-links, each checked against the log. An author who withholds

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// One of this person's wraps, not yet checked.
 struct OwnWrap {
     let epoch: UInt64

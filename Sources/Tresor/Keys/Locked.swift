@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// The home of a locked session. Every call throws ``TresorError/usage(_:)`` with `locked`.
 struct LockedHome: Home {
     func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? { throw .usage(.locked) }

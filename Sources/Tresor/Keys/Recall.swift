@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Synchronization
 
 /// Holds the last decoded value of a home object. The same bytes are not decoded and checked twice.

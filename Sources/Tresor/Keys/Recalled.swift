@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// The objects that every operation reads, as they were last decoded.
 struct Recalled: Sendable {
     let identity = Recall<IdentityFile>()

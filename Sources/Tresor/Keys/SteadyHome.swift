@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+package import TresorCore
+package import TresorCrypto
 
 /// A home that reads the identity, pins, pinned heads, names, wraps and marks only once for each operation.
 ///

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+package import TresorCore
+
 /// Two histories of one tresor: the one that this home had verified, and the one that a store showed instead (SPEC
 /// §9.8).
 package struct ForkEvidence: Hashable, Sendable {

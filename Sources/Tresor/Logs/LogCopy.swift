@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+import TresorCore
+
 /// A part of a log in the home: a cache, which counts only if all parts fold to the pinned head.
 package struct LogCopy: Hashable, Sendable {
     /// The number of entries in each part but the last: 512.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Reads the logs of tresors from the store and verifies them (SPEC §9.8). Nothing unverified is believed.
-public struct LogReader: Sendable {
+package struct LogReader: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
@@ -14,7 +17,7 @@ public struct LogReader: Sendable {
     private static let readingCount = 4
 
     /// Whether a log that was read is remembered.
-    public enum Remembering: Sendable {
+    package enum Remembering: Sendable {
         /// Pins the head and keeps a local log copy. A new log is remembered only if its founder was compared, now or
         /// before a renewal.
         case yes
@@ -32,7 +35,7 @@ public struct LogReader: Sendable {
     /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
     ///   older or different history, with the evidence kept in the home. The error of the rule for a log that is not
     ///   valid. ``TresorError/cancelled`` for a task that was cancelled; nothing is remembered then.
-    @concurrent public func state(
+    @concurrent package func state(
         of tresor: TresorID, remembering: Remembering = .yes, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> LogState {
         client.steadyLogs?.forget(tresor)
@@ -116,7 +119,7 @@ public struct LogReader: Sendable {
     }
 
     /// Returns the tresors of which this home has verified a log.
-    @concurrent public func known() async throws(TresorError) -> [TresorID] { try knownBlocking() }
+    @concurrent package func known() async throws(TresorError) -> [TresorID] { try knownBlocking() }
 
     /// Does what ``known()`` does, on the calling thread.
     package func knownBlocking() throws(TresorError) -> [TresorID] {
@@ -173,7 +176,7 @@ public struct LogReader: Sendable {
     /// Reads the entries of a log, oldest first, all verified and remembered before the first is returned.
     ///
     /// - Throws: the errors of ``state(of:remembering:progress:)``.
-    @concurrent public func records(
+    @concurrent package func records(
         of tresor: TresorID
     ) async throws(TresorError) -> (state: LogState, records: [LogRecord]) {
         let state = try await state(of: tresor)

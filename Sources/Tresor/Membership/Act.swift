@@ -1,37 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Foundation
+public import TresorCore
+
 /// An act of a person on a tresor (SPEC §9.7).
-@nonexhaustive
-public enum Act: Hashable, Sendable {
-    /// Adds people, or changes the role and the end date of members.
-    case share(with: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?)
-    /// Removes members and changes the key.
-    case revoke([Principal])
+public struct Act: Hashable, Sendable {
+    /// The kinds of acts.
+    package enum Kind: Hashable, Sendable {
+        /// Adds people, or changes the role and the end date of members.
+        case share(with: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?)
+        /// Removes members and changes the key.
+        case revoke([Principal])
+        /// Ends this person's own membership.
+        case leave
+        /// Changes the key.
+        case rotate
+        /// Changes the name, and the kind if one is given.
+        case rename(Name, kind: Name?)
+        /// Replaces this person's card in the log by their next card.
+        case renew
+    }
+
+    package let kind: Kind
+
+    /// Adds people, or changes the role and the end of a member.
+    ///
+    /// - Parameters:
+    ///   - people: the people.
+    ///   - role: their rights.
+    ///   - history: the files that they can read. It cannot change later.
+    ///   - end: the end of access; `nil` for none. A date before 1970 or after the year 9999 is refused when the act is
+    ///     planned or performed.
+    public static func share(
+        with people: [Person], as role: Role = .reader, history: SharedHistory = .all, until end: Date? = nil
+    ) -> Act {
+        .share(
+            with: people.map { .user($0.chain) }, role: role, fromNow: history == .fromNow,
+            notAfter: end?.wholeSeconds)
+    }
+
+    /// Removes members and changes the key. Files sealed afterwards are closed to them; what they could read, they may
+    /// have kept.
+    public static func revoke(_ people: [Person]) -> Act { .revoke(people.map { .user($0.user) }) }
+
     /// Ends this person's own membership.
-    case leave
+    public static let leave = Act(kind: .leave)
+
     /// Changes the key.
-    case rotate
+    public static let rotate = Act(kind: .rotate)
+
     /// Changes the name, and the kind if one is given.
-    case rename(Name, kind: Name? = nil)
+    public static func rename(_ name: Name, kind: Name? = nil) -> Act { Act(kind: .rename(name, kind: kind)) }
+
+    /// Adds the people of these chains, or changes the role and the end of a member.
+    package static func share(
+        with people: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?
+    ) -> Act {
+        Act(kind: .share(with: people, role: role, fromNow: fromNow, notAfter: notAfter))
+    }
+
+    /// Removes members and changes the key.
+    package static func revoke(_ principals: [Principal]) -> Act { Act(kind: .revoke(principals)) }
+
     /// Replaces this person's card in the log by their next card.
-    case renew
+    package static let renew = Act(kind: .renew)
+}
+
+/// The files that a person can read with whom a tresor is shared.
+public enum SharedHistory: Hashable, Sendable {
+    /// All files, also those sealed before.
+    case all
+    /// The files that are sealed from now on.
+    case fromNow
 }
 
 /// The rights of a member, and their end.
-public struct Terms: Hashable, Sendable {
+package struct Terms: Hashable, Sendable {
     /// The role of the member.
-    public let role: Role
+    package let role: Role
     /// The end of the grant in seconds since 1970; `nil` for none.
-    public let notAfter: UInt64?
+    package let notAfter: UInt64?
 
     /// Makes terms from a role and an end date.
-    public init(role: Role, notAfter: UInt64?) {
+    package init(role: Role, notAfter: UInt64?) {
         self.role = role
         self.notAfter = notAfter
     }
 
     /// Reads the terms of a member.
-    public init(_ member: Member) { self.init(role: member.role, notAfter: member.notAfter) }
+    package init(_ member: Member) { self.init(role: member.role, notAfter: member.notAfter) }
 }
 
 /// The effect of an act at one state of the log. If the log has grown and the effect differs, the act is not done.
@@ -41,7 +98,7 @@ public struct Effect: Hashable, Sendable {
     /// The members whose role or end date changes.
     public var changed: [UserID] = []
     /// The terms that these members have until then.
-    public var replaced: [UserID: Terms] = [:]
+    package var replaced: [UserID: Terms] = [:]
     /// The members who lose access.
     public var dismissed: [UserID] = []
     /// The people for whom nothing changes, because the act is already done for them.
@@ -53,10 +110,10 @@ public struct Effect: Hashable, Sendable {
     /// Whether the name changes.
     public var renames = false
     /// The new generation of this person's entries, if it changes.
-    public var generation: UInt32?
+    package var generation: UInt32?
 
     /// Makes an effect that changes nothing.
-    public init() {}
+    package init() {}
 
     /// Whether both do the same to the same people. The number of members and the number of the epoch may differ.
     func means(_ other: Effect) -> Bool {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// An entry before its signature, with the wraps that belong to it.
 struct EntryDraft {
     let body: EntryBody
@@ -16,7 +19,7 @@ struct EntryDrafting: Sendable {
     private var identity: Identity { session.identity }
 
     func draft(_ act: Act, _ effect: Effect, in state: LogState) async throws(TresorError) -> EntryDraft {
-        switch act {
+        switch act.kind {
         case .share(let people, let role, let fromNow, let notAfter):
             if let user = effect.changed.first {
                 return EntryDraft(body: .role(RoleBody(principal: .user(user), role: role, notAfter: notAfter)))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// Ends expired grants before an act (SPEC §9.7, `settle`).
 struct Expiry: Sendable {
     let session: Session

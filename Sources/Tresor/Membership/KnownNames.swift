@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// The names of tresors as they were last opened (SPEC §8.5). They are sealed: 32 bytes of tresor id and a name of 1 to
 /// 256 bytes each. A removed member still sees which tresor a file is in.
 package struct KnownNames: Hashable, Sendable {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// Sends an entry with its wraps, and proves by the next verified read that the store kept them.
 struct LogWriter: Sendable {
     let session: Session

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
+
 /// A report of something that a session did in a tresor before the requested act (SPEC §9.7, `settle`).
-public struct Notice: Hashable, Sendable {
+package struct Notice: Hashable, Sendable {
     /// The kind of what was done.
     @nonexhaustive
-    public enum Deed: Hashable, Sendable {
+    package enum Deed: Hashable, Sendable {
         /// Members with expired grants were removed.
         case ended([UserID])
         /// A member's newer card, which this home had compared, was added to the log.
@@ -15,9 +17,9 @@ public struct Notice: Hashable, Sendable {
     }
 
     /// The tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The kind of what was done.
-    public let deed: Deed
+    package let deed: Deed
     /// The epoch that was current afterwards.
-    public let epoch: UInt64
+    package let epoch: UInt64
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// The entry of one tresor in a list.
 public struct TresorSummary: Sendable {
     /// The tresor.
     public let tresor: TresorID
     /// The verified state; `nil` when the log could not be verified.
-    public let state: LogState?
+    package let state: LogState?
     /// The name, as this person could last open it.
     public let name: Name?
     /// This home's trust in the founder.
@@ -19,7 +22,7 @@ public struct TresorSummary: Sendable {
     public let error: TresorError?
 
     /// Makes an entry of a list, for example for a preview.
-    public init(
+    package init(
         tresor: TresorID, state: LogState? = nil, name: Name?, founderTrust: Person.Trust? = nil, isApart: Bool = false,
         isHidden: Bool = false, error: TresorError? = nil
     ) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 extension Tresors {
     private static let attemptCount = 16
 
@@ -8,7 +11,7 @@ extension Tresors {
     /// - Throws: ``TresorError/noAccess`` without the right to it. ``TresorError/notFound`` for removing a person who
     ///   was never a member. ``TresorError/usage(_:)`` for an act that makes no sense, with the reason, for example
     ///   `lastOwner` or `historyCannotChange`. ``TresorError/unverified`` when the founder is not verified.
-    @concurrent public func effect(of act: Act, in state: LogState) async throws(TresorError) -> Effect {
+    @concurrent package func effect(of act: Act, in state: LogState) async throws(TresorError) -> Effect {
         try effectBlocking(of: act, in: state)
     }
 
@@ -27,7 +30,7 @@ extension Tresors {
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
         effect.remaining = state.members.count
-        switch act {
+        switch act.kind {
         case .share(let people, let role, let fromNow, let notAfter):
             guard me.role == .owner else { throw .noAccess }
             try share(people.map(\.chain), role, fromNow, notAfter, in: state, &effect)
@@ -134,10 +137,10 @@ extension Tresors {
     ///   ``TresorError/busy`` when the effect changed while the log was read. ``TresorError/store(_:)`` when the store
     ///   did not keep what it accepted. ``TresorError/cancelled`` for a task that was cancelled before the act was
     ///   sent: the act has not happened.
-    @concurrent @discardableResult public func perform(
+    @concurrent @discardableResult package func perform(
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
-        if case .share(let people, _, _, _) = act {
+        if case .share(let people, _, _, _) = act.kind {
             try checkPeople(people.map(\.chain), acceptingUnverified: acceptingUnverified)
         }
         var expected = expecting
@@ -175,7 +178,7 @@ extension Tresors {
 
     /// Whether the key has to change before an act. An owner cannot wrap a key that they cannot reach.
     private func needsNextEpoch(_ act: Act, in state: LogState) async throws(TresorError) -> Bool {
-        switch act {
+        switch act.kind {
         case .rename: return try await needsNextEpoch(in: state)
         case .share(_, _, let fromNow, _):
             if fromNow { return false }
@@ -203,18 +206,18 @@ extension Tresors {
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a grant has expired by a clock that is too far from the
     ///   log's, unless ``acceptClock(in:)`` was called.
-    @concurrent public func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
+    @concurrent package func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         try await Expiry(session: session).settle(tresor)
     }
 
     /// Allows acts in a tresor although this machine's clock is too far from its log's to end grants by it. No grant
     /// ends.
-    @concurrent public func acceptClock(in tresor: TresorID) async { await session.keyRing.acceptClock(in: tresor) }
+    @concurrent package func acceptClock(in tresor: TresorID) async { await session.keyRing.acceptClock(in: tresor) }
 
     /// Returns the people of whom this home has compared a newer card than the log has: members, and the founder.
     ///
     /// - Returns: the user ids, rising.
-    @concurrent public func superseded(in state: LogState) async throws(TresorError) -> [UserID] {
+    @concurrent package func superseded(in state: LogState) async throws(TresorError) -> [UserID] {
         try supersededBlocking(in: state)
     }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+import TresorCore
+
 extension Tresors {
     /// Returns the tresors that a text can mean, by rising id: a name, `OWNER/NAME`, or an id of at least 6 characters
     /// (SPEC §4.3, `tresorsNamed`).
@@ -7,7 +10,7 @@ extension Tresors {
     /// Ids and the names that this home knows come first. Only the logs that they name, and those without a known name,
     /// are read. Where one of these names no longer holds, or there is none, all logs are read. A bare name does not
     /// find a tresor that lies apart.
-    @concurrent public func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
+    @concurrent package func named(_ text: String) async throws(TresorError) -> [TresorSummary] {
         let wanted = WantedTresor(text)
         let offered = try await client.store.tresors(of: identity.user)
         let heads = try client.heads()

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Makes, names and changes the tresors of one person.
-public struct Tresors: Sendable {
+package struct Tresors: Sendable {
     let session: Session
 
     var client: Client { session.client }
@@ -12,7 +15,7 @@ public struct Tresors: Sendable {
     /// - Throws: ``TresorError/usage(_:)`` with `nameEmpty` for an empty name, and with `tresorExists` for one that
     ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent;
     ///   ``TresorError/cancelled`` for a task that was cancelled before, and then nothing was made.
-    @concurrent public func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
+    @concurrent package func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage(.nameEmpty) }
         for summary in try await all() where summary.name == name {
             // Where the store withholds a log, the home still knows its founder.
@@ -47,7 +50,7 @@ public struct Tresors: Sendable {
     }
 
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
-    @concurrent public func all() async throws(TresorError) -> [TresorSummary] {
+    @concurrent package func all() async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
         let summaries = await summaries(of: Set(offered).union(try client.logs.knownBlocking()))
         try Cancellation.check()
@@ -97,7 +100,7 @@ public struct Tresors: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess`` when no key of this person opens it; ``TresorError/altered`` when it is not
     ///   what an owner sealed; ``TresorError/store(_:)`` when the store fails.
-    @concurrent public func name(in state: LogState) async throws(TresorError) -> Name {
+    @concurrent package func name(in state: LogState) async throws(TresorError) -> Name {
         let isKept = try client.heads()[state.tresor] != nil
         let name: Result<Name, TresorError>
         do throws(TresorError) {
@@ -115,7 +118,7 @@ public struct Tresors: Sendable {
     /// Opens the kind of a tresor, which every member can read and the store cannot; empty when none was given.
     ///
     /// - Throws: the errors of ``name(in:)``.
-    @concurrent public func kind(in state: LogState) async throws(TresorError) -> Name {
+    @concurrent package func kind(in state: LogState) async throws(TresorError) -> Name {
         try await nameAndKind(in: state).kind
     }
 
@@ -127,7 +130,7 @@ public struct Tresors: Sendable {
     }
 
     /// Returns the name of a tresor as this person last opened it; `nil` when the home does not know it.
-    @concurrent public func knownName(of tresor: TresorID) async -> Name? { knownNameBlocking(of: tresor) }
+    @concurrent package func knownName(of tresor: TresorID) async -> Name? { knownNameBlocking(of: tresor) }
 
     /// Does what ``knownName(of:)`` does, on the calling thread.
     package func knownNameBlocking(of tresor: TresorID) -> Name? {
@@ -159,7 +162,7 @@ public struct Tresors: Sendable {
     }
 
     /// Whether this person hid a tresor.
-    @concurrent public func isHidden(_ tresor: TresorID) async -> Bool { isHiddenBlocking(tresor) }
+    @concurrent package func isHidden(_ tresor: TresorID) async -> Bool { isHiddenBlocking(tresor) }
 
     /// Does what ``isHidden(_:)`` does, on the calling thread.
     package func isHiddenBlocking(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
@@ -169,7 +172,7 @@ public struct Tresors: Sendable {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open;
     ///   ``TresorError/failed(_:)`` when they cannot be read. Marks that do not open are not replaced: the person moves
     ///   the file away.
-    @concurrent public func proveMarks() async throws(TresorError) { try proveMarksBlocking() }
+    @concurrent package func proveMarks() async throws(TresorError) { try proveMarksBlocking() }
 
     /// Does what ``proveMarks()`` does, on the calling thread.
     package func proveMarksBlocking() throws(TresorError) { _ = try client.openMarks() }
@@ -177,7 +180,7 @@ public struct Tresors: Sendable {
     /// Hides a tresor, or shows it again.
     ///
     /// - Throws: the errors of ``proveMarks()``; ``TresorError/busy``.
-    @concurrent public func hide(_ tresor: TresorID, _ isHidden: Bool = true) async throws(TresorError) {
+    @concurrent package func hide(_ tresor: TresorID, _ isHidden: Bool = true) async throws(TresorError) {
         try await Cores.apart { () throws(TresorError) in try hideBlocking(tresor, isHidden) }
     }
 
@@ -192,7 +195,7 @@ public struct Tresors: Sendable {
     /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor that names another founder;
     ///   ``TresorError/forked`` for one that has newer or other keys of this person; the errors of ``proveMarks()``;
     ///   ``TresorError/busy``.
-    @concurrent public func confirmMine(_ state: LogState) async throws(TresorError) {
+    @concurrent package func confirmMine(_ state: LogState) async throws(TresorError) {
         try await Cores.apart { () throws(TresorError) in try confirmMineBlocking(state) }
     }
 

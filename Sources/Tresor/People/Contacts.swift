@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// A person offered by a store, with this home's trust in them.
 public struct Person: Hashable, Sendable {
     /// The reason to believe that a chain belongs to a person.
@@ -99,8 +102,13 @@ public struct Contacts: Sendable {
         throw isTaken ? .unverified : .busy
     }
 
+    /// Returns all people whose safety number was compared, with the cards that were compared. Reads the home alone.
+    @concurrent public func verified() async throws(TresorError) -> [Person] {
+        try pinnedBlocking().filter { !$0.isReplaced }.map { Person(chain: $0.chain, trust: .verified) }
+    }
+
     /// Returns all people whom this home has verified.
-    @concurrent public func pinned() async throws(TresorError) -> [Pin] { try pinnedBlocking() }
+    @concurrent package func pinned() async throws(TresorError) -> [Pin] { try pinnedBlocking() }
 
     /// Does what ``pinned()`` does, on the calling thread.
     package func pinnedBlocking() throws(TresorError) -> [Pin] { try client.pins().pins }
@@ -133,7 +141,7 @@ public struct Contacts: Sendable {
     /// Returns the people whom the store offers under a handle that this home has pinned to another person.
     ///
     /// The handle stands for the pinned person; a program mentions that there are others.
-    @concurrent public func impostors(of handle: Name) async throws(TresorError) -> [Person] {
+    @concurrent package func impostors(of handle: Name) async throws(TresorError) -> [Person] {
         guard let pin = try client.pins()[handle: handle] else { return [] }
         return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
             .map { Person(chain: $0, trust: .changed(from: pin.chain)) }
@@ -172,7 +180,7 @@ public struct Contacts: Sendable {
     /// Returns the reason to believe a chain, by this home's pins.
     ///
     /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
-    @concurrent public func trust(in chain: CardChain) async throws(TresorError) -> Person.Trust {
+    @concurrent package func trust(in chain: CardChain) async throws(TresorError) -> Person.Trust {
         try trustBlocking(in: chain)
     }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Decides how far this home trusts the people whom a log names (SPEC §7.5, §10.5).
-public struct LogTrust: Sendable {
+package struct LogTrust: Sendable {
     let client: Client
 
     /// Returns this home's trust in the founder, on whom the proof of a tresor rests (SPEC §7.5).
@@ -14,7 +17,7 @@ public struct LogTrust: Sendable {
     /// tresor without a pinned head in which the founder's newest keys have signed nothing.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    @concurrent public func founderTrust(in state: LogState) async throws(TresorError) -> Person.Trust {
+    @concurrent package func founderTrust(in state: LogState) async throws(TresorError) -> Person.Trust {
         try founderTrustBlocking(in: state)
     }
 
@@ -61,7 +64,8 @@ public struct LogTrust: Sendable {
     /// A log may lag behind: a person compared with newer keys counts as compared with these.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    @concurrent public func memberTrust(of user: UserID, in state: LogState) async throws(TresorError) -> Person.Trust {
+    @concurrent package func memberTrust(of user: UserID, in state: LogState) async throws(TresorError) -> Person.Trust
+    {
         try memberTrustBlocking(of: user, in: state)
     }
 

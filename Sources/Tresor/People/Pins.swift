@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// A person whose safety number was compared (SPEC §7.5).
-public struct Pin: Hashable, Sendable {
+package struct Pin: Hashable, Sendable {
     /// The chain up to the compared card.
-    public let chain: CardChain
+    package let chain: CardChain
     /// The time of the comparison, in seconds since 1970.
-    public let time: UInt64
+    package let time: UInt64
     /// Whether another person has since been pinned under the handle. A replaced pin is found by its user id alone.
-    public let isReplaced: Bool
+    package let isReplaced: Bool
 }
 
 /// The pins of a home (SPEC §7.5).

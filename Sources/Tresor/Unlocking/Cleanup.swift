@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+package import TresorCore
+
 /// Finishes what an interrupted change of the key slots left to do (SPEC §8.4).
-public struct Cleanup: Sendable {
+package struct Cleanup: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
@@ -9,7 +12,7 @@ public struct Cleanup: Sendable {
 
     /// Whether a change of the key slots was interrupted. The store then still has to delete something, which
     /// ``finish()`` does, or to learn of a generation.
-    @concurrent public func isPending() async throws(TresorError) -> Bool { try isPendingBlocking() }
+    @concurrent package func isPending() async throws(TresorError) -> Bool { try isPendingBlocking() }
 
     /// Does what ``isPending()`` does, on the calling thread.
     package func isPendingBlocking() throws(TresorError) -> Bool {
@@ -20,7 +23,7 @@ public struct Cleanup: Sendable {
     }
 
     /// Returns the devices of this home's identity whose removal was begun and interrupted.
-    @concurrent public func endingDevices() async throws(TresorError) -> [DeviceID] { try endingDevicesBlocking() }
+    @concurrent package func endingDevices() async throws(TresorError) -> [DeviceID] { try endingDevicesBlocking() }
 
     /// Does what ``endingDevices()`` does, on the calling thread.
     package func endingDevicesBlocking() throws(TresorError) -> [DeviceID] {
@@ -29,7 +32,7 @@ public struct Cleanup: Sendable {
     }
 
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
-    @concurrent public func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
+    @concurrent package func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
 
     /// Does what ``isIntroducing()`` does, on the calling thread.
     package func isIntroducingBlocking() throws(TresorError) -> Bool {
@@ -42,7 +45,7 @@ public struct Cleanup: Sendable {
     /// here that belongs to no slot.
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
-    @concurrent public func finish() async throws(TresorError) {
+    @concurrent package func finish() async throws(TresorError) {
         try destroyOrphanedShare()
         let noted = try journal()
         guard !noted.isEmpty else { return }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+import TresorCore
+
 /// The cleanup journal: what a change of the key slots must still delete or finish (SPEC §8.4).
 ///
 /// It is written to the home before the change begins. If the change is killed, the journal stays and the next change

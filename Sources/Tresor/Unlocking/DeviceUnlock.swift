@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
+public import TresorCrypto
+
 /// Unlocks this home's identity with this device instead of the password (SPEC §8.3).
 public struct DeviceUnlock: Sendable {
     let client: Client
@@ -20,7 +23,7 @@ public struct DeviceUnlock: Sendable {
     }
 
     /// Reads the id of this device; `nil` if it is not trusted.
-    @concurrent public func id() async throws(TresorError) -> DeviceID? { try idBlocking() }
+    @concurrent package func id() async throws(TresorError) -> DeviceID? { try idBlocking() }
 
     /// Does what ``id()`` does, on the calling thread.
     package func idBlocking() throws(TresorError) -> DeviceID? {
@@ -72,7 +75,7 @@ public struct DeviceUnlock: Sendable {
     /// store that cannot be reached.
     ///
     /// Both happen in one step: another process sees both or neither.
-    @concurrent public func destroyShare() async throws(TresorError) {
+    @concurrent package func destroyShare() async throws(TresorError) {
         try await Cores.apart { () throws(TresorError) in try destroyShareBlocking() }
     }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
+
 /// A password for work on another thread, which cannot borrow its caller's.
 final class HeldPassword: Sendable {
     let value: Password

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// Makes new keys for an identity (SPEC §8.4).
 public struct IdentityRenewal: Sendable {
     let session: Session
@@ -8,13 +11,13 @@ public struct IdentityRenewal: Sendable {
     private var identity: Identity { session.identity }
 
     /// The result of a renewal in one tresor.
-    public struct Outcome: Hashable, Sendable {
+    package struct Outcome: Hashable, Sendable {
         /// The tresor.
-        public let tresor: TresorID
+        package let tresor: TresorID
         /// Whether this person changed the tresor's key too; otherwise another owner or writer has to.
-        public let isRotated: Bool
+        package let isRotated: Bool
         /// The error, if any; repeat the command to resume.
-        public let error: TresorError?
+        package let error: TresorError?
     }
 
     /// Whether a renewal was interrupted, by this home's own journal. A store cannot prevent new keys by what it shows.
@@ -31,7 +34,7 @@ public struct IdentityRenewal: Sendable {
     /// - Throws: ``TresorError/forked`` for a chain that this person's does not extend; ``TresorError/altered`` or
     ///   ``TresorError/unsupported`` for bytes that are no card; ``TresorError/store(_:)`` when the store cannot be
     ///   read.
-    @concurrent public func check() async throws(TresorError) {
+    @concurrent package func check() async throws(TresorError) {
         guard let present = try await client.store.card(of: identity.user) else { return }
         let isMine = identity.chain.extends(try CardChain(present))
         guard isMine else { throw .forked }
@@ -47,10 +50,11 @@ public struct IdentityRenewal: Sendable {
     ///   - cost: the cost of one guess of it.
     ///   - kit: the kit, which the caller has made and stored safely; `nil` for none.
     /// - Returns: the session of the new generation.
-    /// - Throws: the errors of ``check()``, and ``TresorError/cancelled`` for a task that was cancelled, and then
+    /// - Throws: ``TresorError/forked`` when the store shows other or newer keys of this person, and
+    ///   ``TresorError/cancelled`` for a task that was cancelled, and then
     ///   nothing is changed; ``TresorError/busy`` when another process changed the identity.
     @concurrent public func renew(
-        password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
+        password: borrowing Password, cost: Argon2id.Cost = .standard, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard let present = try client.home.read(.identity) else { throw .notFound }
         let file = try IdentityFile(present)
@@ -85,7 +89,18 @@ public struct IdentityRenewal: Sendable {
 
     /// Publishes the newest card, and replaces the older generation in every tresor of this person. Where they are an
     /// owner, the key is changed too. May be repeated.
-    @concurrent public func finish() async throws(TresorError) -> [Outcome] {
+    ///
+    /// - Returns: the tresors in which this failed, with the error. Repeat the call for those that can succeed later.
+    /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the errors of
+    ///   ``Contacts/publishCard()``.
+    @concurrent @discardableResult public func finish() async throws(TresorError) -> [TresorID: TresorError] {
+        var failures: [TresorID: TresorError] = [:]
+        for outcome in try await finishInEachTresor() { failures[outcome.tresor] = outcome.error }
+        return failures
+    }
+
+    /// Does what ``finish()`` does, and returns the result in each tresor.
+    @concurrent package func finishInEachTresor() async throws(TresorError) -> [Outcome] {
         try await client.cleanup.finish()
         try await restoreKitCopy()
         try await client.people.publishCard()
@@ -127,7 +142,7 @@ public struct IdentityRenewal: Sendable {
     /// Adds this person's newest card to one tresor whose log could not be verified during the renewal.
     ///
     /// - Throws: the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``.
-    @concurrent public func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
+    @concurrent package func renew(in tresor: TresorID) async throws(TresorError) -> Outcome {
         try await renew(in: try await client.logs.state(of: tresor))
     }
 

@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
+package import TresorCrypto
+
 /// Opens an identity with its recovery kit (SPEC §8.2).
-public struct Recovery: Sendable {
+package struct Recovery: Sendable {
     let client: Client
 
     private var home: any Home { client.home }
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Opens the identity with the 24 words and gives it a new password. Takes about a second.
-    ///
-    /// The identity comes from this home or, if the home is empty, from the copy in the store. Recovery into an empty
-    /// home deletes all server shares of this person from the store.
-    ///
-    /// - Returns: the session, and whether the identity came from the store. The home then has no pins and no pinned
-    ///   heads.
-    /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;
-    ///   ``TresorError/usage(_:)`` with `passwordTooShort` for a password of fewer than 8 code points;
-    ///   ``TresorError/cancelled`` for a task that was cancelled before anything was changed.
-    @concurrent public func recover(
-        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
-    ) async throws(TresorError) -> (session: Session, fromStore: Bool) {
+    /// Opens the identity with the 24 words and gives it a new password, as ``Client/recover(kit:newPassword:cost:)``
+    /// does, and says whether the identity came from the store.
+    @concurrent package func recover(
+        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost
+    ) async throws(TresorError) -> RecoveredSession {
         if try home.read(.identity) != nil {
             let session = Session(client: client, identity: try client.identityFileBlocking().open(withKit: kit))
             try await session.unlocking.changePassword(to: newPassword, cost: cost)
-            return (session, false)
+            return RecoveredSession(session: session, isFromStore: false)
         }
         guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
@@ -40,11 +35,11 @@ public struct Recovery: Sendable {
                 try home.replace(.identity, with: file.bytes)
             }
         }
-        return (Session(client: client, identity: identity), true)
+        return RecoveredSession(session: Session(client: client, identity: identity), isFromStore: true)
     }
 
     /// Whether a kit was prepared here and its change was interrupted. Repeating the change then resumes it.
-    @concurrent public func isPrepared(_ kit: borrowing RecoveryKit) async throws(TresorError) -> Bool {
+    @concurrent package func isPrepared(_ kit: borrowing RecoveryKit) async throws(TresorError) -> Bool {
         try isPreparedBlocking(kit)
     }
 
@@ -60,7 +55,7 @@ public struct Recovery: Sendable {
     ///
     /// If the change is interrupted, no copy that the words open stays in the store. If it is repeated, it can resume
     /// with the same words.
-    @concurrent public func prepare(_ kit: borrowing RecoveryKit) async throws(TresorError) {
+    @concurrent package func prepare(_ kit: borrowing RecoveryKit) async throws(TresorError) {
         let locator = try kit.locator()
         try await Cores.apart { () throws(TresorError) in try note(locator) }
     }
@@ -75,4 +70,12 @@ public struct Recovery: Sendable {
             CleanupJournal.Kit(user: try client.identityFileBlocking().chain.user, locator: locator)
         ])
     }
+}
+
+/// A session that was opened with a recovery kit.
+package struct RecoveredSession: Sendable {
+    /// The session.
+    package let session: Session
+    /// Whether the identity came from the store. The home then has no pins and no pinned heads.
+    package let isFromStore: Bool
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// Changes the key slots of an identity: the password, the kit and the devices (SPEC §8.4).
 ///
 /// Each change replaces the identity file in one step. The cleanup journal first records what the change must delete
@@ -35,7 +38,7 @@ public struct SlotChanges: Sendable {
     ///   when another process renewed the identity; ``TresorError/altered`` when the identity file is not what its
     ///   owner wrote.
     @concurrent public func changePassword(
-        to password: borrowing Password, cost: Argon2id.Cost
+        to password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) {
         let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
         try await Cores.apart { () throws(TresorError) in
@@ -47,7 +50,7 @@ public struct SlotChanges: Sendable {
     ///
     /// - Throws: the errors of ``changePassword(to:cost:)``; ``TresorError/store(_:)`` when the server shares could not
     ///   be deleted, and then nothing is changed.
-    @concurrent public func changePasswordEndingDevices(
+    @concurrent package func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
@@ -61,10 +64,19 @@ public struct SlotChanges: Sendable {
         }
     }
 
+    /// Records a kit in the home; call it before its words are shown or written.
+    ///
+    /// If the change is interrupted, no copy that the words open stays in the store. If it is repeated, it can resume
+    /// with the same words.
+    @concurrent public func prepare(_ kit: borrowing RecoveryKit) async throws(TresorError) {
+        let locator = try kit.locator()
+        try await Cores.apart { () throws(TresorError) in try note(kits: [locator]) }
+    }
+
     /// Gives this identity a kit that the caller has made and whose words were shown (SPEC §8.2). May be repeated with
     /// the same kit.
     ///
-    /// First make a ``RecoveryKit``, pass it to ``Recovery/prepare(_:)`` and show its words. Call this when they are
+    /// First make a ``RecoveryKit``, pass it to ``prepare(_:)`` and show its words. Call this when they are
     /// written down; until then the old kit stays valid. The copy is stored before the identity file names it, and the
     /// old copy is deleted after.
     ///
@@ -112,7 +124,7 @@ public struct SlotChanges: Sendable {
     ///   - until: the last second, since 1970, in which it opens; at most the end of the year 9999.
     /// - Throws: ``TresorError/usage(_:)`` with `time` for a later time, or with `tooManySlots` when no more slots fit;
     ///   ``TresorError/store(_:)`` when the store does not keep the server share.
-    @concurrent public func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
+    @concurrent package func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
         guard until <= Format.latestTime else { throw .usage(.time) }
         try Cancellation.check()
         return try await Cancellation.ignored { () async throws(TresorError) in
@@ -120,7 +132,7 @@ public struct SlotChanges: Sendable {
         }
     }
 
-    private func remember(name: Name, until: UInt64) async throws(TresorError) -> IdentityFile.Device {
+    private func remember(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
         try await client.device.forget()
         let device = try DeviceShare(user: identity.user)
         let id = device.id
@@ -150,7 +162,7 @@ public struct SlotChanges: Sendable {
         try await put(serverShare, of: id)
         try addSlot()
         try client.cleanup.unnote(noted)
-        return IdentityFile.Device(id: id, name: name, since: since, until: until)
+        return TrustedDevice(id: id, name: name, since: since, until: until)
     }
 
     /// Puts the server share of a device and reads it back.
@@ -167,11 +179,18 @@ public struct SlotChanges: Sendable {
         else { throw .store(.notStored) }
     }
 
+    /// Reads the trusted devices of this identity, in the order in which they were added.
+    ///
+    /// - Throws: the errors of reading the home; ``TresorError/altered`` for an identity file that does not decode.
+    @concurrent public func devices() async throws(TresorError) -> [TrustedDevice] {
+        try client.identityFileBlocking().devices
+    }
+
     /// Removes trusted devices (SPEC §8.3): first the server shares, then the slots, then the device share here if it
     /// is one of them.
     ///
     /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor among
-    ///   ``Cleanup/endingDevices()``.
+    ///   those whose removal was interrupted.
     @concurrent public func revokeDevices(_ devices: [DeviceID]) async throws(TresorError) {
         let known = Set(try client.identityFileBlocking().devices.map(\.id)).union(
             try client.cleanup.endingDevicesBlocking())

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCore
+public import TresorCrypto
+
 /// A change for a person, as ``Client/changes(of:every:)`` reports it.
 @nonexhaustive
 public enum Change: Hashable, Sendable {
@@ -20,7 +23,7 @@ public enum Change: Hashable, Sendable {
 
 /// A sequence of what changes for a person, as the store shows it and the home verifies it. It ends when its task is
 /// cancelled.
-public struct Changes: AsyncSequence, Sendable {
+package struct Changes: AsyncSequence, Sendable {
     let client: Client
     let user: UserID
     let interval: Duration
@@ -31,7 +34,7 @@ public struct Changes: AsyncSequence, Sendable {
     }
 
     /// Reads the store whenever no change is pending.
-    public struct Iterator: AsyncIteratorProtocol {
+    package struct Iterator: AsyncIteratorProtocol {
         private let client: Client
         private let user: UserID
         private let interval: Duration

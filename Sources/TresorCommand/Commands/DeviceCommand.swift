@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 import ArgumentParser
 import Tresor
 
@@ -96,7 +97,7 @@ struct DeviceCommand: SurfaceCommand {
         }
     }
 
-    static func object(_ device: IdentityFile.Device, isThis: Bool) -> JSONObject {
+    static func object(_ device: TrustedDevice, isThis: Bool) -> JSONObject {
         [
             "type": "device", "id": .string(device.id.description), "name": .text(device.name.bytes),
             "since": .time(device.since), "until": .time(device.until), "this": .bool(isThis),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
 import Tresor
 
 /// Seals the INPUTs of `encrypt`: small ones together on all cores, a large one as it comes.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import Tresor
 
 /// Runs `tresor rotate --identity`: makes new keys for this identity, or completes an interrupted renewal.
@@ -91,7 +93,7 @@ struct IdentityRotation {
     }
 
     private func finish(_ session: Session) async throws {
-        let renewals = try await session.renewal.finish()
+        let renewals = try await session.renewal.finishInEachTresor()
         // If nothing is left to resume, running the command again would make new keys once more.
         let goesOn = try session.renewal.isUnfinishedBlocking()
         let chain = session.identity.chain

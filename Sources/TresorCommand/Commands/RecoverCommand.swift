@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import ArgumentParser
 import Tresor
 import TresorStore
@@ -67,10 +69,9 @@ struct RecoverCommand: SurfaceCommand {
         let people = (try? workplace.client.people.pinnedBlocking()) ?? []
         let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
         let isNew = people.isEmpty && tresors.isEmpty
-        let session: Session
-        let fromStore: Bool
+        let recovered: RecoveredSession
         do {
-            (session, fromStore) = try await workplace.client.recovery.recover(
+            recovered = try await workplace.client.recovery.recover(
                 kit: recoveryKit, newPassword: password, cost: cost)
         } catch {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
@@ -80,18 +81,18 @@ struct RecoverCommand: SurfaceCommand {
         }
         let places = workplace.invocation.places
         if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }
-        if fromStore {
+        if recovered.isFromStore {
             if isNew {
                 workplace.output.say(
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
             workplace.output.say("trusted devices are removed")
         }
-        let chain = session.identity.chain
+        let chain = recovered.session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
-        try report(session, "password", workplace)
+        try report(recovered.session, "password", workplace)
     }
 
     private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
 import Tresor
 
 /// Runs `revoke` once the identity is open: judges every tresor, asks once, then changes one after the other.

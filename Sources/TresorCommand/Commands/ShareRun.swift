@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import Tresor
 
 /// Runs `share` once the identity is open: judges every tresor, compares safety numbers, then changes one after the

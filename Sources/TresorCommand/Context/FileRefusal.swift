@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import Tresor
 
 /// Explains why a sealed file is refused, as far as that can be told.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
 import Tresor
 
 /// Finds the tresors named on the command line, reads their state, and gives the names shown for them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 import Tresor
 
 /// Armour as it was before a mail or a paste put blanks around it, or a shell took its last line end: the one form of

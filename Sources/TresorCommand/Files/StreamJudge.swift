@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+import TresorCore
 import Tresor
 
 /// Checks a sealed file that comes through a pipe before more of it is read (SPEC §4.2). Text is checked line by

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 import Tresor
 
 /// How far a long act is: one line on standard error, where that is a terminal, after a second, erased at the end.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Tresor
 
 /// The words after the program's name, with the common options that stand before the command moved behind it.

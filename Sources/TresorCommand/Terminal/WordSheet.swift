@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Tresor
 
 /// Secret words as a terminal shows them: in rows that no terminal of 80 columns breaks.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// What the cancellation of a task ends, and what it does not.
 ///
 /// A call looks for it between its steps until it changes something. From then on it goes on to its end, so that the

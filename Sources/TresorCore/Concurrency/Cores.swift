@@ -2,6 +2,7 @@
 
 import Dispatch
 import Synchronization
+package import TresorCrypto
 
 #if canImport(Darwin)
     import Darwin
@@ -45,10 +46,10 @@ package enum Cores {
         return values
     }
 
-    private static let lanes = Lanes(count: max(4, 2 * count))
+    private static let workers = Workers(count: max(4, 2 * count))
 
     /// Runs the tasks that prefer it on the threads of ``apart(_:)``.
-    static var executor: any TaskExecutor { lanes }
+    static var executor: any TaskExecutor { workers }
 
     /// Runs work that holds its thread for long: a key from a password, or waiting for a lock.
     ///
@@ -56,9 +57,11 @@ package enum Cores {
     package static func apart<Value: Sendable>(
         _ work: @escaping @Sendable () throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
+        let once = Once(work)
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
-            lanes.run {
-                continuation.resume(returning: Result { () throws(TresorError) in try work() })
+            workers.run {
+                // What the work holds is released before its caller goes on: a session that ends leaves no key here.
+                continuation.resume(returning: once.run())
                 return false
             }
         }
@@ -89,7 +92,7 @@ package enum Cores {
         let results = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 ranges.begin(continuation)
-                for _ in 0..<min(Cores.count, ranges.count) { lanes.run(ranges.computeNext) }
+                for _ in 0..<min(Cores.count, ranges.count) { workers.run(ranges.computeNext) }
             }
         } onCancel: {
             ranges.cancel()
@@ -104,15 +107,24 @@ package enum Cores {
     }
 }
 
-/// Threads beside those that serve all tasks of the process. Each of these queues has its own while it works.
-private final class Lanes: TaskExecutor {
+/// Threads beside those that serve all tasks of the process. One that is free takes the work that has waited longest.
+private final class Workers: TaskExecutor {
+    /// Returns whether it goes on after other work had its turn.
+    typealias Work = @Sendable () -> Bool
+
+    private struct State {
+        /// The queues that have nothing to do.
+        var idle: [Int]
+        var waiting: [Work] = []
+    }
+
+    /// Each of these queues has a thread of its own while it works.
     private let queues: [DispatchQueue]
-    /// The number of works on each queue.
-    private let loads: Mutex<[Int]>
+    private let state: Mutex<State>
 
     init(count: Int) {
         queues = (0..<count).map { DispatchQueue(label: "tresor.apart.\($0)") }
-        loads = Mutex(Array(repeating: 0, count: count))
+        state = Mutex(State(idle: Array((0..<count).reversed())))
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -124,19 +136,44 @@ private final class Lanes: TaskExecutor {
     }
 
     /// Runs work until it returns `false`. Other work gets its turn after each run.
-    func run(_ work: @escaping @Sendable () -> Bool) {
-        let lane = loads.withLock { loads in
-            let lane = loads.indices.min { loads[$0] < loads[$1] } ?? 0
-            loads[lane] += 1
-            return lane
+    func run(_ work: @escaping Work) {
+        let free = state.withLock { state in
+            let free = state.idle.popLast()
+            if free == nil { state.waiting.append(work) }
+            return free
         }
-        run(work, on: lane)
+        guard let free else { return }
+        queues[free].async { self.begin(work, on: free) }
     }
 
-    private func run(_ work: @escaping @Sendable () -> Bool, on lane: Int) {
-        queues[lane].async { [self] in
-            guard !work() else { return run(work, on: lane) }
-            loads.withLock { $0[lane] -= 1 }
+    /// Works until nothing waits.
+    private func begin(_ work: @escaping Work, on queue: Int) {
+        var work = work
+        while true {
+            let goesOn = work()
+            let next = state.withLock { state -> Work? in
+                if goesOn { state.waiting.append(work) }
+                guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+                state.idle.append(queue)
+                return nil
+            }
+            guard let next else { return }
+            work = next
+        }
+    }
+}
+
+/// Work that is done once, and released then.
+private final class Once<Value: Sendable>: Sendable {
+    private let work: Mutex<(@Sendable () throws(TresorError) -> Value)?>
+
+    init(_ work: @escaping @Sendable () throws(TresorError) -> Value) { self.work = Mutex(work) }
+
+    func run() -> Result<Value, TresorError> {
+        let taken = work.withLock { $0.take() }
+        return Result { () throws(TresorError) in
+            guard let taken else { throw .cancelled }
+            return try taken()
         }
     }
 }
@@ -144,6 +181,7 @@ private final class Lanes: TaskExecutor {
 /// The ranges of one computation, which several threads take one after the other.
 private final class Ranges<Value: Sendable>: Sendable {
     typealias Outcome = [Result<[Value], TresorError>?]
+    typealias Body = @Sendable (Range<Int>) throws(TresorError) -> [Value]
 
     private struct State {
         var next = 0
@@ -153,22 +191,32 @@ private final class Ranges<Value: Sendable>: Sendable {
         /// The results; `nil` for a range that was not computed.
         var results: Outcome
         var continuation: CheckedContinuation<Outcome, Never>?
+        /// What computes a range; `nil` when all is over, so that nothing it holds outlives the computation.
+        var body: Body?
 
         /// Whether no range will be computed any more.
         var isOver: Bool { running == 0 && (isCancelled || next == results.count) }
 
-        /// Takes the continuation when all is over.
-        mutating func end() -> CheckedContinuation<Outcome, Never>? {
-            guard isOver else { return nil }
-            defer { continuation = nil }
-            return continuation
+        /// Takes a range that nobody has taken.
+        mutating func takeNext(of count: Int) -> Int? {
+            guard !isCancelled, next < count else { return nil }
+            defer { next += 1 }
+            running += 1
+            return next
+        }
+
+        /// Takes the continuation when all is over, and moves the results to `outcome`.
+        mutating func end(_ outcome: inout Outcome) -> CheckedContinuation<Outcome, Never>? {
+            guard isOver, let resumed = continuation else { return nil }
+            (continuation, body) = (nil, nil)
+            swap(&outcome, &results)
+            return resumed
         }
     }
 
     private let total: Int
     private let grain: Int
     private let progress: (@Sendable (Int) -> Void)?
-    private let body: @Sendable (Range<Int>) throws(TresorError) -> [Value]
     private let state: Mutex<State>
     /// The number of values that was last reported.
     private let reported = Mutex(0)
@@ -178,11 +226,11 @@ private final class Ranges<Value: Sendable>: Sendable {
 
     init(
         _ total: Int, grain: Int, progress: (@Sendable (Int) -> Void)?,
-        _ body: @escaping @Sendable (Range<Int>) throws(TresorError) -> [Value]
+        _ body: @escaping Body
     ) {
-        (self.total, self.grain, self.progress, self.body) = (total, grain, progress, body)
+        (self.total, self.grain, self.progress) = (total, grain, progress)
         count = (total + grain - 1) / grain
-        state = Mutex(State(results: Array(repeating: nil, count: count)))
+        state = Mutex(State(results: Array(repeating: nil, count: count), body: body))
     }
 
     /// Gives the results to `continuation` when the last range is computed, or after a cancellation.
@@ -198,20 +246,22 @@ private final class Ranges<Value: Sendable>: Sendable {
     ///
     /// - Returns: whether there are others.
     @Sendable func computeNext() -> Bool {
-        let taken = state.withLock { state -> Int? in
-            guard !state.isCancelled, state.next < count else { return nil }
-            defer { state.next += 1 }
-            state.running += 1
-            return state.next
-        }
-        guard let taken else { return false }
+        guard let taken = state.withLock({ $0.takeNext(of: count) }) else { return false }
         let range = (taken * grain)..<min((taken + 1) * grain, total)
-        let result = Result { () throws(TresorError) in try body(range) }
+        let result = compute(range)
         report(range.count)
         return finish { state in
             state.running -= 1
             state.results[taken] = result
             return !state.isCancelled && state.next < count
+        }
+    }
+
+    private func compute(_ range: Range<Int>) -> Result<[Value], TresorError> {
+        let body = state.withLock { $0.body }
+        return Result { () throws(TresorError) in
+            guard let body else { throw .cancelled }
+            return try body(range)
         }
     }
 
@@ -230,11 +280,12 @@ private final class Ranges<Value: Sendable>: Sendable {
 
     /// Changes the state, and resumes who waits if nothing is left to do.
     private func finish<Answer>(_ change: (inout State) -> Answer) -> Answer {
-        let (answer, continuation) = state.withLock { state in
+        var outcome: Outcome = []
+        let (answer, resumed) = state.withLock { state in
             let answer = change(&state)
-            return (answer, state.end().map { ($0, state.results) })
+            return (answer, state.end(&outcome))
         }
-        if let (continuation, results) = continuation { continuation.resume(returning: results) }
+        resumed?.resume(returning: consume outcome)
         return answer
     }
 }

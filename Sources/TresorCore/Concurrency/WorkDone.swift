@@ -8,7 +8,7 @@ public struct WorkDone: Hashable, Sendable {
     public let total: UInt64?
 
     /// Makes a report.
-    public init(_ completed: UInt64, of total: UInt64? = nil) {
+    package init(_ completed: UInt64, of total: UInt64? = nil) {
         self.completed = completed
         self.total = total
     }
@@ -20,5 +20,5 @@ public struct WorkDone: Hashable, Sendable {
     }
 
     /// Takes the reports of one work, on any thread, one after the other. It must return soon.
-    public typealias Report = @Sendable (WorkDone) -> Void
+    package typealias Report = @Sendable (WorkDone) -> Void
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// Binary objects as text (SPEC §4.2): one block between a begin and an end line, base64 in lines of 64 characters.
 ///
 /// Strict in both directions: no text around the block, no header lines, no loose base64, and either LF or CRLF at the
 /// end of every line, including the last.
-public enum Armour: String, Sendable {
+package enum Armour: String, Sendable {
     /// A card chain.
     case card = "TRESOR CARD"
     /// A sealed file.
@@ -19,12 +21,12 @@ public enum Armour: String, Sendable {
     private var end: [UInt8] { Array("-----END \(rawValue)-----".utf8) }
 
     /// Whether the bytes begin like an armoured object of any kind.
-    public static func isArmoured(_ bytes: [UInt8]) -> Bool {
+    package static func isArmoured(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: Array("-----BEGIN ".utf8))
     }
 
     /// The armoured form, with LF line ends.
-    public func armour(_ bytes: [UInt8]) -> [UInt8] {
+    package func armour(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count / 3 * 4 + bytes.count / 48 + 128)
         var encoder = Encoder(self)
@@ -75,7 +77,7 @@ public enum Armour: String, Sendable {
     ///
     /// - Throws: ``TresorError/altered`` for any text that ``armour(_:)`` does not produce, except CRLF in place of
     ///   every LF.
-    public func dearmour(_ text: [UInt8]) throws(TresorError) -> [UInt8] {
+    package func dearmour(_ text: [UInt8]) throws(TresorError) -> [UInt8] {
         let layout = try Layout(self, start: Array(text.prefix(Layout.startByteCount)), textByteCount: text.count)
         try layout.checkEnd(text.suffix(layout.endByteCount))
         return try layout.decode(text[layout.place(of: 0..<layout.lineCount)], lines: 0..<layout.lineCount)

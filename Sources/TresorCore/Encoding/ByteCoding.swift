@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// An encoder of the canonical form (SPEC §4.1): big-endian integers, and vectors after a length of fixed width.
 package struct ByteEncoder {
     package private(set) var bytes: [UInt8] = []

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 extension UserID: LosslessStringConvertible, Codable {
     /// All 52 base32 characters.
     public var description: String { Base32.text(digest.bytes) }

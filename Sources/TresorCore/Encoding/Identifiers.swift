@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// A user id: `H("tresor/v1/user-id", generation-0 card)`, verifiable from the card (SPEC §7.2).
 public struct UserID: Hashable, Comparable, Sendable {
     /// The 32 bytes.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 @_spi(_Unicode) import Swift
 
 /// A handle, a tresor name, a record name or a content type: at most 256 bytes of UTF-8 without control characters
 /// (SPEC §4.4). Compared and ordered as bytes, never as text.
 public struct Name: Hashable, Comparable, Sendable {
     /// The maximum size in bytes: 256.
-    public static let maximumByteCount = 256
+    package static let maximumByteCount = 256
     /// The empty name.
-    public static let empty = Name(unchecked: [])
+    package static let empty = Name(unchecked: [])
 
     /// The UTF-8 bytes.
     public let bytes: [UInt8]
@@ -19,7 +21,7 @@ public struct Name: Hashable, Comparable, Sendable {
     ///
     /// - Throws: ``TresorError/altered`` for a name that is too long, not UTF-8, or contains a code point of the fixed
     ///   list.
-    public init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         guard Self.isAcceptable(bytes) else { throw .altered }
         self.bytes = bytes
     }
@@ -50,7 +52,7 @@ public struct Name: Hashable, Comparable, Sendable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Whether the name has no bytes.
-    public var isEmpty: Bool { bytes.isEmpty }
+    package var isEmpty: Bool { bytes.isEmpty }
 
     /// Byte order.
     public static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// A sink that armours a sealed file (SPEC §4.2). Call ``finish()`` after the last byte.
-public struct ArmouringSink<Base: ByteSink>: ByteSink {
+package struct ArmouringSink<Base: ByteSink>: ByteSink {
     /// The sink of the text.
-    public private(set) var base: Base
+    package private(set) var base: Base
     private var encoder = Armour.Encoder(.file)
 
     /// Sends the text to `base`.
-    public init(_ base: Base) { self.base = base }
+    package init(_ base: Base) { self.base = base }
 
     /// Takes the next bytes of the binary form.
     public mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
@@ -20,7 +22,7 @@ public struct ArmouringSink<Base: ByteSink>: ByteSink {
     /// Writes the remaining bytes and the end line.
     ///
     /// - Throws: the errors of the base.
-    public mutating func finish() async throws(TresorError) {
+    package mutating func finish() async throws(TresorError) {
         var text: [UInt8] = []
         encoder.finish(to: &text)
         try await base.write(text.span)
@@ -29,7 +31,7 @@ public struct ArmouringSink<Base: ByteSink>: ByteSink {
 
 /// The binary form of a stored armoured file, at any place. Every line is checked as by ``Armour/dearmour(_:)``;
 /// opening a file reads all lines.
-public struct ArmouredSource<Base: SealedSource>: SealedSource {
+package struct ArmouredSource<Base: SealedSource>: SealedSource {
     /// The size of the binary form.
     public let byteCount: Int
     private let base: Base
@@ -38,7 +40,7 @@ public struct ArmouredSource<Base: SealedSource>: SealedSource {
     /// Reads the begin, the end and the last line of the text in `base`.
     ///
     /// - Throws: ``TresorError/altered`` unless they belong to an armoured file; the errors of the source.
-    public init(_ base: Base) async throws(TresorError) {
+    package init(_ base: Base) async throws(TresorError) {
         let start = try await base.bytes(0..<min(Armour.Layout.startByteCount, base.byteCount))
         layout = try Armour.Layout(.file, start: start, textByteCount: base.byteCount)
         try await layout.checkEnd(base.bytes((base.byteCount - layout.endByteCount)..<base.byteCount))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// Content to seal, in order. Its length need not be known.
 public protocol ContentSource {
     /// Adds the next bytes to `output`.
@@ -32,13 +34,13 @@ public protocol SealedSource: Sendable {
 }
 
 /// Content from an asynchronous sequence of byte arrays of any size.
-public struct SequenceSource<Base: AsyncSequence>: ContentSource where Base.Element == [UInt8] {
+package struct SequenceSource<Base: AsyncSequence>: ContentSource where Base.Element == [UInt8] {
     private var iterator: Base.AsyncIterator
     private var element: [UInt8] = []
     private var used = 0
 
     /// Takes the content from `base`.
-    public init(_ base: Base) { iterator = base.makeAsyncIterator() }
+    package init(_ base: Base) { iterator = base.makeAsyncIterator() }
 
     /// Adds the next bytes to `output`. A failure of the sequence is ``TresorError/failed(_:)`` with `inputOutput`.
     public mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
@@ -60,12 +62,12 @@ public struct SequenceSource<Base: AsyncSequence>: ContentSource where Base.Elem
 }
 
 /// Bytes in memory, as content or as a sealed file.
-public struct MemorySource: ContentSource, SealedSource {
+package struct MemorySource: ContentSource, SealedSource {
     private let bytes: [UInt8]
     private var used = 0
 
     /// Takes the bytes.
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// The size in bytes.
     public var byteCount: Int { bytes.count }
@@ -86,12 +88,12 @@ public struct MemorySource: ContentSource, SealedSource {
 }
 
 /// A sink that keeps the bytes in memory.
-public struct MemorySink: ByteSink, Sendable {
+package struct MemorySink: ByteSink, Sendable {
     /// The bytes taken so far.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
 
     /// Makes an empty sink.
-    public init() {}
+    package init() {}
 
     /// Takes the next bytes.
     public mutating func write(_ bytes: Span<UInt8>) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// A buffer of four chunks of a payload, plain and sealed. It is used again for later chunks and wiped at the end.
 ///
 /// A buffer has one owner at a time, the reader, a worker or the writer: the pipeline transfers it.

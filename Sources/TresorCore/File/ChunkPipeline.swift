@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// A pipeline that reads the chunks of a stream in order, processes them on all cores, and writes them in order.
 ///
 /// It has two buffers more than cores, so that reading and writing continue while the cores work. A fast reader waits

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// D of SPEC §10.4, the signed hash of the content: `BLAKE2b-512(LP("tresor/v1/content-hash") ‖ u64 length ‖ d_0 ‖ … ‖
 /// d_n)`, with `d_i = BLAKE2b-256(LP("tresor/v1/content-part") ‖ u64 i ‖ i-th 64 KiB)`.
 package enum ContentHash {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The clear header of a sealed file (SPEC §10.1). It is a claim until the file is opened.
-public struct FileHeader: Hashable, Sendable {
+package struct FileHeader: Hashable, Sendable {
     /// The size in bytes: 90.
-    public static let byteCount = 90
+    package static let byteCount = 90
 
     /// The id of the tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The epoch whose key seals the file.
-    public let epoch: UInt64
+    package let epoch: UInt64
     /// The newest entry known to the author.
-    public let head: Head
+    package let head: Head
 
     package init(tresor: TresorID, epoch: UInt64, head: Head) {
         self.tresor = tresor

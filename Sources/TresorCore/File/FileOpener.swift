@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// Opens sealed files and verifies by the log what they claim (SPEC §10.5, steps 7 to 14).
 package enum FileOpener {
     /// Opens the seal and verifies the signatures and the rights of the author by the log. `Client` checks the owner

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The author of a signed content, their place in the log, and the time (SPEC §10.4).
 package struct Authorship: Hashable, Sendable {
     package static let byteCount = FileHeader.byteCount + Hash256.byteCount + 4 + 8 + Ed25519.signatureByteCount

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The result of sealing a stream.
-public struct SealedStream: Hashable, Sendable {
+package struct SealedStream: Hashable, Sendable {
     /// The clear header.
-    public let header: FileHeader
+    package let header: FileHeader
     /// The size of the content in bytes.
-    public let contentByteCount: Int
+    package let contentByteCount: Int
     /// The size of the sealed file in bytes.
-    public let byteCount: Int
+    package let byteCount: Int
 }
 
 /// Seals and signs contents for the members of a tresor (SPEC §10.4). The caller has checked that the author may write at `state`.

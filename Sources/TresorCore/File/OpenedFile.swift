@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// An author and their status.
 public struct FileAuthor: Hashable, Sendable {
     /// The user id.
@@ -7,11 +9,11 @@ public struct FileAuthor: Hashable, Sendable {
     /// The handle in the log.
     public let handle: Name
     /// The generation that signed.
-    public let generation: UInt32
+    package let generation: UInt32
     /// The time of signing by their own account, in seconds since 1970.
-    public let time: UInt64
+    package let time: UInt64
     /// The head of the log that they knew.
-    public let head: Head
+    package let head: Head
     /// The status today.
     public fileprivate(set) var status: AuthorStatus
 
@@ -45,11 +47,11 @@ public struct FileProof: Hashable, Sendable {
     /// The id of the tresor.
     public let tresor: TresorID
     /// The epoch whose key seals the file.
-    public let epoch: UInt64
+    package let epoch: UInt64
     /// The sealer.
     public private(set) var sealer: FileAuthor
     /// The first author, if the content was resealed.
-    public private(set) var origin: FileAuthor?
+    package private(set) var origin: FileAuthor?
 
     /// The signature and the place of the first author, kept when the content is resealed.
     package let authorship: Authorship

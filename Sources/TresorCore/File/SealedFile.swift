@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// A received sealed file (SPEC §10). Only its header is readable; nothing in it is proved.
 public struct SealedFile: Hashable, Sendable {
     /// The maximum size in bytes: 2^40.
-    public static let maximumByteCount = 1 << 40
+    package static let maximumByteCount = 1 << 40
 
     /// The header, a claim.
-    public let header: FileHeader
+    package let header: FileHeader
+    /// The tresor that the file claims to be of. Nothing proves it before the file is opened.
+    public var tresor: TresorID { header.tresor }
     /// The whole file in binary form.
     public let bytes: [UInt8]
 

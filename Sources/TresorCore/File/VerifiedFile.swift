@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// A sealed file in a source, which may be too large for memory. Only its header is readable; nothing in it is proved.
-public struct StoredFile<Source: SealedSource>: Sendable {
+package struct StoredFile<Source: SealedSource>: Sendable {
     /// The header, a claim.
-    public let header: FileHeader
+    package let header: FileHeader
     /// The source, in binary form.
-    public let source: Source
+    package let source: Source
 
     /// Reads the header and checks the size.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the source.
-    public init(_ source: Source) async throws(TresorError) {
+    package init(_ source: Source) async throws(TresorError) {
         header = try await FileHeader(start: source.bytes(0..<min(FileHeader.byteCount, source.byteCount)))
         guard source.byteCount <= SealedFile.maximumByteCount,
             let payload = TC1.openedByteCount(source.byteCount - FileHeader.byteCount),

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// One generation of a person's public keys (SPEC §7.1). A value of this type is complete, its keys are usable and its
 /// self-signature is valid. Its ``CardChain`` says whose it is.
-public struct Card: Hashable, Sendable {
+package struct Card: Hashable, Sendable {
     /// The maximum generation: 255, so at most 256 generations exist.
-    public static let maximumGeneration: UInt32 = 255
+    package static let maximumGeneration: UInt32 = 255
 
     /// The handle: equal in all generations. It proves nothing.
-    public let handle: Name
+    package let handle: Name
     /// 0 for the first card.
-    public let generation: UInt32
+    package let generation: UInt32
     /// The user id in the card; zero in generation 0.
     let statedUser: Hash256
     /// The hash of the previous card; zero in generation 0.
     package let previous: Hash256
     /// The Ed25519 public key.
-    public let signingKey: Hash256
+    package let signingKey: Hash256
     /// The X-Wing public key, checked.
-    public let kemKey: XWing.PublicKey
+    package let kemKey: XWing.PublicKey
     /// The time of its making by its owner's account, in seconds since 1970.
-    public let time: UInt64
+    package let time: UInt64
     /// The encoded card.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// `H("tresor/v1/card-hash", card)`.
-    public let hash: Hash256
+    package let hash: Hash256
     /// The signature of the previous generation; empty in generation 0.
     package let succession: [UInt8]
     /// The bytes that both signatures cover.

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// The whole chain of cards of a person, generation 0 to the newest, each link checked (SPEC §7.3). Cards always travel
 /// as a chain.
 ///
 /// A chain proves that its cards belong together. Comparing the ``number()`` proves that they belong to a certain person.
 public struct CardChain: Hashable, Sendable {
     /// The maximum size in bytes: 512 KiB, more than 256 cards take.
-    public static let maximumByteCount = 1 << 19
+    package static let maximumByteCount = 1 << 19
 
     /// The cards by generation; never empty.
-    public let cards: [Card]
+    package let cards: [Card]
     /// The newest card.
-    public let newest: Card
+    package let newest: Card
     /// `H("tresor/v1/user-id", generation-0 card)`.
     public let user: UserID
 
@@ -76,7 +78,7 @@ public struct CardChain: Hashable, Sendable {
     /// Compares the safety number of this chain with one that a person was told (SPEC §7.5).
     ///
     /// - Throws: ``TresorError/unverified`` if they differ.
-    public func compareNumber(_ typed: SafetyNumber) throws(TresorError) {
+    package func compareNumber(_ typed: SafetyNumber) throws(TresorError) {
         guard try number() == typed else { throw .unverified }
     }
 
@@ -87,12 +89,12 @@ public struct CardChain: Hashable, Sendable {
     }
 
     /// The card of a generation, or `nil`.
-    public func card(generation: UInt32) -> Card? {
+    package func card(generation: UInt32) -> Card? {
         Int(exactly: generation).flatMap { cards.indices.contains($0) ? cards[$0] : nil }
     }
 
     /// Whether every card of `other` is in this chain at the same place.
-    public func extends(_ other: CardChain) -> Bool {
+    package func extends(_ other: CardChain) -> Bool {
         user == other.user && cards.starts(with: other.cards)
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The device share of a slot key, as the home keeps it: magic, version, suite, user id, device id, 32 secret bytes.
 package final class DeviceShare: Sendable {
     package let user: UserID

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// An unlocked identity: the seeds of all generations in guarded memory (SPEC §7). Anyone who holds it can sign and
 /// open as its owner. Lock or release it after use; the seeds are then wiped.
-public final class Identity: Sendable {
+package final class Identity: Sendable {
     /// The card chain, newest generation last.
-    public let chain: CardChain
+    package let chain: CardChain
     private let keys: Lockable<Keys>
 
     /// The user id.
-    public var user: UserID { chain.user }
+    package var user: UserID { chain.user }
     /// The handle, equal in all generations.
-    public var handle: Name { chain.handle }
+    package var handle: Name { chain.handle }
     /// The newest generation.
-    public var generation: UInt32 { chain.newest.generation }
+    package var generation: UInt32 { chain.newest.generation }
 
     private final class Generation: Sendable {
         package let seed: SecretKey<SeedUse>

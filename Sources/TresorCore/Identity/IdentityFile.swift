@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The identity file (SPEC §8): the card chain in clear, the seed sealed once for each key slot, the seeds of earlier
 /// generations, and a tag over all of it that is valid for every slot.
-public struct IdentityFile: Sendable {
+package struct IdentityFile: Sendable {
     /// The maximum size in bytes: 1 MiB.
-    public static let maximumByteCount = 1 << 20
+    package static let maximumByteCount = 1 << 20
     /// The maximum number of slots: 256.
-    public static let maximumSlotCount = 256
+    package static let maximumSlotCount = 256
 
     /// The card chain.
-    public let chain: CardChain
+    package let chain: CardChain
     /// The key slots.
-    public let slots: [Slot]
+    package let slots: [Slot]
     /// The sealed seeds of earlier generations, newest first.
     package let previous: [[UInt8]]
     private let tag: Hash256
@@ -19,7 +21,7 @@ public struct IdentityFile: Sendable {
     /// Reads an identity file. Its slots are proved only when one opens.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    public init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         guard bytes.count <= Self.maximumByteCount else { throw .altered }
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.identity)
@@ -53,7 +55,7 @@ public struct IdentityFile: Sendable {
     }
 
     /// The bytes of the file.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         Self.encode(chain: chain, previous: previous, slots: slots) + tag.bytes
     }
 
@@ -80,7 +82,7 @@ public struct IdentityFile: Sendable {
     ///   - time: the current time in seconds since 1970.
     /// - Throws: ``TresorError/usage(_:)`` for an empty handle, or a password of fewer than 8 code points;
     ///   ``TresorError/failed(_:)`` when memory is not available.
-    public static func make(
+    package static func make(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard, time: UInt64
     ) throws(TresorError) -> (file: IdentityFile, identity: Identity) {
         guard !handle.isEmpty else { throw .usage(.nameEmpty) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 @_spi(_Unicode) import Swift
 
 /// A password prepared by the OpaqueString profile (RFC 8265) as SPEC §8.1 states it: blanks unified, NFC, no code
@@ -9,14 +11,14 @@
 /// library one or two at a time, never as a whole.
 public struct Password: ~Copyable, Sendable {
     /// The maximum size in bytes as typed: 1024.
-    public static let maximumByteCount = 1024
+    package static let maximumByteCount = 1024
     /// The minimum number of code points of a new password, as prepared: 8. Opening has no such rule.
-    public static let shortestNew = 8
+    package static let shortestNew = 8
 
     package let bytes: SecretBytes
 
     /// The number of code points.
-    public let count: Int
+    package let count: Int
 
     /// Prepares a password that a program holds as text, such as that of a text field.
     ///

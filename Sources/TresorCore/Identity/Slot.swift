@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The use of an identity seed.
 package enum SeedUse: KeyUse {}
 /// The use of the key that opens a slot.
@@ -14,10 +16,10 @@ package enum TagUse: KeyUse {}
 package enum StateUse: KeyUse {}
 
 /// A key slot: the identity seed, sealed under a key that only one unlock method yields (SPEC §8).
-public struct Slot: Hashable, Sendable {
+package struct Slot: Hashable, Sendable {
     /// The unlock method of a slot.
     @nonexhaustive
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// A password, with Argon2id and a 16-byte salt (SPEC §8.1).
         case password(cost: Argon2id.Cost, salt: [UInt8])
         /// The recovery kit; the locator names the sealed copy in the store (SPEC §8.2).
@@ -38,11 +40,11 @@ public struct Slot: Hashable, Sendable {
     static let sealedByteCount = TC1.sealedByteCount(32)
 
     /// The id of the slot; for a device slot the device id.
-    public let id: DeviceID
+    package let id: DeviceID
     /// The unlock method with its parameters.
-    public let kind: Kind
+    package let kind: Kind
     /// The time of its making, in seconds since 1970.
-    public let since: UInt64
+    package let since: UInt64
     /// The sealed seed.
     package let sealed: [UInt8]
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The password (SPEC §8.1).
 extension IdentityFile {
     /// Opens the file with the password. Blocks for about a second.
     ///
     /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
     ///   opens but the owner did not write the file.
-    public func open(withPassword password: borrowing Password) throws(TresorError) -> Identity {
+    package func open(withPassword password: borrowing Password) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .password(let cost, let salt) = slot.kind else { continue }
             let key: SecretKey<SlotUse> = try Argon2id.key(
@@ -17,7 +19,7 @@ extension IdentityFile {
     }
 
     /// The cost of a guess at the password slot; `nil` without one.
-    public var passwordCost: Argon2id.Cost? {
+    package var passwordCost: Argon2id.Cost? {
         for case .password(let cost, _) in slots.map(\.kind) { return cost }
         return nil
     }
@@ -65,7 +67,7 @@ extension IdentityFile {
     ///
     /// - Throws: ``TresorError/wrongPassword`` if the slot does not open or is missing; ``TresorError/altered`` if it
     ///   opens but the owner did not write the file.
-    public func open(withKit kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
+    package func open(withKit kit: borrowing RecoveryKit) throws(TresorError) -> Identity {
         for slot in slots {
             guard case .kit = slot.kind else { continue }
             return try open(orWrongPassword: slot, with: try kit.slotKey())
@@ -74,7 +76,7 @@ extension IdentityFile {
     }
 
     /// The locator of the copy in the store that the kit opens; `nil` without a kit.
-    public var kitLocator: Hash256? {
+    package var kitLocator: Hash256? {
         for case .kit(let locator) in slots.map(\.kind) { return locator }
         return nil
     }
@@ -108,30 +110,11 @@ extension RecoveryKit {
 
 /// Trusted devices (SPEC §8.3).
 extension IdentityFile {
-    /// A trusted device.
-    public struct Device: Hashable, Sendable {
-        /// The device id.
-        public let id: DeviceID
-        /// The name given by its owner; may be empty.
-        public let name: Name
-        /// The time when it was added, in seconds since 1970.
-        public let since: UInt64
-        /// The time when it expires, in seconds since 1970.
-        public let until: UInt64
-
-        package init(id: DeviceID, name: Name, since: UInt64, until: UInt64) {
-            self.id = id
-            self.name = name
-            self.since = since
-            self.until = until
-        }
-    }
-
     /// The trusted devices, in the order of the file.
-    public var devices: [Device] {
+    package var devices: [TrustedDevice] {
         slots.compactMap { slot in
             guard case .device(let name, let until) = slot.kind else { return nil }
-            return Device(id: slot.id, name: name, since: slot.since, until: until)
+            return TrustedDevice(id: slot.id, name: name, since: slot.since, until: until)
         }
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// One signed entry of a log (SPEC §9.1). A value of this type has the canonical form; ``Fold`` decides whether it is
 /// valid.
 package struct Entry: Hashable, Sendable {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The body of an entry: the registry of SPEC §9.2. Each case is a ``LogBody`` in `Bodies/`.
 ///
 /// Validation and effect dispatch by a switch over the cases. A log is long, and an existential would be allocated for

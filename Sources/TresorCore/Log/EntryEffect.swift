@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// The effect of one valid entry on the state before it (SPEC §9.4), and the parts that bodies share.
 struct EntryEffect {
     let entry: Entry

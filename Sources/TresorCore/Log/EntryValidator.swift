@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// A broken rule.
 struct Violation: Error {
     let rule: Rule

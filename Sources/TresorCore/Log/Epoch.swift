@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The statement of an epoch in the log (SPEC §9.5): its number, commitments to its two keys, and the sealed keys of
 /// earlier epochs.
-public struct Epoch: Hashable, Sendable {
+package struct Epoch: Hashable, Sendable {
     /// The maximum number of epochs in a back-link: 4096.
     package static let maximumLinkCount = 4096
 
     /// The number, from 1 upwards without gaps.
-    public let number: UInt64
+    package let number: UInt64
     /// `H("tresor/v1/commit-tk", tresor id ‖ TK)`.
     let contentCommitment: Hash256
     /// `H("tresor/v1/commit-hk", tresor id ‖ HK)`.

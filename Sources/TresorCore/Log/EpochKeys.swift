@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The use of TK: sealing content and names.
 package enum ContentUse: SealingUse {}
 /// The use of HK: sealing the back-link.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// Many entries at once: all cores check each entry alone, and the rules follow in order (SPEC §9.4).
 extension Fold {
     /// The parts of an entry that need no state.

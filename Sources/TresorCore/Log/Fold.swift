@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// The validation of logs (SPEC §9.4). It takes entries in order, checks each against the state before it by the rules
 /// of SPEC §9.3, and computes the state. It has no clock and does no I/O. It accepts unknown bodies only if they cannot
 /// change the state.
 public struct Fold: Sendable {
     /// The tresor of the log.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The state after the last entry; `nil` before the genesis.
     public private(set) var state: LogState?
     /// The rule that the refused entry broke.
@@ -15,7 +17,7 @@ public struct Fold: Sendable {
     public init(tresor: TresorID) { self.tresor = tresor }
 
     /// Continues from a folded state.
-    public init(state: LogState) {
+    package init(state: LogState) {
         tresor = state.tresor
         self.state = state
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// One entry of a verified log, for display.
 public struct LogRecord: Hashable, Sendable {
     /// The change.
@@ -28,19 +30,19 @@ public struct LogRecord: Hashable, Sendable {
     /// The sequence number; 0 for the first.
     public let sequence: UInt64
     /// The entry's hash.
-    public let hash: Hash256
+    package let hash: Hash256
     /// The author.
     public let author: UserID
     /// The time of writing by the author's account, in seconds since 1970.
-    public let time: UInt64
+    package let time: UInt64
     /// The name of the body in SPEC §9.2, such as `grant`.
     public let name: String
     /// The change.
     public let change: Change
     /// The users that the body names.
-    public let users: [UserID]
+    package let users: [UserID]
     /// The epoch that begins with the entry.
-    public let epoch: UInt64?
+    package let epoch: UInt64?
 
     package init(_ entry: Entry) throws(TresorError) {
         sequence = entry.sequence

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The canonical form of a state (SPEC §9.10). It has no derived values, so its parts cannot disagree.
 extension LogState {
     package func encode(into encoder: inout ByteEncoder) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// The end of a log.
 public struct Head: Hashable, Sendable {
     /// The sequence number of the last entry.
@@ -8,7 +10,7 @@ public struct Head: Hashable, Sendable {
     public let hash: Hash256
 
     /// Makes a head.
-    public init(sequence: UInt64, hash: Hash256) {
+    package init(sequence: UInt64, hash: Hash256) {
         self.sequence = sequence
         self.hash = hash
     }
@@ -29,17 +31,17 @@ public struct Member: Hashable, Sendable {
     /// The history that they may read.
     public internal(set) var history: History
     /// The planned end of access, in seconds since 1970.
-    public internal(set) var notAfter: UInt64?
+    package internal(set) var notAfter: UInt64?
     /// The sequence number of the grant.
-    public internal(set) var since: UInt64
+    package internal(set) var since: UInt64
     /// The time of that entry by its author's account, in seconds since 1970.
-    public internal(set) var sinceTime: UInt64
+    package internal(set) var sinceTime: UInt64
     /// The author of the grant; the founder is their own.
     public internal(set) var admittedBy: UserID
 }
 
 /// A change of membership or role.
-public enum MembershipChange: Hashable, Sendable {
+package enum MembershipChange: Hashable, Sendable {
     /// Added with this role.
     case admitted(Role)
     /// Has a new role or date.
@@ -51,35 +53,35 @@ public enum MembershipChange: Hashable, Sendable {
 }
 
 /// The grant that added a member.
-public struct Admission: Hashable, Sendable {
+package struct Admission: Hashable, Sendable {
     /// The sequence number.
-    public let sequence: UInt64
+    package let sequence: UInt64
     /// The time of writing by its author's account, in seconds since 1970.
-    public let time: UInt64
+    package let time: UInt64
     /// The author.
-    public let by: UserID
+    package let by: UserID
     /// The planned end of access, in seconds since 1970.
-    public let notAfter: UInt64?
+    package let notAfter: UInt64?
 }
 
 /// The state of a log, computed only from its entries (SPEC §9.4). Only ``Fold`` makes values of this type, so the log
 /// was valid.
 public struct LogState: Sendable {
     /// The maximum number of members: 10 000.
-    public static let maximumMemberCount = 10_000
+    package static let maximumMemberCount = 10_000
 
     /// The id of the tresor.
     public let tresor: TresorID
     /// The root, whose hash is the id.
-    public let root: Root
+    package let root: Root
     /// The head of the log.
     public internal(set) var head: Head
     /// The time of the last entry by its author's account, in seconds since 1970.
-    public internal(set) var headTime: UInt64
+    package internal(set) var headTime: UInt64
     /// All members.
     public internal(set) var members: [UserID: Member]
     /// Whether a new epoch must begin before the next write (*rekey pending*).
-    public internal(set) var isRekeyPending = false
+    package internal(set) var isRekeyPending = false
     /// The epochs by number, from 1.
     package var epochs: [EpochRecord]
     /// The card chains in the log, of all present and former members.
@@ -97,7 +99,7 @@ public struct LogState: Sendable {
     /// The latest time in the entries of each author.
     package var lastTimes: [UserID: UInt64]
     /// The time in the newest entry of an owner without not-after, in seconds since 1970.
-    public internal(set) var ownerTime: UInt64
+    package internal(set) var ownerTime: UInt64
     /// The generation that signed the founder's newest entry. Cards are public: one that has signed nothing proves
     /// nothing.
     package internal(set) var founderGeneration: UInt32
@@ -147,7 +149,7 @@ public struct LogState: Sendable {
     public func chain(of user: UserID) -> CardChain? { chains[user] }
 
     /// All present and former members, by rising user id.
-    public var everybody: [UserID] { chains.keys.sorted() }
+    package var everybody: [UserID] { chains.keys.sorted() }
 
     /// The number of owners without a date besides `users`.
     package func lastingOwners(without users: [UserID]) -> Int {
@@ -156,7 +158,7 @@ public struct LogState: Sendable {
     }
 
     /// Members whose history begins after an epoch, by rising user id. They cannot open files of that epoch.
-    public func newcomers(after epoch: UInt64) -> [UserID] {
+    package func newcomers(after epoch: UInt64) -> [UserID] {
         members.filter { if case .from(let first) = $0.value.history { epoch < first } else { false } }.keys.sorted()
     }
 
@@ -167,7 +169,7 @@ public struct LogState: Sendable {
     }
 
     /// Whether the head belongs to this log.
-    public func contains(_ head: Head) -> Bool {
+    package func contains(_ head: Head) -> Bool {
         guard let index = Int(exactly: head.sequence), hashes.indices.contains(index) else { return false }
         return hashes[index] == head.hash
     }
@@ -212,7 +214,7 @@ extension LogState {
     }
 
     /// The role of a person after entry `sequence`; `nil` for a person who was no member.
-    public func role(of user: UserID, at sequence: UInt64) -> Role? {
+    package func role(of user: UserID, at sequence: UInt64) -> Role? {
         switch change(of: user, at: sequence)?.change {
         case .admitted(let role), .roleChanged(let role): role
         case .removed, .left, nil: nil
@@ -230,7 +232,7 @@ extension LogState {
     }
 
     /// The grant of a person as of entry `sequence`; `nil` for a person who was no member.
-    public func admission(of user: UserID, at sequence: UInt64) -> Admission? {
+    package func admission(of user: UserID, at sequence: UInt64) -> Admission? {
         guard role(of: user, at: sequence) != nil else { return nil }
         let admitted = (changes[user] ?? []).last { record in
             if case .admitted = record.change { record.sequence <= sequence } else { false }
@@ -242,18 +244,18 @@ extension LogState {
 
     /// The time when a person left or was removed, by the author's account in seconds since 1970; `nil` for a member
     /// and for a person who never was one.
-    public func departure(of user: UserID) -> (change: MembershipChange, time: UInt64)? {
+    package func departure(of user: UserID) -> (change: MembershipChange, time: UInt64)? {
         guard members[user] == nil, let last = changes[user]?.last else { return nil }
         return (last.change, last.time)
     }
 
     /// The last date of a person's access, in seconds since 1970, also of a former member.
-    public func endOfGrant(of user: UserID) -> UInt64? {
+    package func endOfGrant(of user: UserID) -> UInt64? {
         changes[user]?.last { $0.change.isGrant }?.notAfter
     }
 
     /// The members after entry `sequence`, by rising user id.
-    public func people(at sequence: UInt64) -> [UserID] {
+    package func people(at sequence: UInt64) -> [UserID] {
         changes.keys.filter { role(of: $0, at: sequence) != nil }.sorted()
     }
 }

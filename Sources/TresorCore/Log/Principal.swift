@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// The subject of a body or an act: a user (SPEC §9.2). A later release may add teams.
 ///
 /// Switch over it without a default, or take the one user that it names. When a team comes, the compiler finds the
 /// places that it concerns.
-public enum Principal: Hashable, Sendable {
+package enum Principal: Hashable, Sendable {
     /// One person, by user id.
     case user(UserID)
 
@@ -31,7 +33,7 @@ public enum Principal: Hashable, Sendable {
 }
 
 /// A principal with the card chain that introduces it to a log: a user (SPEC §9.2). A later release may add teams.
-public enum ChainPrincipal: Hashable, Sendable {
+package enum ChainPrincipal: Hashable, Sendable {
     /// One person, by their whole card chain.
     case user(CardChain)
 

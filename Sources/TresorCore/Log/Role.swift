@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// The role of a member (SPEC §9.2).
 public enum Role: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// Reads, writes, adds and removes people, changes keys.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The root of a tresor, whose hash is the tresor id (SPEC §9.1):
 /// `u8 suite ‖ founder's user id ‖ hash of the founder's card ‖ 32 random bytes`.
-public struct Root: Hashable, Sendable {
+package struct Root: Hashable, Sendable {
     /// The founder. Every proof in the tresor begins with their identity.
-    public let founder: UserID
+    package let founder: UserID
     /// The hash of the founder's newest card at the creation of the tresor.
-    public let cardHash: Hash256
+    package let cardHash: Hash256
     package let random: Hash256
 
     package static func make(founder: CardChain) throws(TresorError) -> Root {

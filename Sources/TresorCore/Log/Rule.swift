@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The numbered rules of a valid log (SPEC §9.3). ``EntryValidator`` defines the order of the checks. Numbers are never
 /// reused.
 package enum Rule: Int, CaseIterable, Sendable {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The name and kind of a tresor, sealed under TK (SPEC §9.2): always 588 bytes, so that their lengths stay hidden.
 package struct SealedName: Hashable, Sendable {
     static let plainByteCount = 2 * (2 + Name.maximumByteCount)

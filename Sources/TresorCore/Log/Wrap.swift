@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCrypto
+
 /// The keys of an epoch, wrapped to the card of one member (SPEC §9.6). It carries no signature: the commitments in the
 /// log authenticate its content.
 package struct Wrap: Hashable, Sendable {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
+
 /// The shared storage of opaque objects (SPEC §11). It is trusted only for availability: clients verify every answer.
 ///
 /// Reads return the last write; the writes of one call happen together or not at all. An implementation throws

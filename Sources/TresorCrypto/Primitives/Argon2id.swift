@@ -5,7 +5,7 @@ import Clibsodium
 /// Argon2id version 1.3 (RFC 9106) with one lane and a 16-byte salt (SPEC §8.1).
 public enum Argon2id {
     /// The size of the salt in bytes: 16.
-    public static let saltByteCount = 16
+    package static let saltByteCount = 16
 
     /// The cost of one guess. Every value lies within the floor and the ceiling.
     public struct Cost: Hashable, Sendable {
@@ -15,7 +15,7 @@ public enum Argon2id {
         public let passes: UInt32
 
         /// The floor: 64 MiB, 3 passes.
-        public static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)
+        package static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)
         /// The cost of new slots: 256 MiB, 3 passes.
         public static let standard = Cost(uncheckedMemoryKiB: 262_144, passes: 3)
 
@@ -41,7 +41,7 @@ public enum Argon2id {
     ///   - use: the use of the key, as a type.
     /// - Throws: ``TresorError/altered`` for another salt size, ``TresorError/failed(_:)`` with `memory` when the
     ///   memory is not available.
-    public static func key<Use: KeyUse>(
+    package static func key<Use: KeyUse>(
         password: borrowing SecretBytes, salt: [UInt8], cost: Cost, as use: Use.Type = Use.self
     ) throws(TresorError) -> SecretKey<Use> {
         let output = try hash(

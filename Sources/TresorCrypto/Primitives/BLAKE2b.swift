@@ -5,7 +5,7 @@ import Clibsodium
 /// A BLAKE2b hash (RFC 7693), plain or keyed, fed in parts. No salt and no personalisation.
 ///
 /// Wipes its state at the end of its life.
-@safe public struct BLAKE2b: ~Copyable {
+@safe package struct BLAKE2b: ~Copyable {
     private let state: OpaquePointer
     private let memory: UnsafeMutableRawPointer
     private let outputCount: Int
@@ -17,7 +17,7 @@ import Clibsodium
     ///   - key: at most 64 bytes; `nil` hashes without a key.
     /// - Throws: ``TresorError/usage(_:)`` for other sizes, ``TresorError/failed(_:)`` when the library fails its
     ///   check.
-    public init(outputCount: Int, key: Span<UInt8>? = nil) throws(TresorError) {
+    package init(outputCount: Int, key: Span<UInt8>? = nil) throws(TresorError) {
         try Sodium.start()
         let keyCount = key?.count ?? 0
         guard (1...64).contains(outputCount), keyCount <= 64 else { throw .usage(.outOfBounds) }
@@ -46,7 +46,7 @@ import Clibsodium
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: Span<UInt8>) throws(TresorError) {
+    package mutating func update(_ bytes: Span<UInt8>) throws(TresorError) {
         let status = unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe crypto_generichash_update(state, bytes.baseAddress, UInt64(bytes.count))
         }
@@ -80,7 +80,7 @@ import Clibsodium
     }
 
     /// Returns the hash.
-    public consuming func finalize() throws(TresorError) -> [UInt8] {
+    package consuming func finalize() throws(TresorError) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: outputCount)
         try unsafe write(to: &output)
         return output
@@ -100,7 +100,7 @@ import Clibsodium
 
     /// The labelled hash of SPEC §5: `H(label, x) = BLAKE2b-256(LP(label) ‖ x)`, where `x` is the concatenation of the
     /// parts.
-    public static func hash(_ label: DomainLabel, _ parts: [UInt8]...) throws(TresorError) -> Hash256 {
+    package static func hash(_ label: DomainLabel, _ parts: [UInt8]...) throws(TresorError) -> Hash256 {
         var hash = try BLAKE2b(outputCount: 32)
         try hash.updatePrefixed(label)
         for part in parts { try hash.update(part.span) }

@@ -3,18 +3,18 @@
 import Clibsodium
 
 /// The use of a 32-byte Ed25519 seed (RFC 8032).
-public enum SigningUse: KeyUse {}
+package enum SigningUse: KeyUse {}
 
 /// Ed25519 signatures, verified by one rule (SPEC §5.2): S < L; A canonical and not of small order; R not of small
 /// order; R equal byte for byte to the encoding of S·B − h·A. No cofactor.
-public enum Ed25519 {
+package enum Ed25519 {
     /// The size of a signature in bytes: 64.
-    public static let signatureByteCount = 64
+    package static let signatureByteCount = 64
 
     /// Whether `signature` is valid for `message` under `publicKey` (32 bytes).
     ///
     /// - Throws: ``TresorError/altered`` for an invalid signature or another size.
-    public static func verify(
+    package static func verify(
         _ signature: [UInt8], of message: [UInt8], by publicKey: Hash256
     ) throws(TresorError) {
         try Sodium.start()
@@ -26,15 +26,15 @@ public enum Ed25519 {
 }
 
 /// A signing key. The public key is always derived from the seed, so the two always belong together.
-public struct SigningKey: ~Copyable, Sendable {
+package struct SigningKey: ~Copyable, Sendable {
     private let expanded: SecretBytes
     /// The 32-byte public key.
-    public let publicKey: Hash256
+    package let publicKey: Hash256
 
     /// Expands a seed.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public init(seed: borrowing SecretKey<SigningUse>) throws(TresorError) {
+    package init(seed: borrowing SecretKey<SigningUse>) throws(TresorError) {
         let expanded = try SecretBytes(count: 64)
         var publicBytes = [UInt8](repeating: 0, count: 32)
         let source = seed.span
@@ -51,7 +51,7 @@ public struct SigningKey: ~Copyable, Sendable {
     }
 
     /// Signs `message`: 64 bytes.
-    public borrowing func sign(_ message: [UInt8]) throws(TresorError) -> [UInt8] {
+    package borrowing func sign(_ message: [UInt8]) throws(TresorError) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: Ed25519.signatureByteCount)
         try unsafe expanded.withMutablePointer { (pointer) throws(TresorError) in
             guard unsafe crypto_sign_detached(&signature, nil, message, UInt64(message.count), pointer) == 0 else {

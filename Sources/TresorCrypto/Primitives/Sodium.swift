@@ -3,7 +3,7 @@
 import Clibsodium
 
 /// The start-up check of libsodium, which is linked at run time (SPEC §5.1).
-public enum Sodium {
+package enum Sodium {
     private static let state: Result<Void, TresorError> = check()
 
     /// Initializes libsodium and proves that it follows suite 1.
@@ -13,7 +13,7 @@ public enum Sodium {
     /// Every function of this module that needs the library calls this first.
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `library` when any of these checks fails.
-    public static func start() throws(TresorError) {
+    package static func start() throws(TresorError) {
         try state.get()
     }
 

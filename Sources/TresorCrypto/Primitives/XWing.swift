@@ -5,15 +5,15 @@ internal import Crypto
 internal import Foundation
 
 /// The use of a 32-byte X-Wing seed.
-public enum KEMUse: KeyUse {}
+package enum KEMUse: KeyUse {}
 
 /// Key wrapping: HPKE base mode, single shot (RFC 9180), with KEM 0x647a (X-Wing: X25519 and ML-KEM-768), KDF
 /// HKDF-SHA256 and AEAD ChaCha20-Poly1305 (SPEC §5.4). The associated data is empty.
-public enum XWing {
+package enum XWing {
     /// The size of a public key in bytes: 1216, the ML-KEM-768 key (1184) followed by the X25519 key (32).
-    public static let publicKeyByteCount = 1216
+    package static let publicKeyByteCount = 1216
     /// The size of an encapsulated key in bytes: 1120, the ML-KEM-768 ciphertext (1088) followed by an X25519 key (32).
-    public static let encapsulatedByteCount = 1120
+    package static let encapsulatedByteCount = 1120
 
     private static let mlkemKeyByteCount = 1184
     private static let mlkemCiphertextByteCount = 1088
@@ -22,12 +22,12 @@ public enum XWing {
 
     /// A checked public key: the ML-KEM key passes the modulus check of FIPS 203, and the X25519 key is not of low
     /// order.
-    public struct PublicKey: Hashable, Sendable {
+    package struct PublicKey: Hashable, Sendable {
         /// The 1216 bytes.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
 
         /// - Throws: ``TresorError/altered`` for another size or a key that fails its check.
-        public init(_ bytes: some Collection<UInt8>) throws(TresorError) {
+        package init(_ bytes: some Collection<UInt8>) throws(TresorError) {
             let bytes = Array(bytes)
             try Self.checkKEMKey(bytes)
             self.bytes = bytes
@@ -42,14 +42,14 @@ public enum XWing {
     }
 
     /// A wrapped secret.
-    public struct Wrapped: Hashable, Sendable {
+    package struct Wrapped: Hashable, Sendable {
         /// The encapsulated key: 1120 bytes.
-        public let encapsulated: [UInt8]
+        package let encapsulated: [UInt8]
         /// The sealed secret: 16 bytes more than the secret.
-        public let ciphertext: [UInt8]
+        package let ciphertext: [UInt8]
 
         /// Takes the stored parts of a wrap. ``XWing/hpkeUnwrap(_:seed:info:)`` checks them.
-        public init(encapsulated: [UInt8], ciphertext: [UInt8]) {
+        package init(encapsulated: [UInt8], ciphertext: [UInt8]) {
             self.encapsulated = encapsulated
             self.ciphertext = ciphertext
         }
@@ -58,7 +58,7 @@ public enum XWing {
     /// The public key of a seed.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when the library refuses the seed.
-    public static func publicKey(seed: borrowing SecretKey<KEMUse>) throws(TresorError) -> PublicKey {
+    package static func publicKey(seed: borrowing SecretKey<KEMUse>) throws(TresorError) -> PublicKey {
         let key = try privateKey(seed)
         return try PublicKey(key.publicKey.rawRepresentation)
     }
@@ -70,7 +70,7 @@ public enum XWing {
     ///   - publicKey: the key of the recipient.
     ///   - info: the bytes that the wrap is bound to.
     /// - Throws: ``TresorError/altered`` for an unusable key.
-    public static func hpkeWrap(
+    package static func hpkeWrap(
         _ secret: borrowing SecretBytes, for publicKey: PublicKey, info: [UInt8]
     ) throws(TresorError) -> Wrapped {
         try hpkeWrap(secret.span, for: publicKey, info: info)
@@ -95,7 +95,7 @@ public enum XWing {
     /// Opens a wrap.
     ///
     /// - Throws: ``TresorError/altered`` for any cause.
-    public static func hpkeUnwrap(
+    package static func hpkeUnwrap(
         _ wrapped: Wrapped, seed: borrowing SecretKey<KEMUse>, info: [UInt8]
     ) throws(TresorError) -> SecretBytes {
         guard wrapped.encapsulated.count == encapsulatedByteCount,

@@ -55,7 +55,7 @@ import Clibsodium
     /// the process (`ulimit -l`) memory is not locked; nothing else changes.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public static func isLocked() throws(TresorError) -> Bool {
+    package static func isLocked() throws(TresorError) -> Bool {
         let memory = try SecretBytes(count: 32)
         return unsafe sodium_mlock(memory.base, memory.count) == 0
     }

@@ -29,7 +29,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     }
 
     /// The 32 bytes, borrowed.
-    public var span: Span<UInt8> {
+    package var span: Span<UInt8> {
         @_lifetime(borrow self)
         borrowing get { bytes.span }
     }
@@ -55,7 +55,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     }
 
     /// Whether the keys are equal, in constant time.
-    public borrowing func matches(_ other: borrowing SecretKey<Use>) -> Bool {
+    package borrowing func matches(_ other: borrowing SecretKey<Use>) -> Bool {
         bytes.matches(other.bytes)
     }
 

@@ -7,7 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCore
+package import TresorCrypto
+import TresorCore
 
 /// A file that appears under its name completely or not at all, also after a power cut.
 ///

@@ -7,7 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCore
+package import TresorCrypto
+import TresorCore
 
 extension FileDescriptor {
     /// Opens a directory that no other user can have changed.

@@ -7,7 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCore
+package import TresorCrypto
+import TresorCore
 
 /// An error number of the operating system.
 package struct SystemError: Error, Hashable, Sendable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
 public import TresorCore
 
 /// A file that appears under its path as a whole or not at all, also after a power cut.

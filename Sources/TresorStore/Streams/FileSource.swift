@@ -7,6 +7,7 @@
 #else
     package import Glibc
 #endif
+public import TresorCrypto
 public import TresorCore
 
 /// The content of a file, to seal.

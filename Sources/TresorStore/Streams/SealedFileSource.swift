@@ -7,6 +7,7 @@
 #else
     import Glibc
 #endif
+public import TresorCrypto
 public import TresorCore
 
 /// A sealed file on disk, binary or armoured. Several tasks can read it at any place.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import TresorCrypto
 public import Tresor
 public import TresorCore
 public import TresorStore

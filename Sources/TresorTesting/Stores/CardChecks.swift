@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import TresorCore
 
 /// The checks of card chains, and of a store without anything.

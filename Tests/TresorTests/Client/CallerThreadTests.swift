@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import Dispatch
 import Synchronization
 import Testing
@@ -122,6 +124,9 @@ import Testing
             _ = try await plans.open([ExpectedFile(sealed, expecting: plans.expecting(record: "one"))])
             _ = try await plans.plan(.rotate).perform()
             _ = try await plans.reseal(sealed)
+            _ = try await anna.openFromAnyTresor(sealed)
+            _ = try await anna.allTresors()
+            _ = try await plans.name()
             _ = try await plans.members()
             _ = try await plans.log()
             _ = try await anna.tresor("more")
@@ -142,6 +147,13 @@ import Testing
             _ = try await anna.files.resealingEpoch(of: file)
             var other = MemorySink()
             _ = try await anna.files.reseal(file, to: &other)
+            let plans = anna.tresor(tresor)
+            source = MemorySource(Array(repeating: 7, count: 1 << 20))
+            sink = MemorySink()
+            try await plans.seal(&source, to: &sink, record: "scan")
+            _ = try await plans.verify(MemorySource(sink.bytes), record: "scan")
+            _ = try await plans.plan(.rotate).perform()
+            #expect(try await plans.reseal(MemorySource(sink.bytes), to: &other, record: "scan"))
             #expect(home.readings == start)
         }
 
@@ -153,6 +165,7 @@ import Testing
             try await client.people.pin(house.identity.chain)
             try await house.client.people.pin(anna.identity.chain)
             _ = try await client.people.pinned()
+            _ = try await client.people.verified()
             _ = try await client.people.trust(in: house.identity.chain)
             _ = try await client.people.lookup("house")
             _ = try await client.people.person(house.identity.user)
@@ -167,9 +180,14 @@ import Testing
             _ = try await client.audit.restoreEntries(of: tresor)
             _ = try await anna.audit.check()
             try await anna.audit.restoreWraps(of: tresor)
-            var changes = client.changes(of: anna.identity.user, every: .milliseconds(1)).makeAsyncIterator()
+            var changes = Changes(client: client, user: anna.identity.user, interval: .milliseconds(1))
+                .makeAsyncIterator()
             try await house.share(try await house.tresors.create(Name(typed: "others")).tresor, with: [anna])
             _ = await changes.next()
+            let plans = anna.tresor(tresor)
+            let doctor = try await client.people.person(house.identity.user)
+            try await plans.share(with: doctor)
+            try await plans.revoke(doctor)
             #expect(home.readings == start)
         }
 
@@ -182,7 +200,11 @@ import Testing
             let kit = try await anna.unlocking.makeKit()
             try await anna.unlocking.setKit(kit)
             try await client.recovery.prepare(kit)
+            try await anna.unlocking.prepare(kit)
             _ = try await client.recovery.isPrepared(kit)
+            _ = try await anna.unlocking.devices()
+            _ = try await client.chain()
+            try await client.cleanUp()
             let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9).id
             _ = try await client.device.unlock()
             _ = try await client.device.isRemembered()
@@ -195,11 +217,12 @@ import Testing
             _ = try await client.cleanup.isIntroducing()
             try await client.cleanup.finish()
             try await anna.unlocking.changePasswordEndingDevices(to: password("anna"), cost: .floor)
-            _ = try await client.recovery.recover(kit: kit, newPassword: password("anna"), cost: .floor)
+            _ = try await client.recover(kit: kit, newPassword: password("anna"), cost: .floor)
             try await anna.renewal.check()
             let renewed = try await anna.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
             _ = try await renewed.renewal.isUnfinished()
-            _ = try await renewed.renewal.finish()
+            _ = try await renewed.renewal.finishInEachTresor()
+            try await renewed.renewal.finish()
             #expect(home.readings == start)
         }
 

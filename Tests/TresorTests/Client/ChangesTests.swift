@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -21,7 +22,7 @@ import TresorStore
     }
 
     private func follow(_ person: Session) -> Changes.Iterator {
-        person.client.changes(of: person.identity.user, every: .milliseconds(1)).makeAsyncIterator()
+        Changes(client: person.client, user: person.identity.user, interval: .milliseconds(1)).makeAsyncIterator()
     }
 
     @Test func whatBecomesDifferentIsSaidOnce() async throws {
@@ -32,7 +33,7 @@ import TresorStore
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(await changes.next() == .epochChanged(tresor, epoch: 2))
         let renewed = try await anna.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
-        _ = try await renewed.renewal.finish()
+        _ = try await renewed.renewal.finishInEachTresor()
         #expect(await changes.next() == .renewed(anna.identity.user, generation: 1))
         #expect(await changes.next() == .epochChanged(tresor, epoch: 3))
         try house.client.people.pinBlocking(renewed.identity.chain)

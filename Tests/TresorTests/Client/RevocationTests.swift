@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -220,7 +221,7 @@ import TresorStore
             (share([stranger.chain], .owner, fromNow: true), .usage(.ownerWithoutHistory)),
             (share([me.chain], .reader, fromNow: false), .usage(.founder)),
             (.revoke([.user(stranger.user)]), .notFound),
-            (.revoke([]), .usage(.nobodyNamed)),
+            (.revoke([Principal]()), .usage(.nobodyNamed)),
             (.revoke([.user(me.user)]), .usage(.yourself)),
             (.revoke([.user(doctor.user), .user(doctor.user)]), .usage(.namedTwice)),
             (.leave, .usage(.lastOwner)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 
 @testable import Tresor
@@ -43,7 +44,7 @@ import Testing
             await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) },
             await failure { try await anna.unlocking.revokeDevices([]) },
             await failure { try await anna.renewal.check() },
-            await failure { _ = try await anna.renewal.finish() },
+            await failure { _ = try await anna.renewal.finishInEachTresor() },
             await failure { _ = try await anna.people.lookup("dr-house") },
             await failure { _ = try await anna.client.verify("dr-house", number: doctor.number().digits) },
             await failure { try await anna.people.publishCard() },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -111,7 +112,7 @@ import TresorStore
         try dora.client.people.pinBlocking(late.identity.chain)
         try await fresh(dora).share(tresor, with: [late], as: .writer)
         #expect(await failure { _ = try await fresh(late).seal("x", in: tresor) } == .unverified)
-        #expect(try await me.renewal.finish().map(\.isRotated) == [true])
+        #expect(try await me.renewal.finishInEachTresor().map(\.isRotated) == [true])
         _ = try await fresh(late).seal("x", in: tresor)
     }
 
@@ -120,7 +121,7 @@ import TresorStore
         let next = try renewed(anna)
         try dora.client.people.pinBlocking(next.chain)
         let me = try await dora.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await me.renewal.finish().map(\.error) == [nil])
+        #expect(try await me.renewal.finishInEachTresor().map(\.error) == [nil])
         let state = try await me.client.logs.state(of: tresor)
         #expect(state.chain(of: me.identity.user) == me.identity.chain)
         #expect(state.chain(of: anna.identity.user) == next.chain)

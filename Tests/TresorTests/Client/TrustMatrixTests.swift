@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -52,7 +53,7 @@ import TresorStore
         let early = try await house.seal("early", in: tresor)
         if pin != .older { try await check(pin, house.identity, early: early, late: nil) }
         let me = try await renewed(house)
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         try await anna.tresors.perform(.rotate, on: tresor)
         let late = try await me.seal("late", in: tresor)
         try await check(pin, me.identity, early: early, late: late)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -34,7 +35,7 @@ import TresorStore
         }
         let kit: RecoveryKit? = try RecoveryKit()
         let renewed = try await house.renewal.renew(password: password("new"), cost: .floor, kit: kit)
-        #expect(try await renewed.renewal.finish().count == 3)
+        #expect(try await renewed.renewal.finishInEachTresor().count == 3)
         for tresor in tresors { for _ in 0..<2 { try await anna.tresors.perform(.rotate, on: tresor) } }
         self.tresors = tresors
         people = [anna, renewed, third]

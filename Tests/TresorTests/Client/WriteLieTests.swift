@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -64,12 +65,12 @@ import TresorStore
         let kit: RecoveryKit? = try RecoveryKit()
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
         evil.lie(.storesNothing)
-        let renewals = await (try? me.renewal.finish()) ?? []
+        let renewals = await (try? me.renewal.finishInEachTresor()) ?? []
         #expect(renewals.allSatisfy { $0.error != nil })
         #expect(try me.renewal.isUnfinishedBlocking())
         #expect(try await log(tresor, in: evil.truth).count == 2)
         evil.behave()
-        #expect(try await me.renewal.finish().allSatisfy { $0.error == nil })
+        #expect(try await me.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
         #expect(try !me.renewal.isUnfinishedBlocking())
         #expect(try await me.client.logs.state(of: tresor).chain(of: me.identity.user) == me.identity.chain)
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 #if os(Linux)
     import CProbe
     import Foundation

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -57,7 +58,7 @@ import TresorStore
     @Test func anOriginsNewerGenerationIsUnverified() async throws {
         let kit: RecoveryKit? = try RecoveryKit()
         let renewed = try await writer.renewal.renew(password: password("new"), cost: .floor, kit: kit)
-        #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
         try anna.client.people.pinBlocking(renewed.identity.chain)
         try await anna.tresors.perform(.rotate, on: tresor)
         let file = try await renewed.seal("plan", in: tresor)

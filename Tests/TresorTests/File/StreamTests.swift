@@ -221,7 +221,7 @@ import TresorStore
     }
 
     /// All buffers of the pipeline wait for their bytes at once, and there are more of them than threads.
-    @Test(.timeLimit(.minutes(1))) func aSourceThatWaitsHoldsUpNoThread() async throws {
+    @Test(.timeLimit(.minutes(10))) func aSourceThatWaitsHoldsUpNoThread() async throws {
         let count = Cores.count + 2
         let content = content((count + 1) * ChunkBuffer.byteCount)
         let source = DistantSource(try sealed(content, by: anna.identity), readers: count)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -57,7 +58,7 @@ import TresorStore
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try anna.client.cleanup.isIntroducingBlocking())
         #expect(try renewed.renewal.isUnfinishedBlocking())
-        _ = try await renewed.renewal.finish()
+        _ = try await renewed.renewal.finishInEachTresor()
         #expect(try !renewed.renewal.isUnfinishedBlocking())
         #expect(try !anna.client.cleanup.isPendingBlocking())
     }
@@ -97,7 +98,7 @@ import TresorStore
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: given)
         let copy = try await world.store.kitCopy(locator: locator)
         try await world.store.deleteKitCopy(locator: locator)
-        _ = try await renewed.renewal.finish()
+        _ = try await renewed.renewal.finishInEachTresor()
         #expect(copy != nil)
         #expect(try await world.store.kitCopy(locator: locator) == copy)
     }

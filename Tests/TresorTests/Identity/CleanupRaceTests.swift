@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Synchronization
 import Testing
 import TresorStore
@@ -169,7 +170,7 @@ import TresorStore
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         evil.show { _ in [] }
-        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.forked])
+        #expect(try await renewed.renewal.finishInEachTresor().compactMap(\.error) == [.forked])
         #expect(try !renewed.renewal.isUnfinishedBlocking(), "a log that is no more must not forbid new keys")
         evil.behave()
         #expect(try !renewed.renewal.isUnfinishedBlocking(), "what a store shows makes no renewal unfinished")
@@ -184,7 +185,7 @@ import TresorStore
         let theirs = try await stranger.tresors.create(Name(typed: "bait")).tresor
         try await stranger.share(theirs, with: [anna])
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.unverified])
+        #expect(try await renewed.renewal.finishInEachTresor().compactMap(\.error) == [.unverified])
         #expect(try !renewed.renewal.isUnfinishedBlocking())
         #expect(try !renewed.client.cleanup.isIntroducingBlocking())
     }
@@ -197,7 +198,7 @@ import TresorStore
         _ = try await anna.client.logs.state(of: tresor)
         world.clock.advance(by: 20)
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.renewal.finish().compactMap(\.error) == [.noAccess])
+        #expect(try await renewed.renewal.finishInEachTresor().compactMap(\.error) == [.noAccess])
         #expect(try !renewed.renewal.isUnfinishedBlocking())
     }
 
@@ -207,7 +208,7 @@ import TresorStore
         var failures = 0
         for call in 0... {
             evil.fail(after: call, behind: false)
-            let renewals = try? await renewed.renewal.finish()
+            let renewals = try? await renewed.renewal.finishInEachTresor()
             evil.behave()
             let isDone = renewals?.allSatisfy { $0.error == nil } ?? false
             #expect(try renewed.client.cleanup.isIntroducingBlocking() != isDone, "\(call)")

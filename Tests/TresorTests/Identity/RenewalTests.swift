@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -34,11 +35,11 @@ import TresorStore
         #expect(me.identity.generation == 1)
         #expect(try me.renewal.isUnfinishedBlocking())
         #expect(me.home[.deviceShare] == nil)
-        let renewals = try await me.renewal.finish()
+        let renewals = try await me.renewal.finishInEachTresor()
         #expect(renewals.allSatisfy { $0.error == nil && $0.isRotated })
         #expect(try !me.renewal.isUnfinishedBlocking())
         let count = try await log(tresor, in: world.store).count
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         #expect(try await log(tresor, in: world.store).count == count)
         let new = try await me.seal("new", in: tresor)
         #expect(try await me.files.open(old).content == Array("old".utf8))
@@ -53,7 +54,7 @@ import TresorStore
 
     @Test func A72_theOldGenerationDoesNothingMore() async throws {
         let me = try await renewed(anna)
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         let count = try await log(tresor, in: world.store).count
         #expect(await failure { try await anna.tresors.perform(.rotate, on: tresor) } == .noAccess)
         #expect(await failure { _ = try await anna.seal("x", in: tresor) } == .noAccess)
@@ -67,7 +68,7 @@ import TresorStore
 
     @Test func A72_nothingIsWrittenBetweenRenewalAndRotation() async throws {
         let me = try await renewed(house)
-        let renewals = try await me.renewal.finish()
+        let renewals = try await me.renewal.finishInEachTresor()
         #expect(renewals.map(\.isRotated) == [false])
         let state = try await anna.client.logs.state(of: tresor)
         #expect(state.isRekeyPending)
@@ -81,7 +82,7 @@ import TresorStore
         let me = try await renewed(anna)
         try house.client.people.pinBlocking(me.identity.chain)
         #expect(await failure { _ = try await house.seal("x", in: tresor) } == .unverified)
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         #expect(try await house.seal("x", in: tresor).header.epoch == 2)
     }
 
@@ -172,7 +173,7 @@ import TresorStore
         try await anna.share(tresor, with: [third])
         let old = try await house.seal("old", in: tresor)
         let me = try await renewed(house)
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         _ = try await anna.seal("turn the key", in: tresor)
         let new = try await me.seal("new", in: tresor)
         #expect(try await anna.files.open(old).content == Array("old".utf8))
@@ -197,7 +198,7 @@ import TresorStore
         try world.introduce(anna, third)
         try await anna.share(tresor, with: [third], as: .writer)
         let me = try await renewed(house)
-        _ = try await me.renewal.finish()
+        _ = try await me.renewal.finishInEachTresor()
         _ = try await third.seal("turn the key", in: tresor)
         let new = try await me.seal("new", in: tresor)
         try await anna.tresors.perform(.rotate, on: tresor)

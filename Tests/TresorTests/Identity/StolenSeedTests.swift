@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -31,7 +32,7 @@ import TresorStore
 
     private func renewed(_ person: Session) async throws -> Session {
         let renewed = try await person.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.renewal.finish().allSatisfy { $0.error == nil })
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
         return renewed
     }
 
@@ -79,7 +80,7 @@ import TresorStore
         }
         // Another renewal signs nothing over.
         let again = try await me.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await again.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
+        #expect(try await again.renewal.finishInEachTresor().first { $0.tresor == trap }?.error == .unverified)
         #expect(again.identity.generation == 2)
         #expect(try await again.client.logs.state(of: plans).chain(of: me.identity.user) == again.identity.chain)
         #expect(try await log(trap, in: world.store).count == count)
@@ -113,7 +114,7 @@ import TresorStore
         _ = try await anna.client.logs.state(of: trap)
         #expect(try anna.client.heads()[trap] != nil)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await me.renewal.finish().first { $0.tresor == trap }?.error == .unverified)
+        #expect(try await me.renewal.finishInEachTresor().first { $0.tresor == trap }?.error == .unverified)
         try await thief.tresors.perform(.rotate, on: trap)
         let heads = me.home[.heads]
         let state = try await me.client.logs.state(of: trap)
@@ -156,7 +157,7 @@ import TresorStore
         let state = try await me.client.logs.state(of: plans)
         #expect(try me.client.trust.founderTrustBlocking(in: state) == .me)
         #expect(try await me.files.open(file).content == Array("plan".utf8))
-        #expect(try await me.renewal.finish().allSatisfy { $0.error == nil && $0.isRotated })
+        #expect(try await me.renewal.finishInEachTresor().allSatisfy { $0.error == nil && $0.isRotated })
         let again = try await renewed(me)
         #expect(try await again.seal("plan", in: plans).header.epoch == 3)
         // Without the identity there are no marks, and nothing of an older log is believed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -226,7 +227,7 @@ import TresorStore
         let home = MemoryHome()
         let recovered = try await world.client(home).recovery.recover(
             kit: kit, newPassword: password("anna"), cost: .floor)
-        #expect(recovered.fromStore)
+        #expect(recovered.isFromStore)
         #expect(recovered.session.identity.user == anna.identity.user)
         #expect(try await evil.truth.serverShare(user: anna.identity.user, device: device.id) == nil)
         #expect(await failure { _ = try await world.client(disk).device.unlock() } == .noAccess)

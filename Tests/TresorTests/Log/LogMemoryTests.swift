@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Foundation
 import Testing
 import TresorStore
@@ -9,7 +10,7 @@ import TresorStore
 
 /// However long a log is, no more of it is held than the state and a page.
 @Suite struct LogMemoryTests {
-    private static let count: UInt64 = 20_000
+    private static let count: UInt64 = 40_000
 
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -150,7 +151,7 @@ private final class RaceHistory {
         let home = try #require(party.session.client.home as? MemoryHome)
         party.generations.append(next)
         party.session = try await world.settle(next, previous: [sealed] + file.previous, home: home, seeing: party.view)
-        _ = try await party.session.renewal.finish()
+        _ = try await party.session.renewal.finishInEachTresor()
         for other in parties where other !== party { try other.session.client.people.pinBlocking(next.chain) }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -78,7 +79,7 @@ private final class KeyHistory {
         let file = try person.client.identityFileBlocking()
         let home = try #require(person.client.home as? MemoryHome)
         let session = try await world.settle(next, previous: [sealed] + file.previous, home: home)
-        for renewal in try await session.renewal.finish() { #expect(renewal.error == nil) }
+        for renewal in try await session.renewal.finishInEachTresor() { #expect(renewal.error == nil) }
         for other in [anna] + others where other.identity.user != next.user {
             try other.client.people.pinBlocking(next.chain)
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import Testing
 import TresorStore
 
@@ -177,11 +178,11 @@ import TresorStore
         }
     }
 
-    private func isRename(_ act: Act) -> Bool { if case .rename = act { true } else { false } }
+    private func isRename(_ act: Act) -> Bool { if case .rename = act.kind { true } else { false } }
 
     /// Whether an entry is what an act writes, and not the rotation that comes before it.
     private static func does(_ act: Act, _ body: EntryBody) -> Bool {
-        switch (act, body) {
+        switch (act.kind, body) {
         case (.share, .grant), (.share, .role), (.revoke, .remove), (.leave, .leave), (.rotate, .epoch),
             (.rename, .rename):
             true

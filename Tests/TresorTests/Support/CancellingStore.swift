@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+import TresorCrypto
 import Synchronization
 import Tresor
 import TresorStore

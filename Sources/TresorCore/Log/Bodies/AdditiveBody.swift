@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
 package struct AdditiveBody: LogBody {
     /// The least number of an additive body.

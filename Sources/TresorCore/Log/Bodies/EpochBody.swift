@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Begins an epoch for the present members.
 package struct EpochBody: LogBody {
     static let type: UInt16 = 8

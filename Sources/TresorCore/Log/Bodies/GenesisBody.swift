@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Begins the log of a tresor. The founder writes it.
 package struct GenesisBody: LogBody {
     static let type: UInt16 = 1

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Adds members, with full history or from now on.
 package struct GrantBody: LogBody {
     static let type: UInt16 = 2

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// A body of an entry: everything that SPEC §9.2 to §9.4 say of one type stands in one file of this folder.
 ///
 /// ``EntryBody`` lists the bodies and reads them. A rule that several bodies share is in ``EntryValidator``, a shared

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Removes members and begins an epoch without them.
 package struct RemoveBody: LogBody {
     static let type: UInt16 = 5

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Gives the tresor a new name.
 package struct RenameBody: LogBody {
     static let type: UInt16 = 10

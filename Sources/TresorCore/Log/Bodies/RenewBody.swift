@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Replaces a user's card by the next one.
 package struct RenewBody: LogBody {
     static let type: UInt16 = 7

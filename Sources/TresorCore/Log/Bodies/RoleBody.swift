@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
+
 /// Replaces the role and the not-after of a member.
 package struct RoleBody: LogBody {
     static let type: UInt16 = 9
