@@ -40,7 +40,7 @@ import TresorTesting
         home.fill(after: 1)
         try home.replace(.pins, with: [2])
         #expect(throws: TresorError.failed(.full)) { try home.replace(.pins, with: [3]) }
-        #expect(home.contents == [.pins: [2]])
+        #expect(home.contents == ["pins": [2]])
         home.fill(after: nil)
         home.delete(.pins)
         #expect(home.read(.pins) == nil)
