@@ -27,7 +27,7 @@ import TresorTesting
         let clock = FixedClock(5)
         let read = clock.read
         #expect(read() == 5)
-        clock.advance(by: 2)
+        clock.now += 2
         #expect(read() == 7)
         clock.now = 1
         #expect(read() == 1)
