@@ -7,14 +7,14 @@
 #else
     import Glibc
 #endif
-public import TresorCrypto
-public import TresorCore
+package import TresorCore
+package import TresorCrypto
 
 extension DirectoryHome {
     /// A directory or file of a home that is accessible to others or owned by another user.
-    public struct Exposure: Hashable, Sendable {
+    package struct Exposure: Hashable, Sendable {
         /// The fault.
-        public enum Flaw: Hashable, Sendable {
+        package enum Flaw: Hashable, Sendable {
             /// Others can change it, or read a secret.
             case open
             /// Others can read private data, but no secret.
@@ -24,17 +24,17 @@ extension DirectoryHome {
         }
 
         /// The path.
-        public let path: String
+        package let path: String
         /// The fault.
-        public let flaw: Flaw
+        package let flaw: Flaw
         /// The mode it should have: 0700 or 0600.
-        public let mode: UInt16
+        package let mode: UInt16
     }
 
     /// Checks the modes of everything in the home. Changes nothing and follows no link.
     ///
     /// - Throws: `TresorError.failed(_:)` if a directory cannot be read.
-    public func exposures() throws(TresorError) -> [Exposure] {
+    package func exposures() throws(TresorError) -> [Exposure] {
         let secrets = HomeObject.secrets.map(path(of:))
         var found: [Exposure] = []
         for directory in [data, state, data + "/logs", data + "/evidence"] {
@@ -51,16 +51,8 @@ extension DirectoryHome {
     }
 
     /// The path of an object, present or not.
-    public func path(of object: HomeObject) -> String {
-        let place = place(of: object)
-        let directory =
-            switch place.directory {
-            case .state: state
-            case .data: data
-            case .logs: data + "/logs"
-            case .evidence: data + "/evidence"
-            }
-        return "\(directory)/\(place.name)"
+    package func path(of object: HomeObject) -> String {
+        "\(object.staysOnDevice ? state : data)/\(object.name)"
     }
 
     /// The names of the home's own files. A store file in the home keeps the mode that its owner gave it.

@@ -161,37 +161,20 @@ extension DirectoryHome {
     }
 
     func place(of object: HomeObject) -> (directory: Directory, name: String) {
-        switch object {
-        case .identity: (.data, "identity")
-        case .names: (.data, "names")
-        case .marks: (.data, "marks")
-        case .pins: (.data, "pins")
-        case .heads: (.data, "heads")
-        case .wraps: (.data, "wraps")
-        case .deviceShare: (.state, "device-half")
-        case .cleanupJournal: (.data, "leftovers")
-        case .log(let tresor, let part): (.logs, "\(tresor.digest.hexadecimal).\(part)")
-        case .state(let tresor): (.logs, "\(tresor.digest.hexadecimal).state")
-        case .evidence(let hash): (.evidence, hash.hexadecimal)
-        }
+        let directory: Directory =
+            switch object.kind {
+            case .identity, .names, .marks, .pins, .heads, .wraps, .cleanupJournal: .data
+            case .log, .state: .logs
+            case .evidence: .evidence
+            case .deviceShare: .state
+            }
+        return (directory, String(object.name.split(separator: "/").last ?? ""))
     }
 }
 
 extension HomeObject {
-    /// The objects that others must not read.
-    static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
-
-    fileprivate var isSecret: Bool { Self.secrets.contains(self) }
-
     fileprivate var isPermanent: Bool {
-        if case .evidence = self { return true }
+        if case .evidence = kind { return true }
         return false
-    }
-}
-
-extension Hash256 {
-    /// 64 lower-case digits.
-    fileprivate var hexadecimal: String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -10,8 +10,8 @@ import TresorTesting
 
 /// Every check of the conformance suite can fail: each finds the store that breaks its promise.
 @Suite struct BrokenStoreTests {
-    @Test(arguments: StoreClaim.allCases) func aBrokenPromiseIsFound(_ claim: StoreClaim) async throws {
-        let finding = await #expect(throws: StoreFinding.self) { try await claim.check(at: brokenPlace(claim)) }
+    @Test(arguments: StoreClaim.all) func aBrokenPromiseIsFound(_ claim: StoreClaim) async throws {
+        let finding = await #expect(throws: StoreFinding.self) { try await claim.check(at: brokenPlace(claim.promise)) }
         #expect(finding?.claim == claim)
         #expect(finding?.sentence.contains("should succeed") == false)
     }
@@ -20,14 +20,14 @@ import TresorTesting
     @Test func bytesThatShowNothingAreFound() async throws {
         let store = MemoryStore()
         let finding = await #expect(throws: StoreFinding.self) {
-            try await StoreClaim.erasure.check(at: StorePlace(bytes: { [] }) { store })
+            try await StoreClaim(.erasure).check(at: StorePlace(bytes: { [] }) { store })
         }
         #expect(finding?.sentence.hasPrefix("the bytes that you give do not show a server share") == true)
     }
 
     /// A place whose store breaks one promise.
-    private func brokenPlace(_ claim: StoreClaim) -> StorePlace {
-        switch claim {
+    private func brokenPlace(_ promise: Promise) -> StorePlace {
+        switch promise {
         case .durability: return StorePlace { MemoryStore() }
         case .manyWriters:
             let store = RacingStore()
@@ -36,7 +36,7 @@ import TresorTesting
             let store = HoardingStore()
             return StorePlace(bytes: { store.hoard.withLock { $0 } }) { store }
         default:
-            let store = BrokenStore(claim)
+            let store = BrokenStore(promise)
             return StorePlace { store }
         }
     }
@@ -45,9 +45,9 @@ import TresorTesting
 /// A store that breaks one promise, and keeps those that do not depend on it.
 private struct BrokenStore: ForwardingStore {
     let base: any Store = MemoryStore()
-    let broken: StoreClaim
+    let broken: Promise
 
-    init(_ broken: StoreClaim) { self.broken = broken }
+    init(_ broken: Promise) { self.broken = broken }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
         let cards = try await base.cards(handle: shownHandle(handle))

@@ -25,7 +25,7 @@ import TresorCore
     }
 
     static func path(_ object: HomeObject) -> String {
-        switch object {
+        switch object.kind {
         case .identity: "deep/data/identity"
         case .names: "deep/data/names"
         case .marks: "deep/data/marks"
@@ -42,6 +42,19 @@ import TresorCore
 
     private static func hexadecimal(_ digest: Hash256) -> String {
         digest.bytes.map { String(format: "%02x", $0) }.joined()
+    }
+
+    /// A home of somebody else needs no more than the name, and whether it may leave the device.
+    @Test func namesAreUniqueRelativePaths() {
+        let names = Self.objects.map(\.name)
+        #expect(Set(names).count == Self.objects.count)
+        for name in names + [HomeObject.log(tresor(0xff), part: .max).name] {
+            #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")
+            #expect(name.utf8.count <= 100, "\(name)")
+            #expect(!names.contains { $0.hasPrefix(name + "/") }, "\(name)")
+        }
+        #expect(Self.objects.filter(\.staysOnDevice) == [.deviceShare])
+        #expect(Self.objects.filter(\.isSecret) == [.identity, .names, .marks, .deviceShare])
     }
 
     @Test(arguments: objects) func objectIsReplacedReadAndDeleted(_ object: HomeObject) throws {

@@ -35,12 +35,12 @@ import TresorTesting
         for (byte, kept) in [(UInt8(1), true), (2, false), (3, true), (4, false), (5, true)] {
             #expect(try await isKept(byte) == kept, "\(byte)")
         }
-        #expect(store.calls == Array(repeating: .putServerShare, count: 5))
+        #expect(store.calls.map(\.name) == Array(repeating: "putServerShare", count: 5))
     }
 
     @Test func aLastingFaultEndsWhenItIsHealed() async throws {
         let store = FaultyStore()
-        store.failLastingly(after: 1, by: .refusing(.busy))
+        store.fail(after: 1, by: .refusing(.busy), isLasting: true)
         #expect(await errorOf { _ = try await store.card(of: user(1)) } == nil)
         for _ in 0..<3 { #expect(await errorOf { _ = try await store.card(of: user(1)) } == .busy) }
         store.heal()
@@ -50,12 +50,43 @@ import TresorTesting
 
     @Test func aLostWriteIsConfirmedAndAReadIsAnswered() async throws {
         let store = FaultyStore()
-        store.failLastingly(by: .losingWrite)
+        store.fail(by: .losingWrite, isLasting: true)
         let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [1])
         #expect(try await store.append(change) == .done)
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 9).isEmpty)
         #expect(try await store.putCard([1], user: user(1), handle: [1], replacing: nil) == .done)
         #expect(try await store.card(of: user(1)) == nil)
+    }
+
+    /// The closure sees calls before they are sent, waits, and chooses among them.
+    @Test func aClosureChoosesTheFateOfCalls() async throws {
+        let base = MemoryStore()
+        let store = FaultyStore(base) { call in
+            await Task.yield()
+            return switch call.name {
+            case "putKitCopy": .losingWrite
+            case "append": .losingAnswer(.store(.inputOutput))
+            default: call.isWrite ? .refusing(.busy) : nil
+            }
+        }
+        try await store.putKitCopy([1], locator: digest(1))
+        #expect(await base.kitCopy(locator: digest(1)) == nil)
+        let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [1])
+        #expect(await errorOf { _ = try await store.append(change) } == .store(.inputOutput))
+        #expect(await errorOf { try await store.deleteKitCopy(locator: digest(1)) } == .busy)
+        #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == [[1]])
+        store.fail(by: .refusing(.store(.full)))
+        #expect(await errorOf { try await store.putKitCopy([1], locator: digest(1)) } == .store(.full))
+    }
+
+    /// A write is what changes the store: exactly these calls are confirmed without being done.
+    @Test func aWriteIsKnown() {
+        let writes = StoreCall.Requirement.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
+        #expect(
+            writes == [
+                "putCard", "append", "restore", "putWraps", "putServerShare", "deleteServerShares", "putKitCopy",
+                "deleteKitCopy",
+            ])
     }
 
     /// No requirement of `Store` bypasses the one place through which a wrapper sees all calls.
@@ -79,6 +110,6 @@ import TresorTesting
         try await store.putKitCopy([1], locator: digest(1))
         _ = try await store.kitCopy(locator: digest(1))
         try await store.deleteKitCopy(locator: digest(1))
-        #expect(store.calls == StoreCall.allCases)
+        #expect(store.calls.map(\.requirement) == StoreCall.Requirement.allCases)
     }
 }

@@ -28,7 +28,7 @@ import TresorTesting
         let clock = FixedClock(5)
         let read = clock.read
         #expect(read() == 5)
-        clock.advance(by: 2)
+        clock.now += 2
         #expect(read() == 7)
         clock.now = 1
         #expect(read() == 1)
@@ -41,7 +41,7 @@ import TresorTesting
         home.fill(after: 1)
         try home.replace(.pins, with: [2])
         #expect(throws: TresorError.failed(.full)) { try home.replace(.pins, with: [3]) }
-        #expect(home.contents == [.pins: [2]])
+        #expect(home.contents == ["pins": [2]])
         home.fill(after: nil)
         home.delete(.pins)
         #expect(home.read(.pins) == nil)

@@ -27,26 +27,26 @@ enum Implementation: CaseIterable {
 }
 
 @Suite struct StoreConformanceTests {
-    @Test(arguments: Implementation.allCases, StoreClaim.allCases)
+    @Test(arguments: Implementation.allCases, StoreClaim.all)
     func everyPromiseIsKept(_ implementation: Implementation, _ claim: StoreClaim) async throws {
         try await claim.check(at: try implementation.place())
     }
 
     @Test(arguments: Implementation.allCases)
     func A46_handleOfAnotherUserIsRefused(_ implementation: Implementation) async throws {
-        try await StoreClaim.handleOwnership.check(at: try implementation.place())
+        try await StoreClaim(.handleOwnership).check(at: try implementation.place())
     }
 
     @Test(arguments: Implementation.allCases)
     func A47_handlesAreComparedAsBytes(_ implementation: Implementation) async throws {
-        try await StoreClaim.handleBytes.check(at: try implementation.place())
+        try await StoreClaim(.handleBytes).check(at: try implementation.place())
     }
 
     /// A finding says which promise is broken, and how.
     @Test func allPromisesAreCheckedAtOnce() async throws {
         #expect(await StoreClaim.findings { try Implementation.sqlite.place() } == [])
         let findings = await StoreClaim.findings { StorePlace { throw TresorError.store(.damaged) } }
-        #expect(findings.map(\.claim) == StoreClaim.allCases.filter { $0 != .erasure })
+        #expect(findings.map(\.claim.promise) == Promise.allCases.filter { $0 != .erasure })
         #expect(
             findings.first?.description.hasPrefix("a new store is empty: a call that should succeed throws") == true)
     }

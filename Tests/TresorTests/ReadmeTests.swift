@@ -3,14 +3,14 @@
 import Foundation
 import Testing
 
-/// The library example of README equals the example package, which `scripts/test` builds and runs.
+/// The library example of README equals the example program, which `scripts/test` builds and runs.
 @Suite struct ReadmeTests {
     @Test func theExampleIsTheOneThatIsBuilt() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
         let example = try String(
-            contentsOf: root.appending(path: "Examples/TenLines/Sources/TenLines/TenLines.swift"), encoding: .utf8)
+            contentsOf: root.appending(path: "Examples/TenLines/TenLines.swift"), encoding: .utf8)
         let block = try #require(readme.components(separatedBy: "```swift\n").dropFirst().first)
         let lines = try #require(block.components(separatedBy: "```").first).split(separator: "\n")
         #expect(lines.count == 10)

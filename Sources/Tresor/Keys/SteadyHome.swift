@@ -82,7 +82,7 @@ package final class SteadyHome: Home {
 
     /// Whether readings are held: those of small objects that every step needs, and of no secret key.
     private static func isHeld(_ object: HomeObject) -> Bool {
-        switch object {
+        switch object.kind {
         case .identity, .pins, .heads, .names, .wraps, .marks: true
         default: false
         }

@@ -6,6 +6,9 @@ public import TresorCrypto
 /// share. It is trusted.
 ///
 /// Each object is replaced as a whole: after a crash it is entirely old or entirely new. Calls block.
+///
+/// A home of your own keeps bytes under ``HomeObject/name``. It keeps what ``HomeObject/staysOnDevice`` apart from
+/// everything that is copied to another device, and lets nobody else read what ``HomeObject/isSecret``.
 public protocol Home: Sendable {
     /// Reads the bytes of an object; `nil` if there is none.
     ///
@@ -30,31 +33,4 @@ public protocol Home: Sendable {
     ///
     /// - Throws: ``TresorError/busy`` after 5 seconds without the lock; otherwise the errors of `body`.
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result
-}
-
-/// The objects of a home.
-@nonexhaustive
-public enum HomeObject: Hashable, Sendable {
-    /// The identity file (SPEC §8).
-    case identity
-    /// The names of tresors when they last opened, sealed (SPEC §8.5).
-    case names
-    /// The person's own marks about tresors, sealed (SPEC §8.5).
-    case marks
-    /// The pins: the people whom this person has verified (SPEC §7.5).
-    case pins
-    /// The pinned heads: the highest verified head of each tresor (SPEC §9.8).
-    case heads
-    /// One part of the local copy of a verified log (SPEC §9.8): a cache, bound to its head.
-    case log(TresorID, part: UInt64 = 0)
-    /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
-    case state(TresorID)
-    /// The person's own wraps of the newest epochs (SPEC §8.5), for a store that loses them.
-    case wraps
-    /// The device share of a slot (SPEC §8.3), separate from the rest.
-    case deviceShare
-    /// The cleanup journal: objects that an interrupted change of unlock methods still has to delete (SPEC §8.4).
-    case cleanupJournal
-    /// The evidence that a store showed two histories; named by its hash, never replaced.
-    case evidence(Hash256)
 }

@@ -59,7 +59,7 @@ public final class FileSink: ByteSink {
     ///
     /// - Returns: `false` if something exists there; then nothing has changed, and the bytes are discarded.
     /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
-    public func commitToFreePath() throws(TresorError) -> Bool {
+    package func commitToFreePath() throws(TresorError) -> Bool {
         guard let file = file.take() else { throw .usage(.outOfOrder) }
         return try file.commit(replacing: false)
     }

@@ -15,7 +15,7 @@ public import TresorCore
 /// Reads from the beginning to the end, in pieces of the caller's size. Copies share their position.
 public struct FileSource: ContentSource, Sendable {
     /// The size in bytes when the file was opened; `nil` for a pipe or a device.
-    public let byteCount: Int?
+    package let byteCount: Int?
     /// Closes the descriptor when it is released.
     private let owner: any AnyObject & Sendable
     private let descriptor: Int32

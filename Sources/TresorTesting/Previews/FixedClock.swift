@@ -17,9 +17,6 @@ public final class FixedClock: Sendable {
         set { time.withLock { $0 = newValue } }
     }
 
-    /// Moves the clock forward.
-    public func advance(by seconds: UInt64) { time.withLock { $0 += seconds } }
-
     /// The clock as a client takes it.
     public var read: @Sendable () -> UInt64 { { self.now } }
 }

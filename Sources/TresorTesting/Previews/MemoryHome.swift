@@ -14,7 +14,7 @@ public import TresorCore
 
 /// A home that lasts as long as its value. It keeps secrets in ordinary memory: for tests and previews only.
 public final class MemoryHome: Home {
-    private let objects = Mutex<[HomeObject: [UInt8]]>([:])
+    private let objects = Mutex<[String: [UInt8]]>([:])
     /// How many more writes succeed; `nil` for all.
     private let room = Mutex<Int?>(nil)
     private let isHeld = Atomic(false)
@@ -22,14 +22,14 @@ public final class MemoryHome: Home {
     /// Makes an empty home.
     public init() {}
 
-    /// Everything in the home.
-    public var contents: [HomeObject: [UInt8]] { objects.withLock { $0 } }
+    /// Everything in the home, by name.
+    package var contents: [String: [UInt8]] { objects.withLock { $0 } }
 
     /// Lets `writes` more writes succeed; the later ones throw `TresorError.failed` with `full`. `nil` makes room again.
     public func fill(after writes: Int?) { room.withLock { $0 = writes } }
 
     /// Returns the bytes of an object; `nil` if there is none.
-    public func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
+    public func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object.name] } }
 
     /// Replaces an object.
     public func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
@@ -39,7 +39,7 @@ public final class MemoryHome: Home {
             return left == 0
         }
         guard !isFull else { throw .failed(.full) }
-        objects.withLock { $0[object] = bytes }
+        objects.withLock { $0[object.name] = bytes }
     }
 
     /// Returns a copy of an object in secret memory; `nil` if there is none.
@@ -54,7 +54,7 @@ public final class MemoryHome: Home {
     }
 
     /// Deletes an object.
-    public func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
+    public func delete(_ object: HomeObject) { objects.withLock { $0[object.name] = nil } }
 
     /// Runs `body` while no other task is inside this call.
     ///

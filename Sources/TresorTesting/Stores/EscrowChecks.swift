@@ -5,7 +5,7 @@ import TresorCore
 /// The checks of server shares and kit copies.
 enum EscrowChecks {
     static func serverShares(in store: any Store) async throws {
-        let shares = (0..<4).map { _ in Sample.random(32) }
+        let shares = (0..<4).map { Sample.secret($0, byteCount: 32) }
         let devices = try (0..<3).map { try Sample.device($0) }
         let (first, second) = (Sample.user(0), Sample.user(1))
         for (index, share) in shares.enumerated() {

@@ -5,14 +5,23 @@ import Synchronization
 public import TresorCore
 public import TresorStore
 
-/// A store that notes every call, and fails or loses those that a test chooses.
+/// A store in front of another one. It notes every call, and fails or loses those that a test chooses.
 ///
 /// ```swift
 /// let store = FaultyStore()
 /// let client = Client(home: MemoryHome(), store: store, clock: FixedClock().read)
 /// store.fail(after: 3, by: .refusing(.store(.full)))        // three more calls succeed, the fourth does not
 /// ```
-public final class FaultyStore: ForwardingStore {
+///
+/// A closure sees each call before it is sent. It can count, log and delay calls, and choose their fate:
+///
+/// ```swift
+/// let slow = FaultyStore(store) { call in
+///     try? await Task.sleep(for: .milliseconds(200))
+///     return call.isWrite ? .refusing(.busy) : nil
+/// }
+/// ```
+public final class FaultyStore: Store {
     /// The fate of a call.
     public enum Fault: Hashable, Sendable {
         /// The call throws this error and does nothing.
@@ -30,25 +39,38 @@ public final class FaultyStore: ForwardingStore {
     }
 
     /// The store that keeps the objects.
-    public let base: any Store
+    package let base: any Store
+    private let choose: @Sendable (StoreCall) async -> Fault?
     private let state = Mutex(State())
 
-    /// Makes a store without a fault in front of `base`.
-    public init(_ base: any Store = MemoryStore()) { self.base = base }
+    /// Makes a store in front of `base`, without a fault of its own.
+    ///
+    /// - Parameters:
+    ///   - base: the store that keeps the objects.
+    ///   - choose: chooses the fate of each call before it is sent, unless ``fail(after:by:isLasting:)`` chose it;
+    ///     `nil` sends it.
+    public init(
+        _ base: any Store = MemoryStore(),
+        choosing choose: @escaping @Sendable (StoreCall) async -> Fault? = { _ in nil }
+    ) {
+        self.base = base
+        self.choose = choose
+    }
 
     /// The calls so far, in the order of their arrival, those that failed included.
     public var calls: [StoreCall] { state.withLock { $0.calls } }
 
-    /// Chooses the fate of one call.
+    /// Chooses the fate of one call, or of all calls from one on.
     ///
-    /// - Parameter count: the number of calls from now on that come before it; 0 for the next call.
-    public func fail(after count: Int = 0, by fault: Fault) {
-        state.withLock { $0.faults[$0.calls.count + max(0, count)] = fault }
-    }
-
-    /// Chooses the fate of all calls after the next `count`, until ``heal()``.
-    public func failLastingly(after count: Int = 0, by fault: Fault) {
-        state.withLock { $0.lasting = ($0.calls.count + max(0, count), fault) }
+    /// - Parameters:
+    ///   - count: the number of calls from now on that come before it; 0 for the next call.
+    ///   - fault: the fate.
+    ///   - isLasting: whether all later calls have the same fate, until ``heal()``.
+    public func fail(after count: Int = 0, by fault: Fault, isLasting: Bool = false) {
+        state.withLock { state in
+            let index = state.calls.count + max(0, count)
+            if isLasting { state.lasting = (index, fault) } else { state.faults[index] = fault }
+        }
     }
 
     /// Removes all faults that have not come yet.
@@ -60,10 +82,15 @@ public final class FaultyStore: ForwardingStore {
     }
 
     /// Notes the call, and lets it meet its fate.
-    public func passing<Answer: Sendable>(
-        _ call: StoreCall, acknowledging answer: Answer?, _ send: () async throws(TresorError) -> Answer
+    ///
+    /// - Parameters:
+    ///   - answer: the answer to a write that succeeds; `nil` for a read.
+    ///   - send: sends the call to ``base`` and returns its answer.
+    func passing<Answer: Sendable>(
+        _ requirement: StoreCall.Requirement, acknowledging answer: Answer?,
+        _ send: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        switch fate(of: call) {
+        switch await fate(of: StoreCall(requirement)) {
         case .refusing(let error)?: throw error
         case .losingAnswer(let error)?:
             _ = try await send()
@@ -75,13 +102,15 @@ public final class FaultyStore: ForwardingStore {
         }
     }
 
-    private func fate(of call: StoreCall) -> Fault? {
-        state.withLock { state in
+    private func fate(of call: StoreCall) async -> Fault? {
+        let chosen = state.withLock { state in
             let index = state.calls.count
             state.calls.append(call)
-            if let fault = state.faults.removeValue(forKey: index) { return fault }
+            if let fault = state.faults.removeValue(forKey: index) { return fault as Fault? }
             guard let lasting = state.lasting, index >= lasting.first else { return nil }
             return lasting.fault
         }
+        let own = await choose(call)
+        return chosen ?? own
     }
 }

@@ -76,7 +76,7 @@ enum PlaceChecks {
                     : "the bytes of \(name) are still at the place")
         }
         let (user, devices) = (Sample.user(1), try (0..<3).map { try Sample.device($0) })
-        let shares = (0..<4).map { _ in Sample.random(32) }
+        let shares = (0..<4).map { Sample.secret($0, byteCount: 32) }
         for (share, device) in zip(shares, devices) {
             try await store.putServerShare(share, user: user, device: device)
             try look(for: share, isThere: true, "a server share")
@@ -89,7 +89,7 @@ enum PlaceChecks {
         try await store.deleteServerShares(user: user, devices: nil)
         for share in shares { try look(for: share, isThere: false, "a deleted server share") }
 
-        let copies = [Sample.random(9000), Sample.random(9000)]
+        let copies = [Sample.secret(4, byteCount: 9000), Sample.secret(5, byteCount: 9000)]
         try await store.putKitCopy(copies[0], locator: Sample.hash(1))
         try look(for: copies[0], isThere: true, "a kit copy")
         try await store.putKitCopy(copies[1], locator: Sample.hash(1))
@@ -98,7 +98,7 @@ enum PlaceChecks {
         try await store.deleteKitCopy(locator: Sample.hash(1))
         try look(for: copies[1], isThere: false, "a deleted kit copy")
 
-        let wraps = [Sample.random(1200), Sample.random(1200)]
+        let wraps = [Sample.secret(6, byteCount: 1200), Sample.secret(7, byteCount: 1200)]
         let change = Sample.change(
             0, after: nil, [0], putting: [Sample.wrap(1, epoch: 1, wraps[0]), Sample.wrap(2, epoch: 1, wraps[1])])
         try await expect(store.append(change) == .done, or: "it refuses a first entry")

@@ -32,9 +32,20 @@ enum Sample {
             removingWrapsOf: removing)
     }
 
-    /// Bytes that occur nowhere else.
-    static func random(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    /// Bytes like those of a secret: no eight of them, counted from a multiple of eight, occur in a sample of another
+    /// number.
+    static func secret(_ number: UInt32, byteCount: Int) -> [UInt8] {
+        (0..<byteCount).map { index in
+            let word = mixed(UInt64(number) << 32 | UInt64(index / 8))
+            return UInt8(truncatingIfNeeded: word >> UInt64(index % 8 * 8))
+        }
+    }
+
+    /// The finalizer of SplitMix64, which maps each number to another one.
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        var word = number &+ 0x9e37_79b9_7f4a_7c15
+        word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9
+        word = (word ^ word >> 27) &* 0x94d0_49bb_1331_11eb
+        return word ^ word >> 31
     }
 }

@@ -5,51 +5,33 @@
 /// A store of your own passes all of them before people keep anything in it. With Swift Testing:
 ///
 /// ```swift
-/// @Test(arguments: StoreClaim.allCases) func theStoreKeepsItsPromise(_ claim: StoreClaim) async throws {
+/// @Test(arguments: StoreClaim.all) func theStoreKeepsItsPromise(_ claim: StoreClaim) async throws {
 ///     let folder = try Folder()
 ///     try await claim.check(at: StorePlace(bytes: { try folder.files() }) { try DirectoryStore(at: folder.path) })
 /// }
 /// ```
 ///
 /// With XCTest, call ``findings(atEach:)`` and fail for each finding.
-public enum StoreClaim: String, Hashable, Sendable, CaseIterable {
-    /// A new store has nothing, and deleting nothing succeeds.
-    case emptiness = "a new store is empty"
-    /// A card chain is created once, and replaced only by a caller who knows the stored one.
-    case cardReplacement = "a card chain is replaced only by a caller who knows it"
-    /// A handle belongs to one user id.
-    case handleOwnership = "a handle belongs to one user id"
-    /// Handles are compared as bytes.
-    case handleBytes = "handles are compared as bytes"
-    /// User ids are found by any prefix, in byte order.
-    case userPrefixes = "user ids are found by a prefix, in byte order"
-    /// A log grows only at its end, by compare-and-swap with its last entry.
-    case compareAndSwap = "a log grows only after the entry that its author saw"
-    /// Entries are read in order, from any place and in pieces.
-    case entryOrder = "entries are read in order and in pieces"
-    /// Wraps change together with their entry or not at all.
-    case wrapTransactions = "wraps change with their entry or not at all"
-    /// A wrap is restored without an entry.
-    case wrapRestoration = "a wrap is restored in place of a damaged one"
-    /// Restoring an entry replaces nothing and appends nothing.
-    case entryRestoration = "restoring an entry replaces and appends nothing"
-    /// Server shares are kept and deleted by user id and device.
-    case serverShares = "server shares are kept by user id and device"
-    /// Kit copies are replaced and deleted.
-    case kitCopies = "kit copies are replaced and deleted"
-    /// Of many writers at one place, exactly one wins.
-    case manyWriters = "of many writers at one place exactly one wins"
-    /// What was confirmed is there when the store is opened again.
-    case durability = "what was confirmed is there when the store is opened again"
-    /// The bytes of deleted and replaced secrets are gone from the place.
-    case erasure = "the bytes of deleted secrets are gone from the place"
+public struct StoreClaim: Hashable, Sendable, CustomStringConvertible {
+    /// All promises.
+    public static let all = Promise.allCases.map { StoreClaim($0) }
+
+    package let promise: Promise
+
+    package init(_ promise: Promise) { self.promise = promise }
+
+    /// The promise in words, for example "a new store is empty".
+    public var name: String { promise.rawValue }
+
+    /// The name.
+    public var description: String { name }
 
     /// Checks one promise at a fresh place.
     ///
     /// - Throws: the first thing that the store did against the promise, an unexpected error included.
     public func check(at place: StorePlace) async throws(StoreFinding) {
         do {
-            try await checkPromise(at: place)
+            try await promise.check(at: place)
         } catch let broken as BrokenPromise {
             throw StoreFinding(claim: self, sentence: broken.sentence)
         } catch {
@@ -63,7 +45,7 @@ public enum StoreClaim: String, Hashable, Sendable, CaseIterable {
     /// - Returns: one finding for each promise that is not kept.
     public static func findings(atEach place: () async throws -> StorePlace) async -> [StoreFinding] {
         var findings: [StoreFinding] = []
-        for claim in allCases {
+        for claim in all {
             do {
                 try await claim.check(at: try await place())
             } catch let finding as StoreFinding {
@@ -73,25 +55,5 @@ public enum StoreClaim: String, Hashable, Sendable, CaseIterable {
             }
         }
         return findings
-    }
-
-    private func checkPromise(at place: StorePlace) async throws {
-        switch self {
-        case .emptiness: try await CardChecks.emptiness(of: place.open())
-        case .cardReplacement: try await CardChecks.replacement(in: place.open())
-        case .handleOwnership: try await CardChecks.handleOwnership(in: place.open())
-        case .handleBytes: try await CardChecks.handleBytes(in: place.open())
-        case .userPrefixes: try await CardChecks.userPrefixes(in: place.open())
-        case .compareAndSwap: try await LogChecks.compareAndSwap(in: place.open())
-        case .entryOrder: try await LogChecks.entryOrder(in: place.open())
-        case .wrapTransactions: try await LogChecks.wrapTransactions(in: place.open())
-        case .wrapRestoration: try await LogChecks.wrapRestoration(in: place.open())
-        case .entryRestoration: try await LogChecks.entryRestoration(in: place.open())
-        case .serverShares: try await EscrowChecks.serverShares(in: place.open())
-        case .kitCopies: try await EscrowChecks.kitCopies(in: place.open())
-        case .manyWriters: try await PlaceChecks.manyWriters(at: place)
-        case .durability: try await PlaceChecks.durability(at: place)
-        case .erasure: try await PlaceChecks.erasure(at: place)
-        }
     }
 }

@@ -5,14 +5,14 @@ public import TresorCore
 /// The place where a store keeps its objects, as ``StoreClaim`` needs it: fresh for each claim.
 public struct StorePlace: Sendable {
     /// Opens the store at this place. A second call gives a store that has what the first one stored.
-    public let open: @Sendable () async throws -> any Store
+    package let open: @Sendable () async throws -> any Store
     /// Reads all bytes at this place, for example one array for each file; `nil` for a store without a lasting place.
-    public let bytes: (@Sendable () throws -> [[UInt8]])?
+    package let bytes: (@Sendable () throws -> [[UInt8]])?
 
     /// Names a place.
     ///
     /// - Parameters:
-    ///   - bytes: reads all bytes at the place. Without it, ``StoreClaim/erasure`` is not checked.
+    ///   - bytes: reads all bytes at the place. Without it, the promise that deleted secrets leave no bytes is not checked.
     ///   - open: opens the store; returns the same store where it lasts as long as the process.
     public init(
         bytes: (@Sendable () throws -> [[UInt8]])? = nil, open: @escaping @Sendable () async throws -> any Store
@@ -27,10 +27,10 @@ public struct StoreFinding: Error, Hashable, Sendable, CustomStringConvertible {
     /// The promise.
     public let claim: StoreClaim
     /// What the store did, as one sentence.
-    public let sentence: String
+    package let sentence: String
 
     /// The promise and the sentence.
-    public var description: String { "\(claim.rawValue): \(sentence)" }
+    public var description: String { "\(claim.name): \(sentence)" }
 }
 
 /// What a check notices, before it is known to which claim it belongs.

@@ -55,7 +55,7 @@ import TresorStore
         /// What the home holds beyond what it has learnt by reading.
         func lasting(_ deed: Deed) -> [HomeObject: [UInt8]] {
             actor(of: deed).home.filter { object, _ in
-                switch object {
+                switch object.kind {
                 case .heads, .log, .state, .names, .wraps: false
                 default: true
                 }

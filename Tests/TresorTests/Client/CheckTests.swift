@@ -230,7 +230,7 @@ import TresorStore
             #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == .forked)
             evil.behave()
         }
-        let evidence = home.contents.filter { if case .evidence = $0.key { true } else { false } }.values
+        let evidence = home.contents.filter { if case .evidence = $0.key.kind { true } else { false } }.values
         #expect(evidence.count == 2)
         for bytes in evidence {
             var decoder = ByteDecoder(bytes)

@@ -123,7 +123,7 @@ import TresorStore
         let head = try #require(try anna.client.heads()[tresor])
         let verified = try #require(try anna.client.archive.entry(at: head, of: tresor))
         let evidence = (anna.client.home as? MemoryHome)?.contents.filter {
-            if case .evidence = $0.key { true } else { false }
+            if case .evidence = $0.key.kind { true } else { false }
         }
         #expect(evidence?.isEmpty == false)
         for bytes in evidence?.values.map(\.self) ?? [] {

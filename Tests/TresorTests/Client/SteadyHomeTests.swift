@@ -32,7 +32,7 @@ import Testing
         #expect(try home.read(object) == nil)
         try disk.replace(object, with: [1])
         #expect(try home.read(object) == nil)
-        #expect(counting.tally.counts == ["home \(object)": 1])
+        #expect(counting.tally.counts == ["home \(object.kind)": 1])
         watch.now += SteadyHome.patience
         #expect(try home.read(object) == [1])
     }

@@ -48,11 +48,11 @@ struct CountingHome: Home {
     }
 
     private static func kind(_ object: HomeObject) -> String {
-        switch object {
+        switch object.kind {
         case .log: "log"
         case .state: "state"
         case .evidence: "evidence"
-        default: "\(object)"
+        default: "\(object.kind)"
         }
     }
 }

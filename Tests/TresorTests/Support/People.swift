@@ -81,7 +81,9 @@ extension Session {
     }
 
     var home: [HomeObject: [UInt8]] {
-        ((client.home as? MemoryHome)?.contents ?? [:]).filter { if case .evidence = $0.key { false } else { true } }
+        ((client.home as? MemoryHome)?.contents ?? [:]).filter { object, _ in
+            if case .evidence = object.kind { false } else { true }
+        }
     }
 
     /// How much evidence the home holds.
@@ -89,7 +91,7 @@ extension Session {
 
     var evidence: [[UInt8]] {
         ((client.home as? MemoryHome)?.contents ?? [:]).compactMap { object, bytes in
-            if case .evidence = object { bytes } else { nil }
+            if case .evidence = object.kind { bytes } else { nil }
         }
     }
 

@@ -3,49 +3,8 @@
 public import TresorCrypto
 public import TresorCore
 
-/// A store in front of another one. It forwards every call that a conforming type does not implement itself.
-///
-/// Implement ``passing(_:acknowledging:_:)`` to see, count, delay or fail all calls in one place. Implement a
-/// requirement of `Store` to change that call alone.
-///
-/// ```swift
-/// struct SlowStore: ForwardingStore {
-///     let base: any Store
-///
-///     func passing<Answer: Sendable>(
-///         _ call: StoreCall, acknowledging answer: Answer?, _ send: () async throws(TresorError) -> Answer
-///     ) async throws(TresorError) -> Answer {
-///         try? await Task.sleep(for: .milliseconds(200))
-///         return try await send()
-///     }
-/// }
-/// ```
-public protocol ForwardingStore: CardStore, LogStore, EscrowStore {
-    /// The store that answers.
-    var base: any Store { get }
-
-    /// Passes one call on; the default only sends it.
-    ///
-    /// - Parameters:
-    ///   - call: the call.
-    ///   - answer: the answer to a write that succeeds; `nil` for a read. A store that loses writes returns it.
-    ///   - send: sends the call to ``base`` and returns its answer.
-    func passing<Answer: Sendable>(
-        _ call: StoreCall, acknowledging answer: Answer?, _ send: () async throws(TresorError) -> Answer
-    ) async throws(TresorError) -> Answer
-}
-
-extension ForwardingStore {
-    /// Sends the call to ``base``.
-    public func passing<Answer: Sendable>(
-        _ call: StoreCall, acknowledging answer: Answer?, _ send: () async throws(TresorError) -> Answer
-    ) async throws(TresorError) -> Answer {
-        try await send()
-    }
-}
-
 /// Cards.
-extension ForwardingStore {
+extension FaultyStore {
     /// Forwards the call.
     public func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
@@ -78,7 +37,7 @@ extension ForwardingStore {
 }
 
 /// Logs and wraps.
-extension ForwardingStore {
+extension FaultyStore {
     /// Forwards the call.
     public func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
         try await passing(.entries, acknowledging: nil) { () async throws(TresorError) in
@@ -136,7 +95,7 @@ extension ForwardingStore {
 }
 
 /// Server shares and kit copies.
-extension ForwardingStore {
+extension FaultyStore {
     /// Forwards the call.
     public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         try await passing(.putServerShare, acknowledging: ()) { () async throws(TresorError) in

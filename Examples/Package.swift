@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// Programs and a store that use the library as any other package does.
+let package = Package(
+    name: "examples",
+    platforms: [.macOS(.v26)],
+    dependencies: [.package(name: "tresor", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "TenLines",
+            dependencies: [
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorSQLite", package: "tresor"),
+            ],
+            path: "TenLines"),
+        .executableTarget(
+            name: "CareModel",
+            dependencies: [
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+            ],
+            path: "CareModel"),
+        .target(
+            name: "DirectoryStore", dependencies: [.product(name: "TresorCore", package: "tresor")],
+            path: "DirectoryStore"),
+        .executableTarget(
+            name: "CheckDirectoryStore",
+            dependencies: ["DirectoryStore", .product(name: "TresorTesting", package: "tresor")],
+            path: "CheckDirectoryStore"),
+    ]
+)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// One object of a home, by its name.
+///
+/// Two objects never share a name, so that a home is a dictionary from names to bytes.
+public struct HomeObject: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// The identity file (SPEC §8).
+        case identity
+        /// The names of tresors when they last opened, sealed (SPEC §8.5).
+        case names
+        /// The person's own marks about tresors, sealed (SPEC §8.5).
+        case marks
+        /// The pins: the people whom this person has verified (SPEC §7.5).
+        case pins
+        /// The pinned heads: the highest verified head of each tresor (SPEC §9.8).
+        case heads
+        /// One part of the local copy of a verified log (SPEC §9.8): a cache, bound to its head.
+        case log(TresorID, part: UInt64 = 0)
+        /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
+        case state(TresorID)
+        /// The person's own wraps of the newest epochs (SPEC §8.5), for a store that loses them.
+        case wraps
+        /// The device share of a slot (SPEC §8.3), separate from the rest.
+        case deviceShare
+        /// The cleanup journal: objects that an interrupted change of unlock methods still has to delete (SPEC §8.4).
+        case cleanupJournal
+        /// The evidence that a store showed two histories; named by its hash, never replaced.
+        case evidence(Hash256)
+    }
+
+    package let kind: Kind
+
+    package init(_ kind: Kind) { self.kind = kind }
+
+    /// The name, for example `identity` or `logs/` with an id: at most 100 characters of `a` to `z`, `0` to `9`, `.`,
+    /// `-` and one `/`.
+    ///
+    /// It is a relative path. No name is a folder of another name.
+    public var name: String {
+        switch kind {
+        case .identity: "identity"
+        case .names: "names"
+        case .marks: "marks"
+        case .pins: "pins"
+        case .heads: "heads"
+        case .wraps: "wraps"
+        case .deviceShare: "device-half"
+        case .cleanupJournal: "leftovers"
+        case .log(let tresor, let part): "logs/\(Self.hexadecimal(tresor.digest)).\(part)"
+        case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
+        case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
+        }
+    }
+
+    /// Whether other users must not read the object.
+    ///
+    /// A home refuses to read it where they could (SPEC §8.5), as ``Home/read(_:)`` says.
+    public var isSecret: Bool { Self.secrets.contains(self) }
+
+    /// Whether the object must stay on this device, outside of all backups and synchronization: the device share
+    /// (SPEC §8.3).
+    public var staysOnDevice: Bool { self == .deviceShare }
+
+    /// 64 lower-case digits.
+    private static func hexadecimal(_ hash: Hash256) -> String {
+        hash.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension HomeObject {
+    package static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
+
+    package static let identity = HomeObject(.identity)
+    package static let names = HomeObject(.names)
+    package static let marks = HomeObject(.marks)
+    package static let pins = HomeObject(.pins)
+    package static let heads = HomeObject(.heads)
+    package static let wraps = HomeObject(.wraps)
+    package static let deviceShare = HomeObject(.deviceShare)
+    package static let cleanupJournal = HomeObject(.cleanupJournal)
+
+    package static func log(_ tresor: TresorID, part: UInt64 = 0) -> HomeObject { HomeObject(.log(tresor, part: part)) }
+
+    package static func state(_ tresor: TresorID) -> HomeObject { HomeObject(.state(tresor)) }
+
+    package static func evidence(_ hash: Hash256) -> HomeObject { HomeObject(.evidence(hash)) }
+}
