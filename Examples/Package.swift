@@ -12,17 +12,22 @@ let package = Package(
         .executableTarget(
             name: "TenLines",
             dependencies: [
-                .product(name: "Tresor", package: "tresor"), .product(name: "TresorSQLite", package: "tresor"),
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
+                .product(name: "TresorSQLite", package: "tresor"),
             ],
             path: "TenLines"),
         .executableTarget(
             name: "CareModel",
             dependencies: [
-                .product(name: "Tresor", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
+                .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
             ],
             path: "CareModel"),
         .target(
-            name: "DirectoryStore", dependencies: [.product(name: "TresorCore", package: "tresor")],
+            name: "DirectoryStore",
+            dependencies: [
+                .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
+            ],
             path: "DirectoryStore"),
         .executableTarget(
             name: "CheckDirectoryStore",

@@ -3,6 +3,8 @@
 import Foundation
 import Observation
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// The state of an app's screens: locked or open, the events of a patient, the last error.
 ///
@@ -60,8 +62,7 @@ import Tresor
         let assessments = try await assessments()
         let names = try FileManager.default.contentsOfDirectory(atPath: files.path(percentEncoded: false)).sorted()
         let sealed = try names.map { name in
-            let file = try SealedFile(Data(contentsOf: files.appending(path: name)))
-            return ExpectedFile(file, expecting: try assessments.expecting(record: name))
+            try ExpectedFile(SealedFile(Data(contentsOf: files.appending(path: name))), record: name)
         }
         for (name, result) in zip(names, await assessments.open(sealed)) {
             events[name] = result.flatMap { opened in

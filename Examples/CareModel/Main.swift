@@ -2,6 +2,7 @@
 
 import Foundation
 import Tresor
+import TresorCore
 import TresorStore
 
 /// Uses the model as an app's screens would. Ends with an error where it does not do what it says.

@@ -2,6 +2,7 @@
 
 import Foundation
 import TresorCore
+import TresorCrypto
 
 /// A store in a directory: one file for each card, tresor, user with devices, and kit copy.
 ///

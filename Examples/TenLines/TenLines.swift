@@ -2,6 +2,7 @@
 
 import Foundation
 import Tresor
+import TresorCore
 import TresorSQLite
 
 /// A patient seals a care plan, shares it with a doctor whose safety number she compared, and revokes the access.

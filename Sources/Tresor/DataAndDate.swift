@@ -45,11 +45,6 @@ extension OpenedFile {
 }
 
 extension SealedFile {
-    /// Reads a binary or armoured sealed file.
-    ///
-    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    public init(_ data: Data) throws(TresorError) { try self.init(Array(data)) }
-
     /// The whole file in binary form.
     public var data: Data { Data(bytes) }
 }

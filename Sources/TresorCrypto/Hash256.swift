@@ -23,7 +23,7 @@ public struct Hash256: Hashable, Comparable, Sendable {
     }
 
     /// Takes exactly 32 bytes; `nil` for any other count.
-    public init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: some Collection<UInt8>) {
         self.init(Array(bytes))
     }
 

@@ -11,7 +11,7 @@ public enum TC1 {
     /// The size in bytes of the plaintext of every chunk but the last: 65 536.
     package static let chunkByteCount = 65536
     /// The maximum size in bytes of a plaintext: 2^40.
-    public static let maximumByteCount = 1 << 40
+    package static let maximumByteCount = 1 << 40
 
     static let saltByteCount = 24
     static let commitmentByteCount = 32

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 import TresorCore
 
 /// A store in front of another one. It forwards every call that a conforming type does not implement itself.

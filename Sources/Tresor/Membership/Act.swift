@@ -104,7 +104,7 @@ public struct Effect: Hashable, Sendable {
     /// The people for whom nothing changes, because the act is already done for them.
     public var already: [UserID] = []
     /// The number of members afterwards.
-    public var remaining = 0
+    package var remaining = 0
     /// The epoch that begins, if any.
     public var epoch: UInt64?
     /// Whether the name changes.

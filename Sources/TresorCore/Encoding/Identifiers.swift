@@ -32,7 +32,7 @@ public struct DeviceID: Hashable, Sendable {
     public let bytes: [UInt8]
 
     /// Takes exactly 16 bytes; `nil` for any other count.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self.bytes = bytes
     }

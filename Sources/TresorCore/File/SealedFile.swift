@@ -17,7 +17,12 @@ public struct SealedFile: Hashable, Sendable {
     /// Reads a binary or armoured sealed file.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    public init(_ bytes: [UInt8]) throws(TresorError) {
+    public init(_ bytes: some Collection<UInt8>) throws(TresorError) { try self.init(Array(bytes)) }
+
+    /// Reads a binary or armoured sealed file.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         let binary = Armour.isArmoured(bytes) ? try Armour.file.dearmour(bytes) : bytes
         header = try FileHeader(start: binary)
         guard binary.count <= Self.maximumByteCount,

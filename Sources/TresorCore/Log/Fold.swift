@@ -39,7 +39,7 @@ public struct Fold: Sendable {
     /// Takes one entry. An error leaves the state unchanged.
     ///
     /// - Throws: the error of the broken rule.
-    public mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
+    package mutating func apply(_ bytes: [UInt8]) throws(TresorError) {
         let entry: Entry
         do throws(TresorError) {
             entry = try Entry(bytes)

@@ -10,9 +10,9 @@ public enum Argon2id {
     /// The cost of one guess. Every value lies within the floor and the ceiling.
     public struct Cost: Hashable, Sendable {
         /// The memory in KiB: 65 536 (64 MiB) to 4 194 304 (4 GiB).
-        public let memoryKiB: UInt32
+        package let memoryKiB: UInt32
         /// The number of passes over the memory: 3 to 16.
-        public let passes: UInt32
+        package let passes: UInt32
 
         /// The floor: 64 MiB, 3 passes.
         package static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)

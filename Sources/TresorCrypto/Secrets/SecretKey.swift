@@ -9,7 +9,7 @@ public protocol SealingUse: KeyUse {}
 /// A 32-byte secret key in guarded memory, bound to one use at compile time.
 public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     /// The size in bytes: 32.
-    public static var byteCount: Int { 32 }
+    package static var byteCount: Int { 32 }
 
     package let bytes: SecretBytes
 
