@@ -17,7 +17,7 @@ public struct TresorSummary: Sendable {
     /// does not find it.
     public let isApart: Bool
     /// Whether the tresor is hidden; only one that lies apart can be.
-    public let isHidden: Bool
+    package let isHidden: Bool
     /// The error of reading it, if any.
     public let error: TresorError?
 
