@@ -35,8 +35,10 @@ extension Client {
     ///   - handle: the name by which others find this person.
     ///   - password: the password, at least 8 code points.
     ///   - cost: the work to open the identity with the password.
-    /// - Throws: the errors of ``makeIdentity(handle:password:cost:)`` and ``Contacts/publishCard()``;
-    ///   ``TresorError/usage(_:)`` with `nameCharacters` or `nameTooLong`.
+    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with `nameEmpty`,
+    ///   `nameCharacters` or `nameTooLong` for a handle that nobody can have, and with `passwordTooShort` for a password
+    ///   of fewer than 8 code points; ``TresorError/cancelled`` for a task that was cancelled before the home changed;
+    ///   the errors of ``Contacts/publishCard()``.
     @concurrent public func makeIdentity(
         _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> Session {

@@ -15,7 +15,8 @@ public struct PlannedAct: Sendable {
     ///
     /// - Returns: the effect.
     /// - Throws: ``TresorError/busy`` when the act no longer means the same; plan it again and show the new effect.
-    ///   Otherwise the errors of ``Tresors/perform(_:on:expecting:acceptingUnverified:)``.
+    ///   ``TresorError/cancelled`` for a task that was cancelled before the act was sent. Otherwise the errors of
+    ///   ``TresorHandle/plan(_:)``, and ``TresorError/store(_:)`` when the store did not keep the entry.
     @concurrent @discardableResult public func perform() async throws(TresorError) -> Effect {
         try await tresor.session.tresors.perform(act, on: tresor.id, expecting: effect).effect
     }

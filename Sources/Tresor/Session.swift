@@ -5,7 +5,7 @@ public import TresorCore
 /// Holds an unlocked identity that works on one home and one store. Its keys are wiped by ``lock()``, or when the last
 /// copy is released.
 ///
-/// ``tresor(_:)`` and ``create(_:kind:)`` give a ``TresorHandle``, which seals, opens and shares.
+/// `tresor(_:)` and ``create(_:kind:)`` give a ``TresorHandle``, which seals, opens and shares.
 ///
 /// Its properties are named after the things they work on. Their methods may take seconds and never run on the caller's
 /// actor. A task that is cancelled gets ``TresorError/cancelled``: what it asked for has not happened.

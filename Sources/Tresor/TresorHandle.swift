@@ -6,7 +6,7 @@ public import TresorCrypto
 
 /// One tresor of a session: its files and its members.
 ///
-/// Whatever is opened through it must be of this tresor. A handle costs nothing; make one with ``Session/tresor(_:)``.
+/// Whatever is opened through it must be of this tresor. A handle costs nothing; make one with `Session.tresor(_:)`.
 public struct TresorHandle: Identifiable, Sendable {
     /// The id of the tresor.
     public let id: TresorID
@@ -130,7 +130,7 @@ extension TresorHandle {
 
     /// Verifies a whole sealed file of this tresor, and releases nothing of it before.
     ///
-    /// Afterwards ``TresorCore/VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
+    /// Afterwards ``VerifiedFile/read(_:)`` gives any range of it, and ``VerifiedContent`` gives all of it.
     ///
     /// - Parameters:
     ///   - source: the sealed file.

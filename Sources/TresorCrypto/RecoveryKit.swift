@@ -29,7 +29,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
     /// Reads 24 words, separated by blanks or line ends, in either case. Ignores numbers of one or two digits.
     ///
     /// - Throws: ``TresorError/wrongPassword`` for another count, an unknown word or a wrong checksum.
-    ///   ``firstUnknownWord(in:)`` tells which word.
+    ///   ``isWord(_:)`` tells which one.
     public init(typed: borrowing SecretBytes) throws(TresorError) {
         guard let ranges = Self.ranges(of: typed.span), ranges.count == Self.wordCount else { throw .wrongPassword }
         let typedSpan = typed.span

@@ -3,7 +3,7 @@
 /// The one error vocabulary of tresor (SPEC §12).
 ///
 /// An error carries no text and no bytes, so it cannot reveal its input, and no error says *why* something was altered.
-/// ``name`` is stable. `localizedDescription` is a sentence that you can show to a person.
+/// `localizedDescription` is a sentence that you can show to a person.
 @nonexhaustive
 public enum TresorError: Error, Hashable, Sendable {
     /// Any other failure; the fault names what this machine could not do.

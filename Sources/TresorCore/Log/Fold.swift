@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
+package import TresorCrypto
 
 /// The validation of logs (SPEC §9.4). It takes entries in order, checks each against the state before it by the rules
 /// of SPEC §9.3, and computes the state. It has no clock and does no I/O. It accepts unknown bodies only if they cannot
@@ -27,7 +27,7 @@ public struct Fold: Sendable {
     /// Folds a whole log.
     ///
     /// - Throws: the error of the first broken rule; ``TresorError/altered`` for no entries.
-    public static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> LogState {
+    package static func state(of entries: [[UInt8]], tresor: TresorID) throws(TresorError) -> LogState {
         var fold = Fold(tresor: tresor)
         for start in stride(from: 0, to: entries.count, by: pageCount) {
             try fold.apply(Array(entries[start..<min(start + pageCount, entries.count)]))
