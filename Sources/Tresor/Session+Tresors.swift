@@ -34,9 +34,14 @@ extension Session {
 
     /// Lists the tresors of this person, and those that others shared with them.
     ///
+    /// - Parameter progress: takes the number of tresors whose logs are verified, of all.
     /// - Returns: one entry for each tresor, with its error where its log does not verify.
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be read.
-    @concurrent public func allTresors() async throws(TresorError) -> [TresorSummary] { try await tresors.all() }
+    @concurrent public func allTresors(
+        progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async throws(TresorError) -> [TresorSummary] {
+        try await tresors.all(progress: progress)
+    }
 
     /// Opens a sealed file of whichever tresor it is, with any record name, from any author.
     ///

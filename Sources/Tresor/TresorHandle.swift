@@ -154,15 +154,16 @@ extension TresorHandle {
     ///   - record: the record name under which it was sealed; `nil` for any.
     ///   - acceptingNewcomers: whether to continue although members who were admitted from now on could open the file
     ///     afterwards.
+    ///   - progress: takes the number of bytes that were read, of twice those of the file: it is read two times.
     /// - Returns: whether the file was sealed again; `false` for one that is current.
     /// - Throws: the errors of ``reseal(_:record:acceptingNewcomers:)``, of the source and of the sink.
     @concurrent public func reseal(
         _ source: some SealedSource, to sink: inout some ByteSink, record: String? = nil,
-        acceptingNewcomers: Bool = false
+        acceptingNewcomers: Bool = false, progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async throws(TresorError) -> Bool {
         try await session.files.reseal(
             StoredFile(source), to: &sink, expecting: expecting(record: record),
-            acceptingNewcomers: acceptingNewcomers) != nil
+            acceptingNewcomers: acceptingNewcomers, progress: progress) != nil
     }
 }
 

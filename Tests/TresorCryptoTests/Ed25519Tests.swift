@@ -63,9 +63,9 @@ import Testing
 
     /// There is no way to hand over a public half, or the 64 bytes in which libsodium keeps both.
     @Test func A12_noForeignPublicHalf() throws {
-        let declarations = try SourceCode.publicDeclarations(of: "Sources/TresorCrypto/Primitives")
+        let declarations = try SourceCode.sharedDeclarations(of: "Sources/TresorCrypto/Primitives")
         let initializers = declarations.filter { $0.contains("init") && $0.contains("SigningUse") }
-        #expect(initializers == ["public init(seed: borrowing SecretKey<SigningUse>) throws(TresorError)"])
+        #expect(initializers == ["package init(seed: borrowing SecretKey<SigningUse>) throws(TresorError)"])
     }
 
     @Test func everyBitOfASignatureCounts() throws {

@@ -6,10 +6,10 @@ import TresorCore
 /// A source that says how many bytes were read from it.
 struct CountedSource<Base: ContentSource>: ContentSource {
     var base: Base
-    let progress: WorkDone.Report
+    let progress: WorkDone.Report?
     private var count: UInt64 = 0
 
-    init(_ base: Base, _ progress: @escaping WorkDone.Report) {
+    init(_ base: Base, _ progress: WorkDone.Report?) {
         self.base = base
         self.progress = progress
     }
@@ -18,7 +18,7 @@ struct CountedSource<Base: ContentSource>: ContentSource {
         let before = output.byteCount
         try await base.read(into: &output)
         count += UInt64(output.byteCount - before)
-        progress(WorkDone(count))
+        progress?(WorkDone(count))
     }
 }
 
@@ -39,5 +39,13 @@ struct CountedSink<Base: ByteSink>: ByteSink {
         try await base.write(bytes)
         count += UInt64(bytes.count)
         progress(WorkDone(count, of: total))
+    }
+}
+
+extension WorkDone {
+    /// Returns what reports a part of a longer work, of which `done` comes before it; `nil` if nobody listens.
+    static func part(of report: Report?, after done: UInt64, of total: UInt64) -> Report? {
+        guard let report else { return nil }
+        return { report(WorkDone(done + $0.completed, of: total)) }
     }
 }

@@ -87,27 +87,31 @@ extension Files {
     ///   - sink: takes the sealed file; nothing is written to it for a file that is current.
     ///   - expecting: the expectations of the file.
     ///   - acceptingNewcomers: whether to continue although members admitted *from now* could open the file afterwards.
+    ///   - progress: takes the number of bytes of the content that were read, of twice those of the file.
     /// - Returns: `nil` for a file that is already sealed under the current key.
     /// - Throws: the errors of opening and sealing; ``TresorError/usage(_:)`` with `newcomers` where there are such
     ///   members and they are not accepted.
     @concurrent package func reseal(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
-        acceptingNewcomers: Bool = false
+        acceptingNewcomers: Bool = false, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream? {
-        try await resealHere(file, to: &sink, expecting: expecting, acceptingNewcomers: acceptingNewcomers)
+        try await resealHere(
+            file, to: &sink, expecting: expecting, acceptingNewcomers: acceptingNewcomers, progress: progress)
     }
 
     /// Does what ``reseal(_:to:expecting:acceptingNewcomers:)`` does, with a sink that stays where the caller runs.
     package func resealHere(
         _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
-        acceptingNewcomers: Bool = false
+        acceptingNewcomers: Bool = false, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream? {
-        let verified = try await verify(file, expecting: expecting)
+        let total = UInt64(file.source.byteCount)
+        let verified = try await verify(
+            file, expecting: expecting, progress: WorkDone.part(of: progress, after: 0, of: 2 * total))
         let state = try await writableState(of: verified.proof.tresor)
         guard verified.proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        var content = VerifiedContent(verified)
+        var content = CountedSource(VerifiedContent(verified), WorkDone.part(of: progress, after: total, of: 2 * total))
         return try await FileSealer.sealFile(
             &content, to: &sink, type: verified.proof.type, record: verified.proof.record,
             origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())

@@ -50,17 +50,22 @@ package struct Tresors: Sendable {
     }
 
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
-    @concurrent package func all() async throws(TresorError) -> [TresorSummary] {
+    ///
+    /// - Parameter progress: takes the number of tresors whose logs are verified, of all.
+    @concurrent package func all(progress: WorkDone.Report? = nil) async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
-        let summaries = await summaries(of: Set(offered).union(try client.logs.knownBlocking()))
+        let summaries = await summaries(of: Set(offered).union(try client.logs.knownBlocking()), progress)
         try Cancellation.check()
         return summaries
     }
 
     /// Summarizes each of these tresors, by rising id.
-    func summaries(of tresors: Set<TresorID>) async -> [TresorSummary] {
+    func summaries(of tresors: Set<TresorID>, _ progress: WorkDone.Report? = nil) async -> [TresorSummary] {
         var summaries: [TresorSummary] = []
-        for tresor in tresors.sorted() { summaries.append(await summary(of: tresor)) }
+        for tresor in tresors.sorted() {
+            summaries.append(await summary(of: tresor))
+            progress?(WorkDone(UInt64(summaries.count), of: UInt64(tresors.count)))
+        }
         return summaries
     }
 

@@ -43,7 +43,7 @@ public struct IdentityRenewal: Sendable {
     /// Makes the next generation (SPEC §9.7, `renew`), keeps it, and gives it a new password slot and a kit. All
     /// trusted devices are removed.
     ///
-    /// The identity file is replaced in one step. ``finish()`` brings the generation to the store and the tresors.
+    /// The identity file is replaced in one step. ``finish(progress:)`` brings the generation to the store and the tresors.
     ///
     /// - Parameters:
     ///   - password: the password of the new password slot.
@@ -90,23 +90,30 @@ public struct IdentityRenewal: Sendable {
     /// Publishes the newest card, and replaces the older generation in every tresor of this person. Where they are an
     /// owner, the key is changed too. May be repeated.
     ///
+    /// - Parameter progress: takes the number of tresors that are done, of all.
     /// - Returns: the tresors in which this failed, with the error. Repeat the call for those that can succeed later.
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the errors of
     ///   ``Contacts/publishCard()``.
-    @concurrent @discardableResult public func finish() async throws(TresorError) -> [TresorID: TresorError] {
+    @concurrent @discardableResult public func finish(
+        progress: (@Sendable (WorkDone) -> Void)? = nil
+    ) async throws(TresorError) -> [TresorID: TresorError] {
         var failures: [TresorID: TresorError] = [:]
-        for outcome in try await finishInEachTresor() { failures[outcome.tresor] = outcome.error }
+        for outcome in try await finishInEachTresor(progress: progress) { failures[outcome.tresor] = outcome.error }
         return failures
     }
 
-    /// Does what ``finish()`` does, and returns the result in each tresor.
-    @concurrent package func finishInEachTresor() async throws(TresorError) -> [Outcome] {
+    /// Does what ``finish(progress:)`` does, and returns the result in each tresor.
+    @concurrent package func finishInEachTresor(
+        progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> [Outcome] {
         try await client.cleanup.finish()
         try await restoreKitCopy()
         try await client.people.publishCard()
         var renewals: [Outcome] = []
-        for summary in try await session.tresors.all() {
+        let summaries = try await session.tresors.all()
+        for (index, summary) in summaries.enumerated() {
             try Cancellation.check()
+            defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(summaries.count))) }
             guard let state = summary.state else {
                 renewals.append(Outcome(tresor: summary.tresor, isRotated: false, error: summary.error))
                 continue

@@ -9,7 +9,7 @@ import Tresor
 
 @testable import TresorCommand
 
-@Suite("Terminal", .timeLimit(.minutes(1)))
+@Suite("Terminal", .timeLimit(.minutes(10)))
 struct TerminalTests {
     /// Runs `body` at a terminal where the dialogue is typed, and returns what it made of it.
     private func converse<Answer: Sendable>(

@@ -14,14 +14,23 @@ enum SourceCode {
 
     /// Every declaration that begins with `public`, up to its body, on one line each.
     static func publicDeclarations(of folder: String) throws -> [String] {
+        try declarations(of: folder, with: ["public"])
+    }
+
+    /// The declarations that other modules of this package can use.
+    static func sharedDeclarations(of folder: String) throws -> [String] {
+        try declarations(of: folder, with: ["public", "package"])
+    }
+
+    private static func declarations(of folder: String, with levels: Set<Substring>) throws -> [String] {
         try files(of: folder).flatMap { file in
             let lines = file.text.split(separator: "\n").map { $0.drop { $0 == " " } }
-            return lines.indices.filter { isPublic(lines[$0]) }.map { declaration(at: $0, in: lines) }
+            return lines.indices.filter { isVisible(lines[$0], levels) }.map { declaration(at: $0, in: lines) }
         }
     }
 
-    private static func isPublic(_ line: Substring) -> Bool {
-        !line.hasPrefix("//") && line.split(separator: " ").prefix(3).contains("public")
+    private static func isVisible(_ line: Substring, _ levels: Set<Substring>) -> Bool {
+        !line.hasPrefix("//") && !levels.isDisjoint(with: line.split(separator: " ").prefix(3))
     }
 
     private static func declaration(at start: Int, in lines: [Substring]) -> String {
