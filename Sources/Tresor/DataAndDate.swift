@@ -34,9 +34,9 @@ extension LogRecord {
     public var date: Date { Date(wholeSeconds: time) }
 }
 
-extension Pin {
-    /// The time of the comparison.
-    package var date: Date { Date(wholeSeconds: time) }
+extension TrustedDevice {
+    /// The last second in which it opens.
+    public var end: Date { Date(wholeSeconds: until) }
 }
 
 extension OpenedFile {
@@ -63,10 +63,14 @@ extension NamedContent {
 }
 
 extension SlotChanges {
-    /// Makes this device a trusted device until a date, as ``rememberDevice(name:until:)`` does.
+    /// Makes this device a trusted device, with a device share in the home and a server share in the store (SPEC §8.3).
+    /// An earlier trust of this device ends.
     ///
-    /// - Throws: ``TresorError/usage(_:)`` with `time` for a date before 1970 or after the year 9999; the errors of
-    ///   ``rememberDevice(name:until:)``.
+    /// - Parameters:
+    ///   - name: the name in lists; may be empty.
+    ///   - end: the last second in which it opens the identity.
+    /// - Throws: ``TresorError/usage(_:)`` with `time` for a date before 1970 or after the year 9999, and with
+    ///   `tooManySlots` when no more devices fit; ``TresorError/store(_:)`` when the store does not keep the share.
     @concurrent @discardableResult public func rememberDevice(
         name: String, until end: Date
     ) async throws(TresorError) -> TrustedDevice {

@@ -56,8 +56,9 @@ public struct Session: Sendable {
     /// Wipes the keys of this session and of all its copies. There is no way back: unlock the identity again.
     ///
     /// From now on the session reads and writes nothing: its calls, and those of everything it gave out, throw
-    /// ``TresorError/usage(_:)`` with `locked`. A call under way ends with that error at its next step; an act that was
-    /// already sent has happened. Files that were opened stay in memory until you release them.
+    /// ``TresorError/usage(_:)`` with `locked`. A call under way ends with that error at its next step: a stream after
+    /// the piece under way, a batch after the file. An act that was already sent has happened. Contents that were opened
+    /// stay in memory until you release them. A ``VerifiedFile`` reads no more; its own key is wiped when you release it.
     public func lock() {
         identity.lock()
         keyRing.lock()

@@ -7,10 +7,21 @@ public import TresorCrypto
 /// One tresor of a session: its files and its members.
 ///
 /// Whatever is opened through it must be of this tresor. A handle costs nothing; make one with `Session.tresor(_:)`.
-public struct TresorHandle: Identifiable, Sendable {
+public struct TresorHandle: Hashable, Identifiable, Sendable {
     /// The id of the tresor.
     public let id: TresorID
     let session: Session
+
+    /// Whether both are the same tresor of the same person.
+    public static func == (left: TresorHandle, right: TresorHandle) -> Bool {
+        left.id == right.id && left.session.user == right.session.user
+    }
+
+    /// Feeds what ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(session.user)
+    }
 }
 
 /// The files of a tresor.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A safety number: 30 digits that two people compare once (SPEC §7.4), about 99.7 bits.
-public struct SafetyNumber: Hashable, Sendable {
+public struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
     /// Thirty ASCII digits.
     public let digits: String
 
@@ -27,6 +27,9 @@ public struct SafetyNumber: Hashable, Sendable {
         guard digits.count == 30, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .usage(.safetyNumber) }
         self.digits = String(decoding: digits, as: UTF8.self)
     }
+
+    /// Six groups of five digits.
+    public var description: String { grouped }
 
     /// Six groups of five digits.
     public var grouped: String {

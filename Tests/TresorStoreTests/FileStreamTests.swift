@@ -19,7 +19,7 @@ import TresorTesting
     func aFileGoesThroughATresor(_ count: Int) async throws {
         let cast = PreviewCast()
         let anna = try await cast.person("anna")
-        let plans = try await cast.tresor("plans", of: anna)
+        let plans = try await cast.tresor("plans", of: anna).id
         let content = random(count)
         try write(content, to: scratch["plan"])
         var source = try FileSource(at: scratch["plan"])
@@ -27,14 +27,14 @@ import TresorTesting
         var sink = try FileSink(at: scratch["plan.tresor"])
         let stream = try await anna.files.seal(&source, to: &sink, type: Name(typed: "text/plain"), in: plans)
         #expect(try scratch.names.contains("plan.tresor") == false)
-        try sink.commit()
+        try await sink.commit()
         let sealed = try await SealedFileSource(at: scratch["plan.tresor"])
         #expect(sealed.byteCount == stream.byteCount)
         let verified = try await anna.files.verify(StoredFile(sealed), expecting: Expectations(tresor: plans))
         var opened = VerifiedContent(verified)
         let copy = try FileSink(at: scratch["copy"])
         try await copy.write(contentOf: &opened)
-        try copy.commit()
+        try await copy.commit()
         #expect(try bytes(at: scratch["copy"]) == content)
         #expect(try scratch.names == ["copy", "plan", "plan.tresor"])
     }
@@ -71,11 +71,11 @@ import TresorTesting
         try sink.write([1].span)
         try sink.write([2].span)
         #expect(try bytes(at: scratch["file"]) == [9])
-        try sink.commit()
+        try await sink.commit()
         #expect(try bytes(at: scratch["file"]) == [1, 2])
         #expect(try mode(of: scratch["file"]) == 0o600)
         #expect(throws: TresorError.usage(.outOfOrder)) { try sink.write([3].span) }
-        #expect(throws: TresorError.usage(.outOfOrder)) { try sink.commit() }
+        await #expect(throws: TresorError.usage(.outOfOrder)) { try await sink.commit() }
     }
 
     @Test func anExistingFileStaysWhereOnlyAFreePathIsTaken() throws {

@@ -15,7 +15,7 @@ import TresorTesting
         let bob = try await cast.person("bob")
         let house = try await cast.person("dr-house")
         try cast.introduce(anna, bob, house)
-        let plans = try await cast.tresor("interventions", of: anna, readers: [house], writers: [bob])
+        let plans = try await cast.tresor("interventions", of: anna, readers: [house], writers: [bob]).id
         let sealed = try await bob.files.seal([1, 2, 3], type: Name(typed: "text/plain"), in: plans)
         let opened = try await house.files.open(sealed, expecting: Expectations(tresor: plans))
         #expect(opened.content == [1, 2, 3])

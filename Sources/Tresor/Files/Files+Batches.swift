@@ -43,6 +43,7 @@ extension Files {
             (range) throws(TresorError) in
             var files: [SealedFile] = []
             for content in contents[range] {
+                try author.checkUnlocked()
                 files.append(
                     try FileSealer.sealFile(
                         content.content, type: content.type, record: content.record, keys: keys, state: state,
@@ -70,12 +71,14 @@ extension Files {
             if admissions[place] == nil { admissions[place] = await admission(file.file.header, file.expectations) }
         }
         let known = admissions
+        let reader = identity
         do throws(TresorError) {
             let report = Self.counting(files.count, progress)
             results = try await Cores.mapApart(files.count, grain: Self.grain, progress: report) { range in
                 files[range].map { file in
                     Result { () throws(TresorError) in
                         guard let admission = try known[Admitted(file)]?.get() else { throw .noAccess }
+                        try reader.checkUnlocked()
                         return try FileOpener.openFile(file.file, with: admission.keys, in: admission.state)
                     }
                 }

@@ -24,23 +24,20 @@ extension Files {
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream {
-        guard let progress else {
-            return try await sealHere(&content, to: &sink, record: record, type: type, in: tresor)
-        }
-        var counted = CountedSource(content, progress)
-        defer { content = counted.base }
-        return try await sealHere(&counted, to: &sink, record: record, type: type, in: tresor)
+        try await sealHere(&content, to: &sink, record: record, type: type, in: tresor, progress: progress)
     }
 
     /// Does what ``seal(_:to:record:type:in:progress:)`` does, with a source and a sink that stay where the caller runs.
     package func sealHere(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
-        in tresor: TresorID
+        in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream {
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        var watched = WatchedSource(content, for: identity, progress)
+        defer { content = watched.base }
         return try await FileSealer.sealFile(
-            &content, to: &sink, type: type, record: record, keys: keys, state: state, author: identity,
+            &watched, to: &sink, type: type, record: record, keys: keys, state: state, author: identity,
             time: client.clock())
     }
 
@@ -52,11 +49,14 @@ extension Files {
     ///
     /// - Throws: the errors of ``open(_:expecting:)``, of the source and of the sink.
     package func open(
-        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations
+        _ file: StoredFile<some SealedSource>, to sink: inout some ByteSink, expecting: Expectations,
+        progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> VerifiedFile {
         let (state, keys) = try await admit(file.header, expecting)
-        let verified = try await FileOpener.openFile(file, with: keys, in: state, to: &sink)
-        return verified.judged(try judge(verified.proof, in: state, expecting))
+        var watched = WatchedSink(sink, for: identity, of: file.source.byteCount, progress)
+        defer { sink = watched.base }
+        let verified = try await FileOpener.openFile(file, with: keys, in: state, to: &watched)
+        return verified.judged(try judge(verified.proof, in: state, expecting), for: identity)
     }
 
     /// Verifies a whole sealed file in one pass, and releases nothing of it before.
@@ -73,9 +73,7 @@ extension Files {
         progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> VerifiedFile {
         var nothing = NoSink()
-        guard let progress else { return try await open(file, to: &nothing, expecting: expecting) }
-        var counted = CountedSink(nothing, of: file.source.byteCount, progress)
-        return try await open(file, to: &counted, expecting: expecting)
+        return try await open(file, to: &nothing, expecting: expecting, progress: progress)
     }
 
     /// Seals a file again under the current key of its tresor, as ``reseal(_:expecting:acceptingNewcomers:)`` does.
@@ -111,7 +109,8 @@ extension Files {
         guard verified.proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        var content = CountedSource(VerifiedContent(verified), WorkDone.part(of: progress, after: total, of: 2 * total))
+        var content = WatchedSource(
+            VerifiedContent(verified), for: identity, WorkDone.part(of: progress, after: total, of: 2 * total))
         return try await FileSealer.sealFile(
             &content, to: &sink, type: verified.proof.type, record: verified.proof.record,
             origin: verified.proof.authorship, keys: keys, state: state, author: identity, time: client.clock())

@@ -4,7 +4,7 @@ public import TresorCore
 public import TresorCrypto
 
 /// The entry of one tresor in a list.
-public struct TresorSummary: Sendable {
+public struct TresorSummary: Identifiable, Sendable {
     /// The tresor.
     public let tresor: TresorID
     /// The verified state; `nil` when the log could not be verified.
@@ -20,6 +20,9 @@ public struct TresorSummary: Sendable {
     package let isHidden: Bool
     /// The error of reading it, if any.
     public let error: TresorError?
+
+    /// The tresor.
+    public var id: TresorID { tresor }
 
     /// Makes an entry of a list, for example for a preview.
     package init(

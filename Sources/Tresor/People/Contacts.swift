@@ -4,7 +4,7 @@ public import TresorCore
 public import TresorCrypto
 
 /// A person offered by a store, with this home's trust in them.
-public struct Person: Hashable, Sendable {
+public struct Person: Hashable, Identifiable, Sendable {
     /// The reason to believe that a chain belongs to a person.
     public enum Trust: Hashable, Sendable {
         /// The owner of this home.
@@ -35,6 +35,9 @@ public struct Person: Hashable, Sendable {
 
     /// The user id.
     public var user: UserID { chain.user }
+
+    /// The user id.
+    public var id: UserID { user }
 
     /// The handle.
     public var handle: Name { chain.handle }

@@ -34,27 +34,31 @@ public final class VerifiedFile: Sendable {
     private let opening: TC1.Opening
     private let fieldsByteCount: Int
     private let digests: [UInt8]
+    /// The identity that reads; `nil` before anybody has judged the file.
+    private let reader: Identity?
 
     init(
-        _ proof: FileProof, _ source: any SealedSource, _ opening: TC1.Opening, fieldsByteCount: Int, digests: [UInt8]
+        _ proof: FileProof, _ source: any SealedSource, _ opening: TC1.Opening, fieldsByteCount: Int, digests: [UInt8],
+        reader: Identity? = nil
     ) {
         self.proof = proof
         self.source = source
         self.opening = opening
         self.fieldsByteCount = fieldsByteCount
         self.digests = digests
+        self.reader = reader
     }
 
-    /// The same file with the statuses that a home knows of its authors.
-    package func judged(_ proof: FileProof) -> VerifiedFile {
-        VerifiedFile(proof, source, opening, fieldsByteCount: fieldsByteCount, digests: digests)
+    /// The same file with the statuses that a home knows of its authors, readable until `reader` is locked.
+    package func judged(_ proof: FileProof, for reader: Identity) -> VerifiedFile {
+        VerifiedFile(proof, source, opening, fieldsByteCount: fieldsByteCount, digests: digests, reader: reader)
     }
 
     /// Reads bytes of the content.
     ///
     /// - Parameter range: within `0..<proof.contentByteCount`.
     /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified;
-    ///   ``TresorError/usage(_:)`` for a range outside.
+    ///   ``TresorError/usage(_:)`` with `outOfBounds` for a range outside, and with `locked` once the session is locked.
     @concurrent public func read(_ range: Range<Int>) async throws(TresorError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage(.outOfBounds) }
         guard !range.isEmpty else { return [] }
@@ -62,6 +66,7 @@ public final class VerifiedFile: Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
         for index in (range.lowerBound / size)...((range.upperBound - 1) / size) {
+            try reader?.checkUnlocked()
             let part = try await part(index)
             let start = index * size
             bytes += part[max(0, range.lowerBound - start)..<min(part.count, range.upperBound - start)]

@@ -40,6 +40,13 @@ package final class Identity: Sendable {
     /// ``TresorError/usage(_:)`` with `locked`.
     package func lock() { keys.lock() }
 
+    /// Ends a step of long work once the keys are wiped.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `locked`.
+    package func checkUnlocked() throws(TresorError) {
+        guard !isLocked else { throw .usage(.locked) }
+    }
+
     /// Takes over the newest seed and opens the earlier ones.
     ///
     /// - Parameter previous: the sealed seeds, the newest of them first.

@@ -3,7 +3,7 @@
 package import TresorCrypto
 
 /// One entry of a verified log, for display.
-public struct LogRecord: Hashable, Sendable {
+public struct LogRecord: Identifiable, Hashable, Sendable {
     /// The change.
     @nonexhaustive
     public enum Change: Hashable, Sendable {
@@ -28,7 +28,9 @@ public struct LogRecord: Hashable, Sendable {
     }
 
     /// The sequence number; 0 for the first.
-    public let sequence: UInt64
+    package let sequence: UInt64
+    /// The sequence number.
+    public var id: UInt64 { sequence }
     /// The entry's hash.
     package let hash: Hash256
     /// The author.

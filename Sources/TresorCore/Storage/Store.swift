@@ -30,14 +30,15 @@ public protocol CardStore: Sendable {
     /// Returns all card chains under a handle, compared as bytes. An honest store has at most one.
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]]
 
-    /// Returns the user ids that have a card and begin with `prefix`, in byte order, at most `limit`.
+    /// Returns the user ids that have a card and begin with `prefix`, in byte order, at most `limit`. None for a limit
+    /// of 0 or less.
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID]
 }
 
 /// Logs, and the wraps that change with their entries in one transaction (SPEC §11). A part of a ``Store``.
 public protocol LogStore: Sendable {
     /// Returns the entries of a log from sequence number `first` on, in order, at most `limit`. Empty if there are
-    /// none.
+    /// none, and for a limit of 0 or less.
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]]
 
     /// Appends one entry if the log still ends where the author expects, and stores and deletes wraps in the same

@@ -12,7 +12,7 @@ import Clibsodium
     private let base: UnsafeMutablePointer<UInt8>
 
     /// The number of bytes.
-    public let count: Int
+    package let count: Int
 
     /// Allocates zeroed secret memory.
     ///

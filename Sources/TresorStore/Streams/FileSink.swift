@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
+import Synchronization
 public import TresorCore
+public import TresorCrypto
 
 /// A file that appears under its path as a whole or not at all, also after a power cut.
 ///
 /// The bytes go to a temporary file in the same directory. ``commit()`` makes them durable and renames the file to its
 /// path; until then, an existing file there is unchanged. The temporary is removed when the sink is released without a
 /// commit, and that of a process that was killed when the next sink opens in the directory.
-public final class FileSink: ByteSink {
-    private var file: AtomicFile?
+public final class FileSink: ByteSink, Sendable {
+    /// The file until it is committed.
+    private let file: Mutex<AtomicFile?>
 
     /// Begins a file.
     ///
@@ -20,7 +22,7 @@ public final class FileSink: ByteSink {
     ///   written there, and for a path of something that is neither a file nor a symbolic link.
     public init(at path: String, isPrivate: Bool = true) throws(TresorError) {
         AtomicFile.sweep(besides: path)
-        file = try AtomicFile(at: path, mode: isPrivate ? 0o600 : 0o666)
+        file = Mutex(try AtomicFile(at: path, mode: isPrivate ? 0o600 : 0o666))
     }
 
     /// Appends all of `bytes`.
@@ -28,14 +30,16 @@ public final class FileSink: ByteSink {
     /// - Throws: `TresorError.failed`, with `full` if the disk is full; `TresorError.usage` with `outOfOrder` after a
     ///   commit.
     public func write(_ bytes: Span<UInt8>) throws(TresorError) {
-        guard file != nil else { throw .usage(.outOfOrder) }
-        try file?.write(bytes)
+        try file.withLock { (file) throws(TresorError) in
+            guard file != nil else { throw .usage(.outOfOrder) }
+            try file?.write(bytes)
+        }
     }
 
     /// Appends a content to its end, for example that of a verified file.
     ///
     /// - Throws: the errors of the source, and those of ``write(_:)``.
-    public func write(contentOf source: inout some ContentSource) async throws(TresorError) {
+    @concurrent public func write(contentOf source: inout some ContentSource) async throws(TresorError) {
         let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 18)
         defer { buffer.deallocate() }
         while true {
@@ -47,20 +51,23 @@ public final class FileSink: ByteSink {
         }
     }
 
-    /// Makes the bytes durable and moves them to the path, in place of an existing file.
+    /// Makes the bytes durable and moves them to the path, in place of an existing file. Waits for the disk on a thread
+    /// of its own.
     ///
     /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
-    public func commit() throws(TresorError) {
-        guard let file = file.take() else { throw .usage(.outOfOrder) }
-        _ = try file.commit(replacing: true)
+    @concurrent public func commit() async throws(TresorError) {
+        _ = try await Cores.apart { () throws(TresorError) in try self.commit(replacing: true) }
     }
 
     /// Makes the bytes durable and moves them to the path, unless something exists there.
     ///
     /// - Returns: `false` if something exists there; then nothing has changed, and the bytes are discarded.
     /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
-    package func commitToFreePath() throws(TresorError) -> Bool {
-        guard let file = file.take() else { throw .usage(.outOfOrder) }
-        return try file.commit(replacing: false)
+    package func commitToFreePath() throws(TresorError) -> Bool { try commit(replacing: false) }
+
+    private func commit(replacing: Bool) throws(TresorError) -> Bool {
+        let taken = file.withLock { $0.take() }
+        guard let taken else { throw .usage(.outOfOrder) }
+        return try taken.commit(replacing: replacing)
     }
 }

@@ -66,16 +66,17 @@ public struct PreviewCast: Sendable {
     ///   - owner: the person who makes it, and who has verified the others.
     ///   - readers: the members who read, with full history.
     ///   - writers: the members who also write.
-    /// - Throws: the errors of `Tresors.create` and `Tresors.perform`.
+    /// - Returns: the handle of the tresor, for its owner. Others reach it by `session.tresor(plans.id)`.
+    /// - Throws: the errors of `Session.create` and `TresorHandle.share`.
     public func tresor(
         _ name: String, of owner: Session, readers: [Session] = [], writers: [Session] = []
-    ) async throws(TresorError) -> TresorID {
+    ) async throws(TresorError) -> TresorHandle {
         let tresor = try await owner.tresors.create(Name(typed: name)).tresor
         for (people, role) in [(readers, Role.reader), (writers, .writer)] where !people.isEmpty {
             let members = people.map { ChainPrincipal.user($0.identity.chain) }
             try await owner.tresors.perform(
                 .share(with: members, role: role, fromNow: false, notAfter: nil), on: tresor)
         }
-        return tresor
+        return owner.tresor(tresor)
     }
 }

@@ -12,7 +12,8 @@ public struct StorePlace: Sendable {
     /// Names a place.
     ///
     /// - Parameters:
-    ///   - bytes: reads all bytes at the place. Without it, the promise that deleted secrets leave no bytes is not checked.
+    ///   - bytes: reads all bytes at the place. Server shares and wraps must lie there as they are, not as Base64 or hex:
+    ///     the check looks for them. Without it, the promise that deleted secrets leave no bytes is not checked.
     ///   - open: opens the store; returns the same store where it lasts as long as the process.
     public init(
         bytes: (@Sendable () throws -> [[UInt8]])? = nil, open: @escaping @Sendable () async throws -> any Store

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
-/// A source that says how many bytes were read from it.
-struct CountedSource<Base: ContentSource>: ContentSource {
+/// A source that is read no further once its session is locked, and says how many bytes were read from it.
+struct WatchedSource<Base: ContentSource>: ContentSource {
     var base: Base
+    let identity: Identity
     let progress: WorkDone.Report?
     private var count: UInt64 = 0
 
-    init(_ base: Base, _ progress: WorkDone.Report?) {
+    init(_ base: Base, for identity: Identity, _ progress: WorkDone.Report?) {
         self.base = base
+        self.identity = identity
         self.progress = progress
     }
 
     mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+        try identity.checkUnlocked()
         let before = output.byteCount
         try await base.read(into: &output)
         count += UInt64(output.byteCount - before)
@@ -22,23 +25,26 @@ struct CountedSource<Base: ContentSource>: ContentSource {
     }
 }
 
-/// A sink that says how many bytes it took.
-struct CountedSink<Base: ByteSink>: ByteSink {
+/// A sink that takes nothing more once its session is locked, and says how many bytes it took.
+struct WatchedSink<Base: ByteSink>: ByteSink {
     var base: Base
+    let identity: Identity
     let total: UInt64
-    let progress: WorkDone.Report
+    let progress: WorkDone.Report?
     private var count: UInt64 = 0
 
-    init(_ base: Base, of total: Int, _ progress: @escaping WorkDone.Report) {
+    init(_ base: Base, for identity: Identity, of total: Int, _ progress: WorkDone.Report?) {
         self.base = base
+        self.identity = identity
         self.total = UInt64(total)
         self.progress = progress
     }
 
     mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
+        try identity.checkUnlocked()
         try await base.write(bytes)
         count += UInt64(bytes.count)
-        progress(WorkDone(count, of: total))
+        progress?(WorkDone(count, of: total))
     }
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+
+/// Locking a session ends the work that is under way at its next piece.
+@Suite struct LockedWorkTests {
+    private let world = World()
+    private let anna: Session
+    private let plans: TresorHandle
+
+    init() async throws {
+        anna = try await world.quick("anna")
+        plans = try await anna.create("plans")
+    }
+
+    /// A content without end that locks the session before its third piece.
+    private struct EndlessSource: ContentSource {
+        let session: Session
+        var reads = 0
+
+        mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+            reads += 1
+            if reads == 3 { session.lock() }
+            output.append(repeating: 7, count: output.freeCapacity, as: UInt8.self)
+        }
+    }
+
+    /// A sealed file that locks the session when it was read so often.
+    private final class LockingSource: SealedSource {
+        let byteCount: Int
+        private let bytes: [UInt8]
+        private let session: Session
+        private let last: Int
+        private let count = Mutex(0)
+
+        init(_ bytes: [UInt8], locking session: Session, after last: Int) {
+            (self.bytes, self.session, self.last, byteCount) = (bytes, session, last, bytes.count)
+        }
+
+        var reads: Int { count.withLock { $0 } }
+
+        func read(from offset: Int, into output: inout OutputRawSpan) async throws(TresorError) {
+            let reads = count.withLock { count in
+                count += 1
+                return count
+            }
+            if reads == last { session.lock() }
+            for byte in bytes[offset..<(offset + output.freeCapacity)] { output.append(byte, as: UInt8.self) }
+        }
+    }
+
+    private func sealed(_ count: Int) async throws -> [UInt8] {
+        var source = MemorySource(Array(repeating: 7, count: count))
+        var sink = MemorySink()
+        try await plans.seal(&source, to: &sink)
+        return sink.bytes
+    }
+
+    @Test func sealingEnds() async throws {
+        let plans = plans
+        var source = EndlessSource(session: anna)
+        var sink = MemorySink()
+        await #expect(throws: TresorError.usage(.locked)) { try await plans.seal(&source, to: &sink) }
+        #expect(source.reads == 3)
+    }
+
+    @Test func verifyingEnds() async throws {
+        let chunks = 64
+        let source = LockingSource(
+            try await sealed(chunks * ChunkBuffer.byteCount), locking: anna, after: 6)
+        let plans = plans
+        await #expect(throws: TresorError.usage(.locked)) { _ = try await plans.verify(source) }
+        #expect(source.reads < chunks)
+    }
+
+    @Test func aVerifiedFileReadsNoMore() async throws {
+        let file = try await plans.verify(MemorySource(try await sealed(100_000)))
+        #expect(try await file.read(0..<3) == [7, 7, 7])
+        anna.lock()
+        await #expect(throws: TresorError.usage(.locked)) { _ = try await file.read(0..<3) }
+    }
+
+    @Test func aBatchEnds() async throws {
+        let file = try await plans.seal([1])
+        let results = await plans.open(Array(repeating: ExpectedFile(file), count: 5000)) { _ in anna.lock() }
+        #expect(results.count == 5000)
+        #expect(results.contains { $0.error == .usage(.locked) })
+    }
+
+    @Test func aBatchOfContentsEnds() async throws {
+        let plans = plans
+        let content = try NamedContent([1], record: "one")
+        await #expect(throws: TresorError.usage(.locked)) {
+            _ = try await plans.seal(Array(repeating: content, count: 5000)) { [anna] _ in anna.lock() }
+        }
+    }
+}
