@@ -65,7 +65,7 @@ import TresorTesting
         #expect(try scratch.names == [])
     }
 
-    @Test func anExistingFileIsReplacedAtTheEnd() throws {
+    @Test func anExistingFileIsReplacedAtTheEnd() async throws {
         try write([9], to: scratch["file"])
         let sink = try FileSink(at: scratch["file"])
         try sink.write([1].span)

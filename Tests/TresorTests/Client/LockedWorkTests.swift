@@ -90,7 +90,7 @@ import TresorStore
         let file = try await plans.seal([1])
         let results = await plans.open(Array(repeating: ExpectedFile(file), count: 5000)) { _ in anna.lock() }
         #expect(results.count == 5000)
-        #expect(results.contains { $0.error == .usage(.locked) })
+        #expect(results.contains(.failure(.usage(.locked))))
     }
 
     @Test func aBatchOfContentsEnds() async throws {
