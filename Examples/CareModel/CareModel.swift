@@ -64,7 +64,10 @@ import TresorCrypto
         let sealed = try names.map { name in
             try ExpectedFile(SealedFile(Data(contentsOf: files.appending(path: name))), record: name)
         }
-        for (name, result) in zip(names, await assessments.open(sealed)) {
+        let results = await assessments.open(sealed)
+        // Somebody may have locked the screen meanwhile: it stays empty.
+        guard case .open(let session) = phase, !session.isLocked else { return }
+        for (name, result) in zip(names, results) {
             events[name] = result.flatMap { opened in
                 guard let event = try? JSONDecoder().decode(Event.self, from: opened.data) else {
                     return .failure(.altered)

@@ -43,7 +43,8 @@ extension Client {
         _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> Session {
         let session = try await makeIdentity(handle: Name(typed: handle), password: password, cost: cost)
-        try await people.publishCard()
+        // The home has the identity now: a cancellation may not part it from its card.
+        try await uninterrupted { () async throws(TresorError) in try await people.publishCard() }
         return session
     }
 

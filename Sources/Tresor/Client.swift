@@ -10,7 +10,7 @@ public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
     package var home: any Home { isLocked ? LockedHome() : unlockedHome }
     /// The untrusted side: cards, logs, wraps and server shares.
-    package var store: any Store { isLocked ? LockedStore() : unlockedStore }
+    package var store: any Store { isLocked ? LockedStore() : CancellableStore(base: unlockedStore) }
     /// The time in seconds since 1970.
     package let clock: @Sendable () -> UInt64
     private let unlockedHome: any Home
@@ -55,8 +55,29 @@ public struct Client: Sendable {
         return client
     }
 
+    /// Whether a change is under way that neither a cancellation nor a lock ends any more.
+    @TaskLocal private static var isUnderWay = false
+
     /// Whether this is the client of a session that was locked.
-    private var isLocked: Bool { identity?.isLocked ?? false }
+    private var isLocked: Bool { (identity?.isLocked ?? false) && !Self.isUnderWay }
+
+    /// Makes a change that has to go on to its end once it has begun, although its task is cancelled or its session is
+    /// locked meanwhile. It may wait for the home's lock, and runs on threads of its own.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `locked` for a session that is locked before; the errors of `steps`.
+    func uninterrupted<Value: Sendable>(
+        _ steps: @escaping @Sendable () async throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        guard !isLocked else { throw .usage(.locked) }
+        let result = await Self.$isUnderWay.withValue(true) { () async -> Result<Value, TresorError> in
+            do throws(TresorError) {
+                return .success(try await Cancellation.ignored(steps))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
 
     /// The verified logs of tresors.
     package var logs: LogReader { LogReader(client: self) }

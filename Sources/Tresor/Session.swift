@@ -57,7 +57,7 @@ public struct Session: Sendable {
     ///
     /// From now on the session reads and writes nothing: its calls, and those of everything it gave out, throw
     /// ``TresorError/usage(_:)`` with `locked`. A call under way ends with that error at its next step: a stream after
-    /// the piece under way, a batch after the file. An act that was already sent has happened. Contents that were opened
+    /// the piece under way, a batch after the file. A change that has begun goes on to its end. Contents that were opened
     /// stay in memory until you release them. A ``VerifiedFile`` reads no more; its own key is wiped when you release it.
     public func lock() {
         identity.lock()

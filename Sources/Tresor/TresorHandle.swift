@@ -67,7 +67,8 @@ extension TresorHandle {
     @concurrent public func open(
         _ file: SealedFile, record: String? = nil, author: UserID? = nil
     ) async throws(TresorError) -> OpenedFile {
-        try await session.files.open(file, expecting: expecting(record: record, author: author))
+        try check(file.tresor)
+        return try await session.files.open(file, expecting: expecting(record: record, author: author))
     }
 
     /// Opens sealed files of this tresor on all cores, each with its own expectations.
@@ -80,12 +81,23 @@ extension TresorHandle {
     @concurrent public func open(
         _ files: [ExpectedFile], progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async -> [Result<OpenedFile, TresorError>] {
-        let expected = files.map { file in
-            var expectations = file.expectations
+        // A file of another tresor is refused here: nobody makes this home read that log.
+        let mine = files.indices.filter { files[$0].file.tresor == id }
+        let expected = mine.map { index in
+            var expectations = files[index].expectations
             expectations.tresor = id
-            return ExpectedFile(file.file, expecting: expectations)
+            return ExpectedFile(files[index].file, expecting: expectations)
         }
-        return await session.files.open(expected, progress: progress)
+        var results = [Result<OpenedFile, TresorError>](repeating: .failure(.altered), count: files.count)
+        for (index, result) in zip(mine, await session.files.open(expected, progress: progress)) {
+            results[index] = result
+        }
+        return results
+    }
+
+    /// Refuses a file of another tresor before its log is read.
+    private func check(_ tresor: TresorID) throws(TresorError) {
+        guard tresor == id else { throw .altered }
     }
 
     /// Returns the expectations that a file of this tresor meets, for streams and batches.
@@ -112,7 +124,8 @@ extension TresorHandle {
     @concurrent public func reseal(
         _ file: SealedFile, record: String? = nil, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
-        try await session.files.reseal(
+        try check(file.tresor)
+        return try await session.files.reseal(
             file, expecting: expecting(record: record), acceptingNewcomers: acceptingNewcomers)
     }
 }
@@ -153,8 +166,10 @@ extension TresorHandle {
         _ source: some SealedSource, record: String? = nil, author: UserID? = nil,
         progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async throws(TresorError) -> VerifiedFile {
-        try await session.files.verify(
-            StoredFile(source), expecting: expecting(record: record, author: author), progress: progress)
+        let file = try await StoredFile(source)
+        try check(file.header.tresor)
+        return try await session.files.verify(
+            file, expecting: expecting(record: record, author: author), progress: progress)
     }
 
     /// Seals a file of this tresor again under the current key. It is first verified as a whole, then read again.
@@ -172,8 +187,10 @@ extension TresorHandle {
         _ source: some SealedSource, to sink: inout some ByteSink, record: String? = nil,
         acceptingNewcomers: Bool = false, progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async throws(TresorError) -> Bool {
-        try await session.files.reseal(
-            StoredFile(source), to: &sink, expecting: expecting(record: record),
+        let file = try await StoredFile(source)
+        try check(file.header.tresor)
+        return try await session.files.reseal(
+            file, to: &sink, expecting: expecting(record: record),
             acceptingNewcomers: acceptingNewcomers, progress: progress) != nil
     }
 }
@@ -257,6 +274,24 @@ extension TresorHandle {
     @concurrent public func log() async throws(TresorError) -> [LogRecord] {
         try await session.client.logs.records(of: id).records
     }
+
+    /// Says that this person made the tresor, although its log still has their old keys, and remembers it.
+    ///
+    /// A home that was recovered does not know which of the tresors that name this person are theirs: the thief of an
+    /// old key could have made one. Until this person confirms a tresor, its calls throw ``TresorError/unverified``.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor of another person; ``TresorError/forked`` for
+    ///   one that has newer or other keys of this person; the errors of ``log()``.
+    @concurrent public func confirmMine() async throws(TresorError) {
+        try await session.tresors.confirmMine(state())
+    }
+
+    /// Lets this session change the tresor although this device's clock is far from the dates of its log. No access ends
+    /// then by a date.
+    ///
+    /// Ask the person first whether the clock is right. Without this, the calls of an owner throw
+    /// ``TresorError/failed(_:)`` with `clock`.
+    @concurrent public func acceptClock() async { await session.tresors.acceptClock(in: id) }
 
     /// Reads and verifies the log, and returns its state.
     ///

@@ -156,11 +156,11 @@ public struct RecoveryKit: ~Copyable, Sendable {
 }
 
 /// A generated password: ten random words, 110 bits.
-public enum GeneratedPassword {
+package enum GeneratedPassword {
     /// Ten words in lower case, one blank between two.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public static func make() throws(TresorError) -> SecretBytes {
+    package static func make() throws(TresorError) -> SecretBytes {
         let kit = try RecoveryKit()
         let words = try kit.words()
         let span = words.span

@@ -26,7 +26,7 @@ struct LogWriter: Sendable {
             tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
             putting: draft.wraps, removingWrapsOf: departed(effect, in: state))
         try Cancellation.check()
-        return try await Cancellation.ignored { () async throws(TresorError) in
+        return try await client.uninterrupted { () async throws(TresorError) in
             try keepBeforeSending(draft.wraps, of: state.tresor)
             return try await send(entry, change, wraps: draft.wraps)
         }

@@ -39,7 +39,7 @@ package struct Tresors: Sendable {
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
         let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps)
         try Cancellation.check()
-        let state = try await Cancellation.ignored { () async throws(TresorError) in
+        let state = try await client.uninterrupted { () async throws(TresorError) in
             let writer = LogWriter(session: session)
             try writer.keepBeforeSending(wraps, of: tresor)
             try mark(tresor, .confirmed, true)

@@ -86,7 +86,7 @@ public struct Contacts: Sendable {
         let present = try await store.card(of: chain.user)
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
         try Cancellation.check()
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try await publish(chain, replacing: present)
         }
     }

@@ -65,7 +65,7 @@ public struct DeviceUnlock: Sendable {
     ///   nevertheless; repeat the call to delete the server share.
     @concurrent public func forget() async throws(TresorError) {
         try Cancellation.check()
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try destroyShareBlocking()
             try await client.cleanup.finish()
         }

@@ -74,7 +74,7 @@ public struct IdentityRenewal: Sendable {
             kitCopy = (try renewed.copy(for: slot, identity: next), try kit.locator())
             renewed = try renewed.settingKit(slot, identity: next)
         }
-        try await Cancellation.ignored { [kitCopy, renewed, left] () async throws(TresorError) in
+        try await client.uninterrupted { [kitCopy, renewed, left] () async throws(TresorError) in
             if let (copy, locator) = kitCopy {
                 try session.unlocking.note(kits: [locator])
                 try await session.unlocking.put(copy, at: locator)
@@ -84,6 +84,8 @@ public struct IdentityRenewal: Sendable {
             try await client.store.deleteServerShares(user: identity.user, devices: nil)
             try await client.cleanup.finish()
         }
+        // Who locked the session meanwhile gets no open one.
+        if identity.isLocked { next.lock() }
         return Session(client: client, identity: next)
     }
 

@@ -28,7 +28,7 @@ package struct Recovery: Sendable {
         let slot = try await HeldPassword.slot(
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try await store.deleteServerShares(user: identity.user, devices: nil)
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }

@@ -54,7 +54,7 @@ public struct SlotChanges: Sendable {
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try note(ending: try client.identityFileBlocking().devices.map(\.id))
             try await client.store.deleteServerShares(user: identity.user, devices: nil)
             try rewrite { (file) throws(TresorError) in
@@ -89,7 +89,7 @@ public struct SlotChanges: Sendable {
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
         let copy = try file.copy(for: slot, identity: identity)
         try Cancellation.check()
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try note(kits: [locator, file.kitLocator])
             try await put(copy, at: locator)
             var replaced: Hash256?
@@ -127,7 +127,7 @@ public struct SlotChanges: Sendable {
     @concurrent package func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
         guard until <= Format.latestTime else { throw .usage(.time) }
         try Cancellation.check()
-        return try await Cancellation.ignored { () async throws(TresorError) in
+        return try await client.uninterrupted { () async throws(TresorError) in
             try await remember(name: name, until: until)
         }
     }
@@ -196,7 +196,7 @@ public struct SlotChanges: Sendable {
             try client.cleanup.endingDevicesBlocking())
         guard known.isSuperset(of: devices) else { throw .notFound }
         try Cancellation.check()
-        try await Cancellation.ignored { () async throws(TresorError) in
+        try await client.uninterrupted { () async throws(TresorError) in
             try note(ending: devices)
             try await client.store.deleteServerShares(user: identity.user, devices: devices)
             try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }

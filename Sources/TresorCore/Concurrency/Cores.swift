@@ -123,7 +123,7 @@ private final class Workers: TaskExecutor {
     private let state: Mutex<State>
 
     init(count: Int) {
-        queues = (0..<count).map { DispatchQueue(label: "tresor.apart.\($0)") }
+        queues = (0..<count).map { DispatchQueue(label: "tresor.apart.\($0)", qos: .userInitiated) }
         state = Mutex(State(idle: Array((0..<count).reversed())))
     }
 

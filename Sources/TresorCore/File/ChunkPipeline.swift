@@ -58,7 +58,8 @@ struct ChunkPipeline {
                 }
             }
         }
-        if let outcome { throw outcome }
+        // What a source or a sink says of a task that was cancelled is no failure of theirs.
+        if let outcome { throw Task.isCancelled ? .cancelled : outcome }
     }
 
     /// The place of each buffer.

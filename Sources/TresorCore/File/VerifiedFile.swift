@@ -66,6 +66,7 @@ public final class VerifiedFile: Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
         for index in (range.lowerBound / size)...((range.upperBound - 1) / size) {
+            try Cancellation.check()
             try reader?.checkUnlocked()
             let part = try await part(index)
             let start = index * size

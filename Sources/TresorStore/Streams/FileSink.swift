@@ -43,6 +43,7 @@ public final class FileSink: ByteSink, Sendable {
         let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 18)
         defer { buffer.deallocate() }
         while true {
+            try Cancellation.check()
             var output = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             try await source.read(into: &output)
             let filled = UnsafeMutableBufferPointer(rebasing: buffer[..<output.byteCount])

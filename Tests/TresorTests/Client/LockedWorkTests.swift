@@ -100,4 +100,40 @@ import TresorStore
             _ = try await plans.seal(Array(repeating: content, count: 5000)) { [anna] _ in anna.lock() }
         }
     }
+
+    /// At whichever call of the store the session is locked: the key was changed and the act says so, or neither.
+    @Test(arguments: 0..<16) func aChangeIsMadeAsAWholeOrNotAtAll(call: Int) async throws {
+        let store = CancellingStore()
+        let world = World(store: store)
+        let anna = try await world.quick("anna")
+        let plans = try await anna.create("plans")
+        store.cancel(at: call) { anna.lock() }
+        let error = await failure { try await plans.plan(.rotate).perform() }
+        let count = try await log(plans.id, in: store).count
+        #expect(error == (count == 1 ? .usage(.locked) : nil), "locked at call \(call)")
+        #expect(count == 1 || count == 2)
+    }
+
+    /// At whichever call of the store the task is cancelled: there is an identity with its card, or neither.
+    @Test(arguments: 0..<6) func anIdentityIsMadeWithItsCardOrNotAtAll(call: Int) async throws {
+        let store = CancellingStore()
+        let home = MemoryHome()
+        let client = World(store: store).client(home)
+        let task = Mutex<Task<TresorError?, Never>?>(nil)
+        store.cancel(at: call) { task.withLock { $0?.cancel() } }
+        let (gate, opening) = AsyncStream<Void>.makeStream()
+        task.withLock { task in
+            task = Task {
+                for await _ in gate { break }
+                return await failure {
+                    _ = try await client.makeIdentity("anna", password: password("anna"), cost: .floor)
+                }
+            }
+        }
+        opening.finish()
+        let error = await task.withLock { $0 }?.value
+        let chain = try await client.chain()
+        #expect(error == (chain == nil ? .cancelled : nil), "cancelled at call \(call)")
+        if let chain { #expect(try await store.card(of: chain.user) == chain.bytes) }
+    }
 }

@@ -6,7 +6,8 @@ import Synchronization
 import Tresor
 import TresorStore
 
-/// An honest store that cancels a task at one of the calls that it gets, and counts the writes.
+/// An honest store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection
+/// in a task that was cancelled, as a network does.
 final class CancellingStore: Store {
     private struct Script: Sendable {
         var calls = 0
@@ -29,7 +30,7 @@ final class CancellingStore: Store {
         script.withLock { ($0.calls, $0.place, $0.cancel) = (0, place, cancel) }
     }
 
-    private func look(isWrite: Bool = false) {
+    private func look(isWrite: Bool = false) throws(TresorError) {
         let cancel = script.withLock { script -> (@Sendable () -> Void)? in
             if isWrite { script.writes += 1 }
             defer { script.calls += 1 }
@@ -37,82 +38,83 @@ final class CancellingStore: Store {
             return script.cancel.take()
         }
         cancel?()
+        guard !Task.isCancelled else { throw .store(.inputOutput) }
     }
 
     func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
-        look(isWrite: true)
+        try look(isWrite: true)
         return await store.putCard(chain, user: user, handle: handle, replacing: replacing)
     }
 
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        look()
+        try look()
         return await store.card(of: user)
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        look()
+        try look()
         return await store.cards(handle: handle)
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        look()
+        try look()
         return await store.users(prefix: prefix, limit: limit)
     }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        look()
+        try look()
         return await store.entries(of: tresor, from: first, limit: limit)
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        look(isWrite: true)
+        try look(isWrite: true)
         return await store.append(change)
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        look()
+        try look()
         return await store.wraps(of: user, in: tresor, epoch: epoch)
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        look(isWrite: true)
+        try look(isWrite: true)
         await store.putWraps(wraps, in: tresor)
     }
 
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        look()
+        try look()
         return await store.tresors(of: user)
     }
 
     func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        look(isWrite: true)
+        try look(isWrite: true)
         await store.putServerShare(share, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        look()
+        try look()
         return await store.serverShare(user: user, device: device)
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        look(isWrite: true)
+        try look(isWrite: true)
         await store.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        look(isWrite: true)
+        try look(isWrite: true)
         await store.putKitCopy(copy, locator: locator)
     }
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        look()
+        try look()
         return await store.kitCopy(locator: locator)
     }
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        look(isWrite: true)
+        try look(isWrite: true)
         await store.deleteKitCopy(locator: locator)
     }
 }
