@@ -65,7 +65,7 @@ import TresorCrypto
             try ExpectedFile(SealedFile(Data(contentsOf: files.appending(path: name))), record: name)
         }
         let results = await assessments.open(sealed)
-        // Somebody may have locked the screen meanwhile: it stays empty.
+        // Somebody may have locked the screen by now: it stays empty.
         guard case .open(let session) = phase, !session.isLocked else { return }
         for (name, result) in zip(names, results) {
             events[name] = result.flatMap { opened in

@@ -55,28 +55,18 @@ public struct Client: Sendable {
         return client
     }
 
-    /// Whether a change is under way that neither a cancellation nor a lock ends any more.
-    @TaskLocal private static var isUnderWay = false
-
     /// Whether this is the client of a session that was locked.
-    private var isLocked: Bool { (identity?.isLocked ?? false) && !Self.isUnderWay }
+    private var isLocked: Bool { (identity?.isLocked ?? false) && !Cancellation.isIgnored }
 
     /// Makes a change that has to go on to its end once it has begun, although its task is cancelled or its session is
-    /// locked meanwhile. It may wait for the home's lock, and runs on threads of its own.
+    /// locked by then. It may wait for the home's lock, and runs on threads of its own.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `locked` for a session that is locked before; the errors of `steps`.
     func uninterrupted<Value: Sendable>(
         _ steps: @escaping @Sendable () async throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
         guard !isLocked else { throw .usage(.locked) }
-        let result = await Self.$isUnderWay.withValue(true) { () async -> Result<Value, TresorError> in
-            do throws(TresorError) {
-                return .success(try await Cancellation.ignored(steps))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        return try await Cancellation.ignored(steps)
     }
 
     /// The verified logs of tresors.

@@ -7,6 +7,9 @@ package import TresorCrypto
 /// A call looks for it between its steps until it changes something. From then on it goes on to its end, so that the
 /// caller learns whether the change was made.
 package enum Cancellation {
+    /// Whether steps are under way that go on to their end.
+    @TaskLocal package static var isIgnored = false
+
     /// Ends a call whose task was cancelled.
     ///
     /// - Throws: ``TresorError/cancelled`` in a cancelled task.
@@ -21,10 +24,12 @@ package enum Cancellation {
     ) async throws(TresorError) -> Value {
         // A task of its own has a cancellation of its own, which nobody asks for.
         let task = Task(executorPreference: Cores.executor) { () async -> Result<Value, TresorError> in
-            do throws(TresorError) {
-                return .success(try await steps())
-            } catch {
-                return .failure(error)
+            await $isIgnored.withValue(true) {
+                do throws(TresorError) {
+                    return .success(try await steps())
+                } catch {
+                    return .failure(error)
+                }
             }
         }
         return try await task.value.get()

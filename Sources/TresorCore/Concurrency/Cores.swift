@@ -58,10 +58,11 @@ package enum Cores {
         _ work: @escaping @Sendable () throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
         let once = Once(work)
+        let isIgnored = Cancellation.isIgnored
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
             workers.run {
                 // What the work holds is released before its caller goes on: a session that ends leaves no key here.
-                continuation.resume(returning: once.run())
+                continuation.resume(returning: Cancellation.$isIgnored.withValue(isIgnored) { once.run() })
                 return false
             }
         }
