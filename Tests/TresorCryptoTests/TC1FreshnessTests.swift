@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func A7_publicInterfaceTakesNoNonceOrSalt() throws {
-        let modules = [("TresorCrypto", 40), ("TresorCore", 100), ("Tresor", 100), ("TresorStore", 20)]
+        let modules = [("TresorCrypto", 30), ("TresorCore", 100), ("Tresor", 100), ("TresorStore", 20)]
         for (module, count) in modules {
             let declarations = try SourceCode.publicDeclarations(of: "Sources/\(module)")
             #expect(declarations.count > count, "\(module)")
