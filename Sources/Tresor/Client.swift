@@ -10,7 +10,7 @@ public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
     package var home: any Home { isLocked ? LockedHome() : unlockedHome }
     /// The untrusted side: cards, logs, wraps and server shares.
-    package var store: any Store { isLocked ? LockedStore() : CancellableStore(base: unlockedStore) }
+    package var store: any Store { GuardedStore(base: unlockedStore, identity: identity) }
     /// The time in seconds since 1970.
     package let clock: @Sendable () -> UInt64
     private let unlockedHome: any Home

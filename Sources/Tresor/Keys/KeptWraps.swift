@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// The wraps of this person that their home keeps (SPEC §8.5).
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Finds the keys of an epoch for a member (SPEC §9.6, `keysOf`), and holds the only state of a session that changes.
 ///

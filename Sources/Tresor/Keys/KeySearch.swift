@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// One of this person's wraps, not yet checked.
 struct OwnWrap {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Synchronization
+import TresorCrypto
 
 /// Holds the last decoded value of a home object. The same bytes are not decoded and checked twice.
 final class Recall<Value: Sendable>: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// The objects that every operation reads, as they were last decoded.
 struct Recalled: Sendable {

@@ -106,6 +106,6 @@ private struct Kept: Equatable {
 
     init(_ victim: Session, isLate: Bool) {
         home = victim.home
-        writes = isLate ? nil : ((victim.client.store as? CancellableStore)?.base as? EvilStore)?.writeCount
+        writes = isLate ? nil : ((victim.client.store as? GuardedStore)?.base as? EvilStore)?.writeCount
     }
 }

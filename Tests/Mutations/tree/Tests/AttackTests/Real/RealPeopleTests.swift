@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TresorStore
 import TresorSQLite
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore

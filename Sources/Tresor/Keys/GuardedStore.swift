@@ -3,12 +3,17 @@
 import TresorCore
 import TresorCrypto
 
-/// A store whose calls say ``TresorError/cancelled`` when they fail in a task that was cancelled, whatever else they say
-/// of it. A connection that its task ends is no failure of the store.
-struct CancellableStore: Store {
+/// The store of a client. Each call throws ``TresorError/usage(_:)`` with `locked` once the session is locked.
+///
+/// A call that fails in a cancelled task throws ``TresorError/cancelled``: a connection that ends with its task is no
+/// failure of the store.
+struct GuardedStore: Store {
     let base: any Store
+    /// The identity of the session; `nil` for a client without one.
+    let identity: Identity?
 
-    private func named<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+    private func guarded<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+        if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
             return try await call()
         } catch {
@@ -19,78 +24,78 @@ struct CancellableStore: Store {
     func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
-        try await named { () async throws(TresorError) in
+        try await guarded { () async throws(TresorError) in
             try await base.putCard(chain, user: user, handle: handle, replacing: replacing)
         }
     }
 
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        try await named { () async throws(TresorError) in try await base.card(of: user) }
+        try await guarded { () async throws(TresorError) in try await base.card(of: user) }
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        try await named { () async throws(TresorError) in try await base.cards(handle: handle) }
+        try await guarded { () async throws(TresorError) in try await base.cards(handle: handle) }
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await named { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
+        try await guarded { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
     }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        try await named { () async throws(TresorError) in
+        try await guarded { () async throws(TresorError) in
             try await base.entries(of: tresor, from: first, limit: limit)
         }
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        try await named { () async throws(TresorError) in try await base.append(change) }
+        try await guarded { () async throws(TresorError) in try await base.append(change) }
     }
 
     func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome {
-        try await named { () async throws(TresorError) in try await base.restore(entry, at: sequence, of: tresor) }
+        try await guarded { () async throws(TresorError) in try await base.restore(entry, at: sequence, of: tresor) }
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        try await named { () async throws(TresorError) in try await base.wraps(of: user, in: tresor, epoch: epoch) }
+        try await guarded { () async throws(TresorError) in try await base.wraps(of: user, in: tresor, epoch: epoch) }
     }
 
     func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
-        try await named { () async throws(TresorError) in try await base.wraps(of: users, in: tresor, epoch: epoch) }
+        try await guarded { () async throws(TresorError) in try await base.wraps(of: users, in: tresor, epoch: epoch) }
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await named { () async throws(TresorError) in try await base.putWraps(wraps, in: tresor) }
+        try await guarded { () async throws(TresorError) in try await base.putWraps(wraps, in: tresor) }
     }
 
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        try await named { () async throws(TresorError) in try await base.tresors(of: user) }
+        try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
     }
 
     func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await named { () async throws(TresorError) in
+        try await guarded { () async throws(TresorError) in
             try await base.putServerShare(share, user: user, device: device)
         }
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await named { () async throws(TresorError) in try await base.serverShare(user: user, device: device) }
+        try await guarded { () async throws(TresorError) in try await base.serverShare(user: user, device: device) }
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await named { () async throws(TresorError) in
+        try await guarded { () async throws(TresorError) in
             try await base.deleteServerShares(user: user, devices: devices)
         }
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await named { () async throws(TresorError) in try await base.putKitCopy(copy, locator: locator) }
+        try await guarded { () async throws(TresorError) in try await base.putKitCopy(copy, locator: locator) }
     }
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        try await named { () async throws(TresorError) in try await base.kitCopy(locator: locator) }
+        try await guarded { () async throws(TresorError) in try await base.kitCopy(locator: locator) }
     }
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await named { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
+        try await guarded { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
     }
 }
