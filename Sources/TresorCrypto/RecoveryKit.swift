@@ -48,15 +48,6 @@ public struct RecoveryKit: ~Copyable, Sendable {
         self.key = key
     }
 
-    /// Reads 24 words from a text field, as ``init(typed:)`` does. Nobody can wipe the text: clear the field.
-    ///
-    /// - Throws: the errors of ``init(typed:)``.
-    public init(_ text: String) throws(TresorError) {
-        let utf8 = text.utf8
-        let bytes = try SecretBytes(copying: utf8.span)
-        try self.init(typed: bytes)
-    }
-
     /// The 24 words in lower case, one blank between two.
     public borrowing func words() throws(TresorError) -> SecretBytes {
         let checksum = try Self.checksum(key)
