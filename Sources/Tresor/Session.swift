@@ -8,7 +8,7 @@ public import TresorCore
 /// `tresor(_:)` and ``create(_:kind:)`` give a ``TresorHandle``, which seals, opens and shares.
 ///
 /// Its properties are named after the things they work on. Their methods may take seconds and never run on the caller's
-/// actor. A task that is cancelled gets ``TresorError/cancelled``: what it asked for has not happened.
+/// actor. A task that is cancelled gets ``TresorError/cancelled``: the change that it asked for has not happened.
 public struct Session: Sendable {
     /// The home, the store and the clock.
     public let client: Client

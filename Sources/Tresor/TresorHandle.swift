@@ -6,7 +6,7 @@ public import TresorCrypto
 
 /// One tresor of a session: its files and its members.
 ///
-/// Whatever is opened through it must be of this tresor. A handle costs nothing; make one with `Session.tresor(_:)`.
+/// It opens files of this tresor only. A handle costs nothing; make one with `Session.tresor(_:)`.
 public struct TresorHandle: Hashable, Identifiable, Sendable {
     /// The id of the tresor.
     public let id: TresorID
@@ -81,7 +81,7 @@ extension TresorHandle {
     @concurrent public func open(
         _ files: [ExpectedFile], progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async -> [Result<OpenedFile, TresorError>] {
-        // A file of another tresor is refused here: nobody makes this home read that log.
+        // A file of another tresor is refused before its log is read.
         let mine = files.indices.filter { files[$0].file.tresor == id }
         let expected = mine.map { index in
             var expectations = files[index].expectations

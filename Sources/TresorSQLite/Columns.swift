@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import GRDB
 import TresorCore
+import TresorCrypto
 
 extension Hash256 {
     var data: Data { Data(bytes) }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import GRDB
 import TresorCore
+import TresorCrypto
 
 /// The tables of server shares and of kit copies, in one transaction.
 struct EscrowTables {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 import Dispatch
 public import TresorCore
+public import TresorCrypto
 
 /// The embedded store: one SQLite file for several processes and people at the same time.
 ///

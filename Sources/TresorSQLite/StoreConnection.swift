@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Cvariadic
 import GRDB
 import TresorCore
+import TresorCrypto
 
 /// An open store file: its transactions, and the bytes that they leave in it.
 struct StoreConnection: Sendable {

@@ -7,8 +7,8 @@
 #else
     import Glibc
 #endif
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 import TresorStore
 
 /// The file of a store in the file system.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import GRDB
 import TresorCore
+import TresorCrypto
 
 /// The layout of a store file. An opened file must match it exactly, because a store file comes from another person.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import GRDB
 import TresorCore
+import TresorCrypto
 
 extension TresorError {
     /// The error of the store for an error of SQLite.

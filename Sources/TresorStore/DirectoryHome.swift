@@ -7,9 +7,9 @@
 #else
     import Glibc
 #endif
-public import TresorCrypto
 import Synchronization
 public import TresorCore
+public import TresorCrypto
 
 /// A home in two directories: one for data that a backup may contain, one for the device share, which a backup must not
 /// contain.

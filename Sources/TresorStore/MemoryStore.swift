@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 public import TresorCore
+public import TresorCrypto
 
 /// A store in memory, for tests and for trying the library.
 public actor MemoryStore: Store {

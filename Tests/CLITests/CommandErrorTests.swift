@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Testing
 import Tresor
+import TresorCrypto
 
 @testable import TresorCommand
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import GRDB
 import Testing
 import TresorCore
-import TresorStore
+import TresorCrypto
 import TresorSQLite
+import TresorStore
 
 @Suite struct ErasureTests {
     let scratch: Scratch

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Testing
 import Tresor
 import TresorCore
+import TresorCrypto
 import TresorStore
 import TresorTesting
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// A store in front of another one. It forwards every call that a conforming type does not implement itself.
 protocol ForwardingStore: CardStore, LogStore, EscrowStore {

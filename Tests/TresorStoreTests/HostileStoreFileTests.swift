@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import GRDB
 import Testing
 import TresorCore
+import TresorCrypto
 
 @testable import TresorStore
 @testable import TresorSQLite

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Testing
 import Tresor
 import TresorCore
+import TresorCrypto
 import TresorStore
 import TresorTesting
 

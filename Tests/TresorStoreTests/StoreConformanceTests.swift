@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Testing
 import TresorCore
+import TresorCrypto
 import TresorSQLite
 import TresorStore
 import TresorTesting

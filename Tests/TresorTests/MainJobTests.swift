@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Testing
 import Tresor
+import TresorCore
+import TresorCrypto
 
 @Suite struct MainJobTests {
     private let json = try? Name(typed: "application/json")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Foundation
 import Testing
 import Tresor
-import TresorStore
+import TresorCore
+import TresorCrypto
 import TresorSQLite
+import TresorStore
 
 @testable import tresor_vectors
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Foundation
 import Testing
 import Tresor
 import TresorConformance
+import TresorCore
+import TresorCrypto
 
 @testable import TresorCommand
 @testable import tresor_vectors

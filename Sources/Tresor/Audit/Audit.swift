@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Proves what can be proved without a secret, and restores entries that a store has lost (cli: `check`).
 package struct Audit: Sendable {

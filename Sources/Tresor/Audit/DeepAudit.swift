@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Runs the proofs and repairs that need an unlocked identity.
 package struct DeepAudit: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// The entries of a verified log that a store still shows.
 struct ShownEntries {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// Compares the wraps that a store shows with those that the log calls for. Only the receiver of a wrap can judge its
 /// content.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// A small content to be sealed with others.
 public struct NamedContent: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Seals and opens the files of tresors (SPEC §10).
 package struct Files: Sendable {

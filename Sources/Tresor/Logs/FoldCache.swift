@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Synchronization
+import TresorCore
 
 /// The states that this process has folded or read from its home, so that a log is not verified again at every step.
 ///

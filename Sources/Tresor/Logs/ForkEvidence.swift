@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 package import TresorCore
+import TresorCrypto
 
 /// Two histories of one tresor: the one that this home had verified, and the one that a store showed instead (SPEC
 /// §9.8).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// The local copies of verified logs (SPEC §9.8, §9.10): the entries in parts and, in a session, snapshots of their
 /// states.

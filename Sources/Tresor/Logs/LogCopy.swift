@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// A part of a log in the home: a cache, which counts only if all parts fold to the pinned head.
 package struct LogCopy: Hashable, Sendable {

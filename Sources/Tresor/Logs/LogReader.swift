@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Reads the logs of tresors from the store and verifies them (SPEC §9.8). Nothing unverified is believed.
 package struct LogReader: Sendable {

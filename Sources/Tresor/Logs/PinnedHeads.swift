@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// The highest verified head of each tresor, which only rises: 18 bytes, then 72 for each tresor (SPEC §9.8).
 package struct PinnedHeads: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import Synchronization
 package import TresorCore
+package import TresorCrypto
 
 /// Keeps snapshots of validated states under a tag that only one generation of an identity can make (SPEC §9.10).
 ///

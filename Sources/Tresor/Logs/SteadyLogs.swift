@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Synchronization
+import TresorCore
 
 /// The states that one operation has read from the store, so that *settle* need not read a log again (SPEC §9.7).
 ///

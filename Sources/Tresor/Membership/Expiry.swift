@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// Ends expired grants before an act (SPEC §9.7, `settle`).
 struct Expiry: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// The names of tresors as they were last opened (SPEC §8.5). They are sealed: 32 bytes of tresor id and a name of 1 to
 /// 256 bytes each. A removed member still sees which tresor a file is in.

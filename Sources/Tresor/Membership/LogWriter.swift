@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// Sends an entry with its wraps, and proves by the next verified read that the store kept them.
 struct LogWriter: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// The marks that this person set on tresors, which no log has: 10 bytes, then 33 for each tresor, sealed (SPEC §8.5).
 package struct Marks: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 extension Tresors {
     /// Returns the tresors that a text can mean, by rising id: a name, `OWNER/NAME`, or an id of at least 6 characters

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Decides how far this home trusts the people whom a log names (SPEC §7.5, §10.5).
 package struct LogTrust: Sendable {

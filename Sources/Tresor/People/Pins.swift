@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// A person whose safety number was compared (SPEC §7.5).
 package struct Pin: Hashable, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 package import TresorCore
+package import TresorCrypto
 
 /// Finishes what an interrupted change of the key slots left to do (SPEC §8.4).
 package struct Cleanup: Sendable {

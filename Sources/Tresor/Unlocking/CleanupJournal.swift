@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// The cleanup journal: what a change of the key slots must still delete or finish (SPEC §8.4).
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// A password for work on another thread, which cannot borrow its caller's.
 final class HeldPassword: Sendable {

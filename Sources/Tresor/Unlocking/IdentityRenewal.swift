@@ -84,7 +84,7 @@ public struct IdentityRenewal: Sendable {
             try await client.store.deleteServerShares(user: identity.user, devices: nil)
             try await client.cleanup.finish()
         }
-        // Who has locked the session by now gets no open one.
+        // A caller that has locked the session by now gets a locked one.
         if identity.isLocked { next.lock() }
         return Session(client: client, identity: next)
     }

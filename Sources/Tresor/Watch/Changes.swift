@@ -59,7 +59,7 @@ package struct Changes: AsyncSequence, Sendable {
                 var view = if let view { view } else { await Self.view(of: user, in: client) }
                 pending = await view.look(as: user, through: client)
                 self.view = view
-                // What a cancelled reading says is no change.
+                // A cancelled reading proves no change.
                 guard !Task.isCancelled else { return nil }
             }
             return pending.removeFirst()

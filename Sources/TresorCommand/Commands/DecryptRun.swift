@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 import TresorStore
 
 /// Opens the INPUTs of `decrypt`: small ones together on all cores, a large one into its output as it is read.

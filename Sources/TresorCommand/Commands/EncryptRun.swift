@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Seals the INPUTs of `encrypt`: small ones together on all cores, a large one as it comes.
 struct EncryptRun {

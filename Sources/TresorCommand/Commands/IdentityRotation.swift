@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 
 /// Runs `tresor rotate --identity`: makes new keys for this identity, or completes an interrupted renewal.
 struct IdentityRotation {

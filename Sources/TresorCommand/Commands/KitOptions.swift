@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import ArgumentParser
 import Tresor
+import TresorCrypto
 import TresorStore
 
 #if canImport(Darwin)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import ArgumentParser
 import Tresor
+import TresorCore
+import TresorCrypto
 
 struct LogCommand: SurfaceCommand {
     static var page: CommandPage {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Runs `revoke` once the identity is open: judges every tresor, asks once, then changes one after the other.
 struct RevokeRun {

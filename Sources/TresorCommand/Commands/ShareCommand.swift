@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import ArgumentParser
 import Tresor
+import TresorCore
 
 struct ShareCommand: SurfaceCommand {
     static var page: CommandPage {

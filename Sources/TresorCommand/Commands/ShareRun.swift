@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 
 /// Runs `share` once the identity is open: judges every tresor, compares safety numbers, then changes one after the
 /// other.

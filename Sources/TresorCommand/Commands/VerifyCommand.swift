@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import ArgumentParser
 import Tresor
+import TresorCore
+import TresorCrypto
 
 struct VerifyCommand: SurfaceCommand {
     static var page: CommandPage {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 import TresorStore
 
 /// The home, store and clock of one run, and what all commands do with them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 
 /// Explains why a sealed file is refused, as far as that can be told.
 struct FileRefusal {

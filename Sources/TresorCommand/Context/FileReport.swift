@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 
 /// The report on an opened file.
 enum FileReport {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
+import TresorCrypto
 import TresorStore
 
 /// The surroundings of a command, made once from its options and the environment.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 
 /// Compares safety numbers and pins people. Asks the person at the terminal if no option gives the answer.
 struct PersonVerifier: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Finds the tresors named on the command line, reads their state, and gives the names shown for them.
 struct TresorResolver: Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tresor
 import TresorCore
 import TresorCrypto
-import Tresor
 import TresorStore
 
 /// A home of which an interrupt finds every object wholly old or wholly new, and no temporary.

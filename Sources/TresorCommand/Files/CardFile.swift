@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Reads and checks cards, binary or armoured.
 enum CardFile {

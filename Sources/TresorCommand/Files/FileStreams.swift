@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 import TresorStore
 
 /// The failure below the library, in the command's words. The library's error says less.

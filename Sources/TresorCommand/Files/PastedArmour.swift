@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 
 /// Armour as it was before a mail or a paste put blanks around it, or a shell took its last line end: the one form of
 /// SPEC §4.2 is then asked of it. Blanks and lines inside are not touched.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-import TresorCore
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Checks a sealed file that comes through a pipe before more of it is read (SPEC §4.2). Text is checked line by
 /// line, and nothing may be larger than a sealed file can be.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 
 /// How far a long act is: one line on standard error, where that is a terminal, after a second, erased at the end.
 final class Progress {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Cvariadic
 import Tresor
+import TresorCrypto
 
 #if canImport(Darwin)
     import Darwin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
+import TresorCrypto
 
 /// The words after the program's name, with the common options that stand before the command moved behind it.
 struct ArgumentList: Equatable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
 import TresorConformance
+import TresorCrypto
 
 /// The kind of a failure of the command: an error of the library, or a word of the command's own.
 enum CommandError: Hashable, Sendable {

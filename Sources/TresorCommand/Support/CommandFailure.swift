@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Synchronization
 import Tresor
+import TresorCrypto
 
 /// The failure of a command, as told to a person or a script.
 ///

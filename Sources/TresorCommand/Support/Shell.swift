@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 
 /// Text made fit to be pasted into a shell.
 enum Shell {

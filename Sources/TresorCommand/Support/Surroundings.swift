@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Synchronization
 import Tresor
-import TresorStore
+import TresorCore
+import TresorCrypto
 import TresorSQLite
+import TresorStore
 
 #if canImport(Darwin)
     import Darwin

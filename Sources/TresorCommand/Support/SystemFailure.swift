@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
+import TresorCrypto
 import TresorStore
 
 #if canImport(Darwin)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import ArgumentParser
 import Tresor
+import TresorCrypto
 
 /// A command of the surface, as the parser, the help and the manual pages know it.
 protocol SurfaceCommand: AsyncParsableCommand {

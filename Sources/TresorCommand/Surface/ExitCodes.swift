@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
+import TresorCrypto
 
 /// The exit codes, as the help shows them.
 enum ExitCodes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Tresor
+import TresorCrypto
 
 /// Secret words as a terminal shows them: in rows that no terminal of 80 columns breaks.
 enum WordSheet {

@@ -2,7 +2,7 @@
 
 package import TresorCrypto
 
-/// What the cancellation of a task ends, and what it does not.
+/// The calls that the cancellation of a task ends, and the changes that go on to their end.
 ///
 /// A call looks for it between its steps until it changes something. From then on it goes on to its end, so that the
 /// caller learns whether the change was made.

@@ -61,7 +61,7 @@ package enum Cores {
         let isIgnored = Cancellation.isIgnored
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
             workers.run {
-                // What the work holds is released before its caller goes on: a session that ends leaves no key here.
+                // The work is released before its caller continues: a session that ends leaves no key here.
                 continuation.resume(returning: Cancellation.$isIgnored.withValue(isIgnored) { once.run() })
                 return false
             }
@@ -192,7 +192,7 @@ private final class Ranges<Value: Sendable>: Sendable {
         /// The results; `nil` for a range that was not computed.
         var results: Outcome
         var continuation: CheckedContinuation<Outcome, Never>?
-        /// What computes a range; `nil` when all is over, so that nothing it holds outlives the computation.
+        /// The computation of a range; `nil` when all is over, so that nothing it holds outlives the call.
         var body: Body?
 
         /// Whether no range will be computed any more.

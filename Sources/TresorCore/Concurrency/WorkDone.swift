@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much of a long work is done. What it counts, the call that reports it says: bytes, files, entries or tresors.
+/// The progress of long work. The call that reports it names the unit: bytes, files, entries or tresors.
 public struct WorkDone: Hashable, Sendable {
     /// The amount that is done.
     public let completed: UInt64

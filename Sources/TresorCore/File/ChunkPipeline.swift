@@ -58,7 +58,7 @@ struct ChunkPipeline {
                 }
             }
         }
-        // What a source or a sink says of a task that was cancelled is no failure of theirs.
+        // A source or a sink that fails because the task was cancelled has not failed.
         if let outcome { throw Task.isCancelled ? .cancelled : outcome }
     }
 

@@ -7,8 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// A file that appears under its name completely or not at all, also after a power cut.
 ///

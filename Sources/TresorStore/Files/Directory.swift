@@ -7,8 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 extension FileDescriptor {
     /// Opens a directory that no other user can have changed.

@@ -7,8 +7,8 @@
 #else
     import Glibc
 #endif
-package import TresorCrypto
 import TresorCore
+package import TresorCrypto
 
 /// An error number of the operating system.
 package struct SystemError: Error, Hashable, Sendable {

@@ -7,8 +7,8 @@
 #else
     package import Glibc
 #endif
-public import TresorCrypto
 public import TresorCore
+public import TresorCrypto
 
 /// The content of a file, to seal.
 ///

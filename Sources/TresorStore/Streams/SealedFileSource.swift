@@ -7,8 +7,8 @@
 #else
     import Glibc
 #endif
-public import TresorCrypto
 public import TresorCore
+public import TresorCrypto
 
 /// A sealed file on disk, binary or armoured. Several tasks can read it at any place.
 ///

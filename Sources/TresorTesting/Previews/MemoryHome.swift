@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 import Synchronization
+public import TresorCrypto
 
 #if canImport(Darwin)
     import Darwin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 public import Tresor
 public import TresorCore
+public import TresorCrypto
 public import TresorStore
 
 /// People on one store, for previews and tests. Each is made in milliseconds, because no password is stretched.

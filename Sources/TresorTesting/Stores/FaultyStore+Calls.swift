@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 public import TresorCore
+public import TresorCrypto
 
 /// Cards.
 extension FaultyStore {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
 import Synchronization
 public import TresorCore
+public import TresorCrypto
 public import TresorStore
 
 /// A store in front of another one. It notes every call, and fails or loses those that a test chooses.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 
 /// Identifiers that say nothing and sort as they read.
 enum Sample {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 import TresorCrypto
 
 /// The effect of an act at one state: steps 3 to 6 of perform (SPEC §9.7).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
 import TresorConformance
+import TresorCore
 import TresorCrypto
 
 /// Snapshots of a log, SPEC §9.10.

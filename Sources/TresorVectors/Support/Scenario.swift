@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Tresor
+import TresorCore
 import TresorCrypto
 
 /// A history, step by step, with the view of each person after every step.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Foundation
 import Testing
 import Tresor
+import TresorCore
 
 /// `inspect` and `verify --card` give the same answer for every possible card.
 @Suite struct CardJudgeTests {

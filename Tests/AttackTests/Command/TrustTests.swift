@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Foundation
 import Testing
 import Tresor
-import TresorStore
+import TresorCore
 import TresorSQLite
+import TresorStore
 
 /// Questions that only a person at a terminal answers, and output that a terminal never receives.
 @Suite struct TrustTests {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
-import TresorStore
+import TresorCrypto
 import TresorSQLite
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore

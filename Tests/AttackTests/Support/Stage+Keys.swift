@@ -2,8 +2,8 @@
 
 import Foundation
 import Testing
-import TresorStore
 import TresorSQLite
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import ArgumentParser
 import Foundation
 import Testing
 import Tresor
+import TresorCore
+import TresorCrypto
 import TresorStore
 
 @testable import TresorCommand

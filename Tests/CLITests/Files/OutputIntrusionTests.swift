@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Synchronization
 import Testing
 import Tresor
+import TresorCrypto
 import TresorStore
 
 @testable import TresorCommand

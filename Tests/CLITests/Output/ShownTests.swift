@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
 import Testing
 import Tresor
+import TresorCore
 
 @testable import TresorCommand
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Testing
 import Tresor
+import TresorCrypto
 
 @testable import TresorCommand
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import ArgumentParser
 import Foundation
 import Synchronization
 import Testing
 import Tresor
+import TresorCrypto
 
 @testable import TresorCommand
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Dispatch
 import Synchronization
 import Testing
+import TresorCore
+import TresorCrypto
 
 @testable import Tresor
 

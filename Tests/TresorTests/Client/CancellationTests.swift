@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Synchronization
 import Testing
+import TresorCrypto
 import TresorStore
 
 @testable import Tresor

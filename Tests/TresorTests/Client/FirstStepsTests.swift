@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Testing
+import TresorCrypto
 import TresorStore
 
 @testable import Tresor

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Foundation
 import Synchronization
 import Testing
+import TresorCrypto
 import TresorStore
 
 @testable import Tresor
@@ -391,11 +391,9 @@ import TresorStore
             LogCopy(entries: Array(entries.dropLast())).bytes, LogCopy(entries: entries.reversed()).bytes, longer,
             LogCopy(entries: Array(entries.prefix(2)) + (try await branch(from: 2, entries: 1))).bytes,
         ]
-        for poison in poisons {
-            try home.replace(.log(tresor), with: poison)
+        for poison in poisons + [nil] {
+            if let poison { try home.replace(.log(tresor), with: poison) } else { home.delete(.log(tresor)) }
             #expect(try await house.client.logs.state(of: tresor).head == state.head)
         }
-        home.delete(.log(tresor))
-        #expect(try await house.client.logs.state(of: tresor).head == state.head)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import Testing
+import TresorCrypto
 
 @testable import Tresor
 @testable import TresorCore

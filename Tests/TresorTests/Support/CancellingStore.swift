@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Synchronization
 import Tresor
+import TresorCore
+import TresorCrypto
 import TresorStore
 
 /// An honest store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Synchronization
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// How often each kind of thing was asked for.
 final class CallCounts: Sendable {

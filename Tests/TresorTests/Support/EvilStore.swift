@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Synchronization
 import Tresor
+import TresorCore
+import TresorCrypto
 import TresorStore
 
 /// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
 import TresorCore
+import TresorCrypto
 @testable import Tresor
 
 /// Opening without saying which tresor a file must come from, for tests whose subject is another check.

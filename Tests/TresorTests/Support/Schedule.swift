@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
 import Synchronization
 import Tresor
+import TresorCore
+import TresorCrypto
 
 /// Numbers that a seed determines (SplitMix64).
 struct Dice: RandomNumberGenerator {
