@@ -25,6 +25,34 @@ import TresorTesting
         #expect(finding?.sentence.hasPrefix("the bytes that you give do not show a server share") == true)
     }
 
+    /// A promise that nobody has checked is not kept.
+    @Test func aPlaceWithoutBytesIsFound() async throws {
+        let place = StorePlace { MemoryStore() }
+        let finding = await #expect(throws: StoreFinding.self) { try await StoreClaim(.erasure).check(at: place) }
+        #expect(finding?.claim.promise == .erasure)
+        #expect(finding?.sentence.hasPrefix("this was not checked, because the place gives no bytes") == true)
+        let findings = await StoreClaim.findings {
+            let store = MemoryStore()
+            return StorePlace { store }
+        }
+        #expect(findings == [finding].compactMap(\.self))
+    }
+
+    /// Each kind of bytes that stay is found, and no other finding hides it.
+    @Test(arguments: HoardingStore.Remainder.allCases)
+    func bytesThatStayAreFound(_ remainder: HoardingStore.Remainder) async throws {
+        let store = HoardingStore(keeping: remainder)
+        let finding = await #expect(throws: StoreFinding.self) {
+            try await StoreClaim(.erasure).check(at: StorePlace(bytes: { store.bytes }) { store })
+        }
+        #expect(finding?.sentence == "the bytes of \(remainder.rawValue) are still at the place")
+    }
+
+    @Test func aStoreThatKeepsNothingBackErases() async throws {
+        let store = HoardingStore(keeping: nil)
+        try await StoreClaim(.erasure).check(at: StorePlace(bytes: { store.bytes }) { store })
+    }
+
     /// A place whose store breaks one promise.
     private func brokenPlace(_ promise: Promise) -> StorePlace {
         switch promise {
@@ -33,8 +61,8 @@ import TresorTesting
             let store = RacingStore()
             return StorePlace { store }
         case .erasure:
-            let store = HoardingStore()
-            return StorePlace(bytes: { store.hoard.withLock { $0 } }) { store }
+            let store = HoardingStore(keeping: .deletedShares)
+            return StorePlace(bytes: { store.bytes }) { store }
         default:
             let store = BrokenStore(promise)
             return StorePlace { store }
@@ -142,16 +170,5 @@ private final class RacingStore: ForwardingStore {
         try? await Task.sleep(for: .milliseconds(20))
         logs.withLock { $0[change.tresor] = log + [change.entry] }
         return .done
-    }
-}
-
-/// A store that deletes nothing from its disk.
-private final class HoardingStore: ForwardingStore {
-    let base: any Store = MemoryStore()
-    let hoard = Mutex<[[UInt8]]>([])
-
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        hoard.withLock { $0.append(share) }
-        try await base.putServerShare(share, user: user, device: device)
     }
 }

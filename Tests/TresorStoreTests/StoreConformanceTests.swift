@@ -29,7 +29,14 @@ enum Implementation: CaseIterable {
 @Suite struct StoreConformanceTests {
     @Test(arguments: Implementation.allCases, StoreClaim.all)
     func everyPromiseIsKept(_ implementation: Implementation, _ claim: StoreClaim) async throws {
-        try await claim.check(at: try implementation.place())
+        let place = try implementation.place()
+        guard place.bytes != nil || claim.promise != .erasure else {
+            // Nobody can look into the memory of the process.
+            let finding = await #expect(throws: StoreFinding.self) { try await claim.check(at: place) }
+            #expect(finding?.sentence.hasPrefix("this was not checked") == true)
+            return
+        }
+        try await claim.check(at: place)
     }
 
     @Test(arguments: Implementation.allCases)
@@ -46,7 +53,7 @@ enum Implementation: CaseIterable {
     @Test func allPromisesAreCheckedAtOnce() async throws {
         #expect(await StoreClaim.findings { try Implementation.sqlite.place() } == [])
         let findings = await StoreClaim.findings { StorePlace { throw TresorError.store(.damaged) } }
-        #expect(findings.map(\.claim.promise) == Promise.allCases.filter { $0 != .erasure })
+        #expect(findings.map(\.claim.promise) == Promise.allCases)
         #expect(
             findings.first?.description.hasPrefix("a new store is empty: a call that should succeed throws") == true)
     }

@@ -2,7 +2,7 @@
 
 import TresorCore
 
-/// The checks of what outlives one store value: many writers, durability, erasure.
+/// The checks of what outlives one store value: many writers, durability.
 enum PlaceChecks {
     private static let tresor = Sample.tresor(1)
 
@@ -62,66 +62,5 @@ enum PlaceChecks {
         try await expect(store.kitCopy(locator: Sample.hash(1)) == [4], or: "it loses a kit copy")
         try await expect(
             store.append(Sample.change(0, after: nil, [11])) == .conflict, or: "it begins a log a second time")
-    }
-
-    static func erasure(at place: StorePlace) async throws {
-        guard let bytes = place.bytes else { return }
-        let store = try await place.open()
-        func look(for needle: [UInt8], isThere: Bool, _ name: String) throws {
-            let found = try Self.isPart(of: needle, in: bytes())
-            try expect(
-                found == isThere,
-                or: isThere
-                    ? "the bytes that you give do not show \(name), so that nobody can tell whether it is erased"
-                    : "the bytes of \(name) are still at the place")
-        }
-        let (user, devices) = (Sample.user(1), try (0..<3).map { try Sample.device($0) })
-        let shares = (0..<4).map { Sample.secret($0, byteCount: 32) }
-        for (share, device) in zip(shares, devices) {
-            try await store.putServerShare(share, user: user, device: device)
-            try look(for: share, isThere: true, "a server share")
-        }
-        try await store.putServerShare(shares[3], user: user, device: devices[0])
-        try look(for: shares[0], isThere: false, "a replaced server share")
-        try await store.deleteServerShares(user: user, devices: [devices[1]])
-        try look(for: shares[1], isThere: false, "a deleted server share")
-        try look(for: shares[2], isThere: true, "a server share")
-        try await store.deleteServerShares(user: user, devices: nil)
-        for share in shares { try look(for: share, isThere: false, "a deleted server share") }
-
-        let copies = [Sample.secret(4, byteCount: 9000), Sample.secret(5, byteCount: 9000)]
-        try await store.putKitCopy(copies[0], locator: Sample.hash(1))
-        try look(for: copies[0], isThere: true, "a kit copy")
-        try await store.putKitCopy(copies[1], locator: Sample.hash(1))
-        try look(for: copies[0], isThere: false, "a replaced kit copy")
-        try look(for: copies[1], isThere: true, "a kit copy")
-        try await store.deleteKitCopy(locator: Sample.hash(1))
-        try look(for: copies[1], isThere: false, "a deleted kit copy")
-
-        let wraps = [Sample.secret(6, byteCount: 1200), Sample.secret(7, byteCount: 1200)]
-        let change = Sample.change(
-            0, after: nil, [0], putting: [Sample.wrap(1, epoch: 1, wraps[0]), Sample.wrap(2, epoch: 1, wraps[1])])
-        try await expect(store.append(change) == .done, or: "it refuses a first entry")
-        for wrap in wraps { try look(for: wrap, isThere: true, "a wrap") }
-        let removal = Sample.change(1, after: [0], [1], removing: [Sample.user(1)])
-        try await expect(store.append(removal) == .done, or: "it refuses an entry at the end of the log")
-        try look(for: wraps[0], isThere: false, "the wrap of a removed member")
-        try look(for: wraps[1], isThere: true, "the wrap of a member who stays")
-    }
-
-    /// Whether at least eight neighbouring bytes of `needle` are in any of the arrays.
-    private static func isPart(of needle: [UInt8], in arrays: [[UInt8]]) -> Bool {
-        var parts: Set<UInt64> = []
-        for start in stride(from: 0, through: needle.count - 8, by: 8) {
-            parts.insert(needle[start..<(start + 8)].reduce(0) { $0 << 8 | UInt64($1) })
-        }
-        return arrays.contains { bytes in
-            var window: UInt64 = 0
-            for (index, byte) in bytes.enumerated() {
-                window = window << 8 | UInt64(byte)
-                if index >= 7, parts.contains(window) { return true }
-            }
-            return false
-        }
     }
 }

@@ -50,7 +50,7 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
         case .kitCopies: try await EscrowChecks.kitCopies(in: place.open())
         case .manyWriters: try await PlaceChecks.manyWriters(at: place)
         case .durability: try await PlaceChecks.durability(at: place)
-        case .erasure: try await PlaceChecks.erasure(at: place)
+        case .erasure: try await ErasureChecks.check(at: place)
         }
     }
 }

@@ -28,7 +28,8 @@ public struct StoreClaim: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks one promise at a fresh place.
     ///
-    /// - Throws: the first thing that the store did against the promise, an unexpected error included.
+    /// - Throws: the first thing that the store did against the promise, an unexpected error included. A promise that
+    ///   could not be checked is a finding too: that deleted secrets are gone, at a place that gives no bytes.
     public func check(at place: StorePlace) async throws(StoreFinding) {
         do {
             try await promise.check(at: place)
@@ -42,7 +43,7 @@ public struct StoreClaim: Hashable, Sendable, CustomStringConvertible {
     /// Checks all promises, each at a place of its own.
     ///
     /// - Parameter place: makes a fresh place.
-    /// - Returns: one finding for each promise that is not kept.
+    /// - Returns: one finding for each promise that is not kept, or could not be checked.
     public static func findings(atEach place: () async throws -> StorePlace) async -> [StoreFinding] {
         var findings: [StoreFinding] = []
         for claim in all {

@@ -6,14 +6,15 @@ public import TresorCore
 public struct StorePlace: Sendable {
     /// Opens the store at this place. A second call gives a store that has what the first one stored.
     package let open: @Sendable () async throws -> any Store
-    /// Reads all bytes at this place, for example one array for each file; `nil` for a store without a lasting place.
+    /// Reads all bytes at this place, for example one array for each file; `nil` if nobody can.
     package let bytes: (@Sendable () throws -> [[UInt8]])?
 
     /// Names a place.
     ///
     /// - Parameters:
     ///   - bytes: reads all bytes at the place. Server shares and wraps must lie there as they are, not as Base64 or hex:
-    ///     the check looks for them. Without it, the promise that deleted secrets leave no bytes is not checked.
+    ///     the check looks for them. Without it, the promise that deleted secrets leave no bytes cannot be checked, and
+    ///     is a finding.
     ///   - open: opens the store; returns the same store where it lasts as long as the process.
     public init(
         bytes: (@Sendable () throws -> [[UInt8]])? = nil, open: @escaping @Sendable () async throws -> any Store
@@ -23,11 +24,11 @@ public struct StorePlace: Sendable {
     }
 }
 
-/// A promise of `Store` that an implementation does not keep.
+/// A promise of `Store` that an implementation does not keep, or that could not be checked.
 public struct StoreFinding: Error, Hashable, Sendable, CustomStringConvertible {
     /// The promise.
     public let claim: StoreClaim
-    /// What the store did, as one sentence.
+    /// What the store did, or why nobody can tell, as one sentence.
     package let sentence: String
 
     /// The promise and the sentence.
