@@ -93,4 +93,62 @@ import TresorStore
         #expect(replaced.user == impostor.user)
         #expect(try await client.people.pinned().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
     }
+
+    @Test func thePeopleWhoseNumbersWereComparedAreListed() async throws {
+        let store = CountingStore(store: MemoryStore())
+        let world = World(store: store)
+        let anna = try await world.quick("anna")
+        let house = try await world.quick("dr-house")
+        _ = try await world.quick("eve")
+        #expect(try await anna.people.verified() == [])
+        _ = try await anna.client.verify("dr-house", number: house.chain.number().digits)
+        let renewed = try await house.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        try await renewed.people.publishCard()
+        #expect(try await anna.people.person(house.user).trust == .renewed(since: house.chain))
+        store.tally.reset()
+        #expect(try await anna.people.verified() == [Person(chain: house.chain, trust: .verified)])
+        #expect(store.tally.counts == [:])
+        // A person who was replaced under their handle is no longer listed.
+        let other = World()
+        let impostor = try await other.quick("dr-house")
+        let client = Client(home: anna.client.home, store: other.store, clock: { [world] in world.clock.now })
+        let replaced = try await client.verify(
+            "dr-house", number: impostor.chain.number().digits, replacing: true)
+        #expect(try await client.people.verified() == [replaced])
+    }
+
+    @Test func theChainOfAHomeNeedsNoSecret() async throws {
+        let home = MemoryHome()
+        let client = world.client(home)
+        #expect(try await client.chain() == nil)
+        let anna = try await world.quick("anna", home: home)
+        #expect(try await client.chain() == anna.chain)
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        renewed.lock()
+        #expect(try await client.chain() == renewed.chain)
+        #expect(try await client.chain()?.newest.generation == 1)
+        let bytes = try #require(home.contents[.identity])
+        try home.replace(.identity, with: bytes.dropLast())
+        #expect(await failure { _ = try await client.chain() } == .altered)
+    }
+
+    @Test func aTrustedDeviceOpensUntilItsEnd() async throws {
+        let anna = try await world.quick("anna")
+        let start = TimeInterval(world.clock.now)
+        let device = try await anna.unlocking.rememberDevice(
+            name: "tablet", until: Date(timeIntervalSince1970: start + 100.75))
+        #expect(device.end == Date(timeIntervalSince1970: start + 100))
+        #expect(try await anna.unlocking.devices().map(\.end) == [device.end])
+        world.clock.advance(by: 100)
+        #expect(try await anna.client.device.unlock().user == anna.user)
+        world.clock.advance(by: 1)
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
+        for end in [Date.distantPast, Date(timeIntervalSince1970: 0.5), Date(timeIntervalSince1970: 1e13)] {
+            #expect(
+                await failure { _ = try await anna.unlocking.rememberDevice(name: "x", until: end) } == .usage(.time))
+        }
+        #expect(try await anna.unlocking.devices() == [device])
+        let last = Date(timeIntervalSince1970: TimeInterval(Format.latestTime))
+        #expect(try await anna.unlocking.rememberDevice(name: "desk", until: last).end == last)
+    }
 }

@@ -85,6 +85,28 @@ import TresorStore
         }
     }
 
+    /// The loose form believes any tresor, and makes every other check.
+    @Test func aFileOfAnyTresorIsOpened() async throws {
+        let other = try await anna.create("other")
+        for (tresor, content) in [(plans, UInt8(1)), (other, 2)] {
+            let opened = try await anna.openFromAnyTresor(tresor.seal([content], record: "one"))
+            #expect(opened.content == [content] && opened.tresor == tresor.id)
+        }
+        let theirs = try await house.create("theirs")
+        let file = try await theirs.seal([3])
+        #expect(await failure { _ = try await anna.openFromAnyTresor(file) } == .noAccess)
+        try await theirs.share(with: person(anna, to: house))
+        #expect(try await anna.openFromAnyTresor(file).tresor == theirs.id)
+        let stranger = try await world.quick("stranger")
+        try stranger.client.people.pinBlocking(anna.identity.chain)
+        let trap = try await stranger.create("interventions")
+        try await trap.share(with: person(anna, to: stranger))
+        let unasked = try await trap.seal([4])
+        #expect(await failure { _ = try await anna.openFromAnyTresor(unasked) } == .unverified)
+        let damaged = try SealedFile(flipped(file.bytes, file.bytes.count * 8 - 1))
+        #expect(await failure { _ = try await anna.openFromAnyTresor(damaged) } == .altered)
+    }
+
     @Test func tresorsAreFoundByWhatTheyAreCalled() async throws {
         #expect(try await anna.tresor("interventions").id == plans.id)
         #expect(try await anna.tresor("anna/interventions").id == plans.id)
