@@ -114,13 +114,17 @@ extension OutputRawSpan {
 }
 
 extension SealedSource {
-    /// The bytes of a range.
+    /// The bytes of a range. A source that fails in a cancelled task has not failed.
     package func bytes(_ range: Range<Int>) async throws(TresorError) -> [UInt8] {
         guard !range.isEmpty else { return [] }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: range.count, alignment: 1)
         defer { unsafe buffer.deallocate() }
         var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
-        try await read(from: range.lowerBound, into: &output)
+        do throws(TresorError) {
+            try await read(from: range.lowerBound, into: &output)
+        } catch {
+            throw Task.isCancelled ? .cancelled : error
+        }
         guard output.byteCount == range.count else { throw .altered }
         return unsafe [UInt8](buffer)
     }

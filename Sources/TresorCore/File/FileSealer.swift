@@ -54,7 +54,11 @@ package enum FileSealer {
     ) async throws(TresorError) -> SealedStream {
         let header = fields.authorship.header
         let start = header.bytes + sealing.prefix
-        try await sink.write(start.span)
+        do throws(TresorError) {
+            try await sink.write(start.span)
+        } catch {
+            throw Task.isCancelled ? .cancelled : error
+        }
         var pipeline = ChunkPipeline()
         var parts = ContentHash.Parts()
         let front = fields.bytes

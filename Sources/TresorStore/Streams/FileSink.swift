@@ -38,14 +38,21 @@ public final class FileSink: ByteSink, Sendable {
 
     /// Appends a content to its end, for example that of a verified file.
     ///
-    /// - Throws: the errors of the source, and those of ``write(_:)``.
+    /// - Throws: the errors of the source, and those of ``write(_:)``; `TresorError.cancelled` in a cancelled task, also
+    ///   where the source ends or fails because of it. Do not commit then.
     @concurrent public func write(contentOf source: inout some ContentSource) async throws(TresorError) {
         let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 18)
         defer { buffer.deallocate() }
         while true {
             try Cancellation.check()
             var output = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            try await source.read(into: &output)
+            do throws(TresorError) {
+                try await source.read(into: &output)
+            } catch {
+                throw Task.isCancelled ? .cancelled : error
+            }
+            // A source that ends with its task has not given everything.
+            try Cancellation.check()
             let filled = UnsafeMutableBufferPointer(rebasing: buffer[..<output.byteCount])
             try write(filled.span)
             guard filled.count == buffer.count else { return }
