@@ -66,7 +66,9 @@ package struct DeepAudit: Sendable {
             try Cancellation.check()
             let keys = try await session.keyRing.keys(of: epoch, in: state)
             guard keys.opensHistory else { throw .noAccess }
-            try await restore(try EntryDrafting(session: session).wraps(keys, for: members, in: state), in: state)
+            let wraps = try EntryDrafting(session: session).wraps(keys, for: members, in: state)
+            try Cancellation.check()
+            try await client.uninterrupted { () async throws(TresorError) in try await restore(wraps, in: state) }
         }
     }
 

@@ -61,7 +61,8 @@ extension Audit {
     /// - Returns: the number of restored entries.
     /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
     ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
-    ///   changed while it was read; the error of the rule when the entries after the head are not valid.
+    ///   changed while it was read; the error of the rule when the entries after the head are not valid;
+    ///   ``TresorError/cancelled`` between two entries, and then a repeated call restores the others.
     @concurrent package func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
         guard let shown = try await shownEntries(of: known) else {
@@ -79,7 +80,10 @@ extension Audit {
             }
             let entry = page[Int(sequence - first)]
             try Cancellation.check()
-            guard try await store.restore(entry, at: sequence, of: tresor) == .done else { throw .busy }
+            let outcome = try await client.uninterrupted { () async throws(TresorError) in
+                try await store.restore(entry, at: sequence, of: tresor)
+            }
+            guard outcome == .done else { throw .busy }
         }
         if !shown.goesOn { try await append(from: end, of: known) }
         // The entries after the head are validated as usual.
@@ -97,7 +101,10 @@ extension Audit {
                     tresor: known.tresor, sequence: next, previous: previous, entry: entry,
                     removingWrapsOf: try Entry(entry).dismissed)
                 try Cancellation.check()
-                guard try await store.append(change) == .done else { throw .busy }
+                let outcome = try await client.uninterrupted { () async throws(TresorError) in
+                    try await store.append(change)
+                }
+                guard outcome == .done else { throw .busy }
                 previous = entry
                 next += 1
             }

@@ -13,8 +13,17 @@ import TresorStore
 @Suite struct CancellationTests {
     /// The calls that change something, and some that only read.
     enum Deed: CaseIterable {
-        case create, share, revoke, rotate, leave, publish, kit, remember, endDevices, password, renew, repair
+        case create, share, revoke, rotate, leave, publish, kit, remember, endDevices, password, renew
+        case restoreEntry, appendLost, restoreWraps
         case seal, open, sealStream, sealMany, openMany, unlock, list, audit, records
+
+        /// Whether nobody can see afterwards that it was done.
+        var isReading: Bool {
+            switch self {
+            case .seal, .open, .sealStream, .sealMany, .openMany, .unlock, .list, .audit, .records: true
+            default: false
+            }
+        }
     }
 
     /// A kit that a stage can hold.
@@ -26,7 +35,8 @@ import TresorStore
 
     /// Two people, a tresor of the first, and a device of theirs.
     private struct Stage {
-        let store = CancellingStore()
+        let evil = EvilStore()
+        let store: CancellingStore
         let world: World
         let home = MemoryHome()
         let anna: Session
@@ -38,15 +48,48 @@ import TresorStore
 
         init(for deed: Deed) async throws {
             newKit = try HeldKit()
-            world = World(store: store)
-            anna = try await world.quick("anna", home: home)
+            let whole = CancellingStore(evil)
+            world = World(store: whole)
+            let owner = try await world.quick("anna", home: home)
             house = try await world.quick("house")
-            try world.introduce(anna, house)
-            tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-            if deed == .revoke || deed == .leave { try await anna.share(tresor, with: [house], as: .writer) }
-            file = try await anna.seal("plan", in: tresor)
-            device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9).id
+            try world.introduce(owner, house)
+            tresor = try await owner.tresors.create(Name(typed: "plans")).tresor
+            switch deed {
+            case .revoke, .leave, .restoreEntry, .appendLost, .restoreWraps:
+                try await owner.share(tresor, with: [house], as: .writer)
+            default: break
+            }
+            file = try await owner.seal("plan", in: tresor)
+            device = try await owner.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9).id
             _ = try await house.tresors.all()
+            store = try await Self.damaged(whole, evil, tresor, for: deed)
+            anna = world.session(of: owner, seeing: store)
+            // New keys are in the home, and their card is not in the store.
+            if deed == .publish {
+                _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+            }
+        }
+
+        /// The store as the deed meets it: whole, or without what the deed restores.
+        private static func damaged(
+            _ whole: CancellingStore, _ evil: EvilStore, _ tresor: TresorID, for deed: Deed
+        ) async throws -> CancellingStore {
+            switch deed {
+            case .restoreEntry:
+                evil.drop(0)
+                evil.restored = []
+                return whole
+            case .appendLost, .restoreWraps:
+                let backup = MemoryStore()
+                let entries = try await log(tresor, in: whole).prefix(deed == .appendLost ? 1 : 2)
+                for (index, entry) in entries.enumerated() {
+                    let previous = index > 0 ? entries[index - 1] : nil
+                    _ = await backup.append(
+                        LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry))
+                }
+                return CancellingStore(backup)
+            default: return whole
+            }
         }
 
         /// Whose home the deed changes.
@@ -89,7 +132,8 @@ import TresorStore
             case .password:
                 try await anna.unlocking.changePasswordEndingDevices(to: password("new"), cost: .floor)
             case .renew: _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-            case .repair: _ = try await anna.client.audit.restoreEntries(of: tresor)
+            case .restoreEntry, .appendLost: _ = try await anna.client.audit.restoreEntries(of: tresor)
+            case .restoreWraps: try await anna.audit.restoreWraps(of: tresor)
             case .seal: _ = try await anna.seal("another", in: tresor)
             case .open: _ = try await anna.files.open(file)
             case .sealStream:
@@ -110,22 +154,30 @@ import TresorStore
 
         /// Whether the store and the home show the deed.
         func isDone(_ deed: Deed) async throws -> Bool {
-            let state = try await anna.client.logs.state(of: tresor)
+            let user = house.identity.user
+            func state() async throws -> LogState { try await anna.client.logs.state(of: tresor) }
             let file = try anna.client.identityFileBlocking()
             switch deed {
             case .create: return try await anna.tresors.named("others").count == 1
-            case .share: return state.members[house.identity.user] != nil
-            case .revoke, .leave: return state.members[house.identity.user] == nil
-            case .rotate: return state.epoch == 2
-            case .publish: return try await store.card(of: anna.identity.user) == anna.identity.chain.bytes
+            case .share: return try await state().members[user] != nil
+            case .revoke, .leave: return try await state().members[user] == nil
+            case .rotate: return try await state().epoch == 2
+            case .publish:
+                let card = try await store.card(of: anna.identity.user)
+                return file.chain.newest.generation == 1 && card == file.chain.bytes
             case .kit:
                 let isPending = try anna.client.cleanup.isPendingBlocking()
                 return try newKit.kit.locator() == file.kitLocator && !isPending
-            case .remember: return try file.devices.map(\.id) == [anna.client.device.share()?.id]
+            case .remember:
+                let id = try anna.client.device.share()?.id
+                return file.devices.map(\.id) == [id] && id != device
             case .endDevices, .password:
                 let isPending = try anna.client.cleanup.isPendingBlocking()
                 return file.devices.isEmpty && !isPending
             case .renew: return file.chain.newest.generation == 1
+            case .restoreEntry: return try await evil.restored == [log(tresor, in: evil.truth)[0]]
+            case .appendLost: return try await log(tresor, in: store) == log(tresor, in: evil.truth)
+            case .restoreWraps: return try await store.wraps(of: user, in: tresor, epoch: 1).count == 1
             default: return true
             }
         }
@@ -137,6 +189,7 @@ import TresorStore
         let writes = late.store.writes
         #expect(await late.error(of: deed, cancelledAt: nil) == .cancelled)
         #expect(late.lasting(deed) == before && late.store.writes == writes)
+        #expect(try await late.isDone(deed) == deed.isReading)
         for call in 0..<200 {
             let stage = try await Stage(for: deed)
             let before = stage.lasting(deed)

@@ -6,8 +6,8 @@ import TresorCore
 import TresorCrypto
 import TresorStore
 
-/// An honest store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection
-/// in a task that was cancelled, as a network does.
+/// A store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection in a task
+/// that was cancelled, as a network does.
 final class CancellingStore: Store {
     private struct Script: Sendable {
         var calls = 0
@@ -16,8 +16,10 @@ final class CancellingStore: Store {
         var cancel: (@Sendable () -> Void)?
     }
 
-    private let store = MemoryStore()
+    private let store: any Store
     private let script = Mutex(Script())
+
+    init(_ store: any Store = MemoryStore()) { self.store = store }
 
     /// How many writes it was asked for.
     var writes: Int { script.withLock { $0.writes } }
@@ -45,76 +47,83 @@ final class CancellingStore: Store {
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
         try look(isWrite: true)
-        return await store.putCard(chain, user: user, handle: handle, replacing: replacing)
+        return try await store.putCard(chain, user: user, handle: handle, replacing: replacing)
     }
 
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
         try look()
-        return await store.card(of: user)
+        return try await store.card(of: user)
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
         try look()
-        return await store.cards(handle: handle)
+        return try await store.cards(handle: handle)
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
         try look()
-        return await store.users(prefix: prefix, limit: limit)
+        return try await store.users(prefix: prefix, limit: limit)
     }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
         try look()
-        return await store.entries(of: tresor, from: first, limit: limit)
+        return try await store.entries(of: tresor, from: first, limit: limit)
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         try look(isWrite: true)
-        return await store.append(change)
+        return try await store.append(change)
+    }
+
+    func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        try look(isWrite: true)
+        return try await store.restore(entry, at: sequence, of: tresor)
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
         try look()
-        return await store.wraps(of: user, in: tresor, epoch: epoch)
+        return try await store.wraps(of: user, in: tresor, epoch: epoch)
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         try look(isWrite: true)
-        await store.putWraps(wraps, in: tresor)
+        try await store.putWraps(wraps, in: tresor)
     }
 
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         try look()
-        return await store.tresors(of: user)
+        return try await store.tresors(of: user)
     }
 
     func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
         try look(isWrite: true)
-        await store.putServerShare(share, user: user, device: device)
+        try await store.putServerShare(share, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         try look()
-        return await store.serverShare(user: user, device: device)
+        return try await store.serverShare(user: user, device: device)
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         try look(isWrite: true)
-        await store.deleteServerShares(user: user, devices: devices)
+        try await store.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         try look(isWrite: true)
-        await store.putKitCopy(copy, locator: locator)
+        try await store.putKitCopy(copy, locator: locator)
     }
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         try look()
-        return await store.kitCopy(locator: locator)
+        return try await store.kitCopy(locator: locator)
     }
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try look(isWrite: true)
-        await store.deleteKitCopy(locator: locator)
+        try await store.deleteKitCopy(locator: locator)
     }
 }
