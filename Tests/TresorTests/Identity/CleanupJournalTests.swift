@@ -44,6 +44,39 @@ import TresorStore
         #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
+    /// A program finishes what was interrupted, with a client that holds no secret.
+    @Test func A27_A32_aClientCleansUp() async throws {
+        let evil = EvilStore(world.store)
+        let client = world.client(anna.client.home, seeing: evil)
+        let kept = try await anna.unlocking.makeKit()
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let share = try #require(anna.home[.deviceShare])
+        try anna.client.home.delete(.deviceShare)
+        let begun = try RecoveryKit()
+        try await world.store.putKitCopy([1], locator: begun.locator())
+        try anna.client.recovery.prepareBlocking(begun)
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.user, id: device.id)])
+        let noted = anna.home[.cleanupJournal]
+        evil.failDeletions()
+        #expect(await failure { try await client.cleanUp() } == .store(.inputOutput))
+        #expect(noted != nil && anna.home[.cleanupJournal] == noted)
+        evil.behave()
+        try await client.cleanUp()
+        #expect(try await world.store.kitCopy(locator: begun.locator()) == nil)
+        #expect(try await world.store.serverShare(user: anna.user, device: device.id) == nil)
+        #expect(try await world.store.kitCopy(locator: kept.locator()) != nil)
+        #expect(try !anna.client.cleanup.isPendingBlocking())
+        // Where nothing was interrupted, it changes nothing.
+        let (home, writes) = (anna.home, evil.writeCount)
+        try await client.cleanUp()
+        #expect(anna.home == home && evil.writeCount == writes)
+        // A share without a slot opens nothing, and is destroyed.
+        try await anna.unlocking.revokeDevices([device.id])
+        try anna.client.home.replace(.deviceShare, with: share)
+        try await client.cleanUp()
+        #expect(anna.home[.deviceShare] == nil)
+    }
+
     @Test func aKitOfSomebodyElsesIdentityIsNoInterruptedChange() throws {
         let kit = try RecoveryKit()
         try anna.client.cleanup.note(kits: [CleanupJournal.Kit(user: identity("bob").user, locator: try kit.locator())])

@@ -30,6 +30,7 @@ final class EvilStore: Store {
         var keeps = false
         var interlude: (@Sendable () async -> Void)?
         var deletionInterlude: (@Sendable () async -> Void)?
+        var deletesNothing = false
         var callsUntilFailure: Int?
         var failsBehind = false
         var delay: Duration = .zero
@@ -144,13 +145,17 @@ final class EvilStore: Store {
         script.withLock { $0.deletionInterlude = interlude }
     }
 
-    private func deleting() async {
+    /// Fails at each deletion of a server share or kit copy, before it does it.
+    func failDeletions() { script.withLock { $0.deletesNothing = true } }
+
+    private func deleting() async throws(TresorError) {
         let interlude = script.withLock { script in
             defer { script.deletionInterlude = nil }
             script.writeCount += 1
             return script.deletionInterlude
         }
         await interlude?()
+        guard !script.withLock({ $0.deletesNothing }) else { throw .store(.inputOutput) }
     }
 
     func lie(_ lie: Lie?) { script.withLock { $0.lie = lie } }
@@ -316,7 +321,7 @@ extension EvilStore {
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        await deleting()
+        try await deleting()
         try await honest.deleteServerShares(user: user, devices: devices)
     }
 
@@ -334,7 +339,7 @@ extension EvilStore {
     }
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        await deleting()
+        try await deleting()
         try await honest.deleteKitCopy(locator: locator)
     }
 }
