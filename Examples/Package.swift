@@ -21,6 +21,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
                 .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                .product(name: "TresorTesting", package: "tresor"),
             ],
             path: "CareModel"),
         .target(

@@ -3,7 +3,9 @@
 import Foundation
 import Tresor
 import TresorCore
+import TresorCrypto
 import TresorStore
+import TresorTesting
 
 /// Uses the model as an app's screens would. Ends with an error where it does not do what it says.
 @main struct Main {
@@ -20,7 +22,11 @@ import TresorStore
         let files = folder.appending(path: "files")
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = MemoryStore()
+        let trap = Trap()
+        let store = FaultyStore { _ in
+            await trap.step()
+            return nil
+        }
         let home = folder.appending(path: "anna")
         let house = try await Client(at: folder.appending(path: "dr-house"), store: store)
             .makeIdentity("dr-house", password: Password("it is never lupus"))
@@ -54,10 +60,48 @@ import TresorStore
 
         model.lock()
         try check(model.events.isEmpty)
+        try await checkLockedLoads(model, trap)
         await model.start()
         guard case .open = model.phase else { throw Broken(line: #line) }
         let seen = try await house.tresor("anna/assessments")
         let opened = try await seen.open(SealedFile(Data(contentsOf: tuesday)), record: "tuesday")
         print(opened.author.handle.text, opened.type.text)
+    }
+
+    /// Locks the screen at each call that loading makes to the store. The screen stays empty, whatever was loaded.
+    @MainActor private static func checkLockedLoads(_ model: CareModel, _ trap: Trap) async throws {
+        var lateCount = 0
+        for call in 0..<1000 {
+            await model.start()
+            guard case .open = model.phase else { throw Broken(line: #line) }
+            trap.set(after: call) { model.lock() }
+            do {
+                try await model.load()
+                if case .locked = model.phase { lateCount += 1 }
+            } catch TresorError.usage(.locked) {}
+            guard case .locked = model.phase else {
+                // Loading makes no more calls than these. At some of them, the files were being opened already.
+                trap.set(after: nil)
+                try check(!model.events.isEmpty && lateCount > 0)
+                return
+            }
+            try check(model.events.isEmpty)
+        }
+        throw Broken(line: #line)
+    }
+}
+
+/// Acts at one of the calls that a store gets.
+@MainActor final class Trap {
+    private var left: Int?
+    private var action: () -> Void = {}
+
+    /// Acts after so many more calls; `nil` never does.
+    func set(after count: Int?, _ action: @escaping () -> Void = {}) { (left, self.action) = (count, action) }
+
+    func step() {
+        guard let count = left else { return }
+        left = count > 0 ? count - 1 : nil
+        if count == 0 { action() }
     }
 }
