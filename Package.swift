@@ -17,6 +17,9 @@ let coreSettings: [SwiftSetting] =
         .enableExperimentalFeature("Lifetimes"),
     ]
 
+/// The service and what it alone needs.
+let server = TargetDependencyCondition.when(traits: ["Server"])
+
 let package = Package(
     name: "tresor",
     platforms: [.macOS(.v26), .iOS(.v26)],
@@ -27,17 +30,25 @@ let package = Package(
         .library(name: "TresorStore", targets: ["TresorStore"]),
         .library(name: "TresorSQLite", targets: ["TresorSQLite"]),
         .library(name: "TresorTesting", targets: ["TresorTesting"]),
+        .library(name: "TresorRemote", targets: ["TresorRemote"]),
         .executable(name: "tresor", targets: ["TresorCommand"]),
+        .executable(name: "tresor-server", targets: ["TresorServer"]),
     ],
     traits: [
         .default(enabledTraits: ["Command", "SQLite"]),
         .trait(name: "Command", description: "The command tresor.", enabledTraits: ["SQLite"]),
         .trait(name: "SQLite", description: "The store in an SQLite file."),
+        .trait(name: "Server", description: "The service tresor-server.", enabledTraits: ["Command", "SQLite"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(
@@ -71,6 +82,42 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(
+            name: "Copenssl", pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        .target(
+            name: "TresorRemote", dependencies: ["Copenssl", "TresorCore", "TresorCrypto"], swiftSettings: settings),
+        .target(
+            name: "TresorService",
+            dependencies: [
+                "TresorCore", "TresorCrypto",
+                .product(name: "GRDB", package: "GRDB.swift", condition: server),
+            ],
+            swiftSettings: settings),
+        .systemLibrary(
+            name: "Clibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "TresorPostgres",
+            dependencies: [
+                "TresorCore", "TresorCrypto", "TresorService", .target(name: "Clibpq", condition: server),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "TresorServer",
+            dependencies: [
+                "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "Hummingbird", package: "hummingbird", condition: server),
+                .product(name: "HummingbirdTLS", package: "hummingbird", condition: server),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
+                .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
+                .product(name: "NIOPosix", package: "swift-nio", condition: server),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ],
+            swiftSettings: settings),
         .target(
             name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
         .executableTarget(
@@ -121,6 +168,13 @@ let package = Package(
             dependencies: [
                 "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorSQLite", "TresorStore",
                 "tresor-vectors",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TresorServiceTests",
+            dependencies: [
+                "Tresor", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote", "TresorServer",
+                "TresorService", "TresorStore", "TresorTesting",
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),

@@ -76,6 +76,15 @@ public struct DomainLabel: Hashable, Sendable {
     package static let contentHash = DomainLabel("tresor/v1/content-hash")
     package static let contentPart = DomainLabel("tresor/v1/content-part")
 
+    package static let serverID = DomainLabel("tresor/v1/server-id")
+    package static let sessionSignature = DomainLabel("tresor/v1/session-signature")
+    package static let sessionHash = DomainLabel("tresor/v1/session-hash")
+    package static let deviceSign = DomainLabel("tresor/v1/device-sign")
+    package static let requestBody = DomainLabel("tresor/v1/request-body")
+    package static let requestSignature = DomainLabel("tresor/v1/request-signature")
+    package static let loginSignature = DomainLabel("tresor/v1/login-signature")
+    package static let invitation = DomainLabel("tresor/v1/invitation")
+
     /// The registry of SPEC §16: every label with its use, in the order of the sections that use them.
     package static let registry: [(label: DomainLabel, use: Use)] = [
         (seal, .derive), (derive, .derive),
@@ -87,5 +96,7 @@ public struct DomainLabel: Hashable, Sendable {
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
         (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
+        (serverID, .hash), (sessionSignature, .sign), (sessionHash, .hash), (deviceSign, .derive),
+        (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign), (invitation, .hash),
     ]
 }

@@ -17,6 +17,7 @@ extension TresorError: LocalizedError {
         case .forked:
             "The store shows an older or a different history than before. Ask the other members what they see."
         case .unverified: "A person is not verified, or has changed keys. Compare safety numbers with them."
+        case .waiting: "The operator of the service has not admitted you yet. Try again later."
         case .store(let fault): "The store failed: \(fault.rawValue). \(fault.remedy)"
         case .unsupported: "A newer release made this. Update the program."
         case .usage(let misuse): "This cannot be done: \(misuse.rawValue). \(misuse.remedy)"

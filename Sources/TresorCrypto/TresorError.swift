@@ -22,6 +22,8 @@ public enum TresorError: Error, Hashable, Sendable {
     case forked
     /// A person is not verified, or has changed keys.
     case unverified
+    /// The operator of the service has not admitted you yet.
+    case waiting
     /// The store fails or withholds objects, without forging any.
     case store(Fault)
     /// A newer release made the object.
@@ -138,6 +140,7 @@ public enum TresorError: Error, Hashable, Sendable {
         case .altered: "altered"
         case .forked: "forked"
         case .unverified: "unverified"
+        case .waiting: "waiting"
         case .store: "store"
         case .unsupported: "unsupported"
         case .usage: "usage"

@@ -5,8 +5,8 @@ import TresorCrypto
 
 /// The store of a client. Each call throws ``TresorError/usage(_:)`` with `locked` once the session is locked.
 ///
-/// A call that fails in a cancelled task throws ``TresorError/cancelled``: a connection that ends with its task is no
-/// failure of the store.
+/// It names the person of the session as the ``Speaker``. A call that fails in a cancelled task throws
+/// ``TresorError/cancelled``: a connection that ends with its task is no failure of the store.
 struct GuardedStore: Store {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
@@ -15,7 +15,8 @@ struct GuardedStore: Store {
     private func guarded<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
-            return try await call()
+            guard let identity else { return try await call() }
+            return try await Speaker.person(identity).call(call)
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }

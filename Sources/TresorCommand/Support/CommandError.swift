@@ -8,8 +8,6 @@ import TresorCrypto
 enum CommandError: Hashable, Sendable {
     /// An error of the library, other than `usage` and `cancelled`.
     case library(TresorError)
-    /// Not approved yet: a word of a later stage.
-    case waiting
     /// Wrong arguments; the message says which.
     case usage
     /// The signal INT, TERM or HUP ended the command.
@@ -23,6 +21,7 @@ enum CommandError: Hashable, Sendable {
     static let forked = Self.library(.forked)
     static let unverified = Self.library(.unverified)
     static let unsupported = Self.library(.unsupported)
+    static let waiting = Self.library(.waiting)
     static func failed(_ fault: TresorError.Fault) -> Self { .library(.failed(fault)) }
     static func store(_ fault: TresorError.Fault) -> Self { .library(.store(fault)) }
 
@@ -38,7 +37,7 @@ enum CommandError: Hashable, Sendable {
     var passedOn: TresorError {
         switch self {
         case .library(let error): error
-        case .waiting, .usage: .failed(.other)
+        case .usage: .failed(.other)
         case .interrupted: .cancelled
         }
     }
@@ -59,7 +58,6 @@ enum CommandError: Hashable, Sendable {
     private var row: ErrorName {
         switch self {
         case .library(let error): ErrorName(rawValue: error.name) ?? .failed
-        case .waiting: .waiting
         case .usage: .usage
         case .interrupted: .interrupted
         }

@@ -70,6 +70,7 @@ struct CommandFailure: Error, Sendable {
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"
+        case .waiting: "the operator has not admitted you yet; run the same command again later"
         case .store(let fault): "the store\(storePlace.withLock { $0 }) failed: \(fault.rawValue)"
         case .unsupported: "made by a newer version, or not built yet"
         case .usage(let misuse): misuse.rawValue

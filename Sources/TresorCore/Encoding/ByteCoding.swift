@@ -22,6 +22,12 @@ package struct ByteEncoder {
     /// 32 bytes.
     package mutating func digest(_ value: Hash256) { value.append(to: &bytes) }
 
+    /// `opaque<0..2^8-1>`. Callers enforce their own, lower limits.
+    package mutating func vector8(_ value: some Collection<UInt8>) {
+        integer(UInt8(truncatingIfNeeded: value.count))
+        raw(value)
+    }
+
     /// `opaque<0..2^16-1>`. Callers enforce their own, lower limits.
     package mutating func vector16(_ value: some Collection<UInt8>) {
         integer(UInt16(truncatingIfNeeded: value.count))
@@ -83,6 +89,13 @@ package struct ByteDecoder {
     package mutating func digest() throws(TresorError) -> Hash256 {
         guard let digest = Hash256(try raw(Hash256.byteCount)) else { throw .altered }
         return digest
+    }
+
+    /// `opaque<bounds>` after a `u8`.
+    package mutating func vector8(_ bounds: ClosedRange<Int>) throws(TresorError) -> [UInt8] {
+        let count = Int(try integer(UInt8.self))
+        guard bounds.contains(count) else { throw .altered }
+        return try raw(count)
     }
 
     /// `opaque<bounds>` after a `u16`.
@@ -160,6 +173,12 @@ package enum Magic: String, CaseIterable, Sendable {
     case keptWraps = "tresorK1"
     case marks = "tresorY1"
     case state = "tresorS2"
+    case server = "tresorN1"
+    case session = "tresorT1"
+    case loginStatement = "tresorQ1"
+    case account = "tresorU1"
+    case refusal = "tresorX1"
+    case serverKey = "tresorZ1"
 
     package static let byteCount = 8
     package static let prefix = Array("tresor".utf8)

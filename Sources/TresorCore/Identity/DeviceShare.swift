@@ -43,6 +43,19 @@ package final class DeviceShare: Sendable {
         }
     }
 
+    /// Signs `LP(label) ‖ bytes` with the device key, which the service knows (SPEC §18.2).
+    package func sign(_ label: DomainLabel, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+        try signingKey().sign(label.message(bytes))
+    }
+
+    /// The public key of the device key.
+    package func publicKey() throws(TresorError) -> Hash256 { try signingKey().publicKey }
+
+    private func signingKey() throws(TresorError) -> SigningKey {
+        let context: [UInt8] = []
+        return try SigningKey(seed: try secret.derive(.deviceSign, context: context.span))
+    }
+
     func slotKey(serverShare: borrowing SecretBytes) throws(TresorError) -> SecretKey<SlotUse> {
         return try secret.derive(.slotDevice, context: serverShare.span)
     }

@@ -6,6 +6,8 @@ package import TresorCrypto
 /// log authenticate its content.
 package struct Wrap: Hashable, Sendable {
     private static let ciphertextCounts = [32 + 16, 64 + 16]
+    /// The maximum size in bytes: 1287.
+    package static let maximumByteCount = 1287
 
     package let tresor: TresorID
     package let epoch: UInt64

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The state of an account with a service.
+package enum AccountState: UInt8, Sendable {
+    /// The person has asked for an account. The handle is reserved for them.
+    case asked = 1
+    /// The person has sent all that is needed. The operator has to admit them.
+    case complete = 2
+    /// The person is admitted, and their card is published.
+    case active = 3
+    /// The person has deleted the account. The handle stays theirs, since logs hold it.
+    case closed = 4
+}
+
+/// Asks for an account under the handle of a card chain: the first step of a registration.
+package struct RegisterRequest: ServiceRequest {
+    package typealias Answer = RegisterAnswer
+    package static let operation = ServiceOperation.register
+
+    package let chain: [UInt8]
+    /// The code of an invitation, 16 bytes; empty for none.
+    package let invitation: [UInt8]
+    /// The blinded element of a log-in by password, 32 bytes; empty for none.
+    package let blinded: [UInt8]
+
+    package init(chain: [UInt8], invitation: [UInt8], blinded: [UInt8]) {
+        self.chain = chain
+        self.invitation = invitation
+        self.blinded = blinded
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.vector32(chain)
+        encoder.vector8(invitation)
+        encoder.vector8(blinded)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        chain = try decoder.vector32(1...CardChain.maximumByteCount)
+        invitation = try decoder.emptyOr(Invitation.byteCount)
+        blinded = try decoder.emptyOr(32)
+    }
+}
+
+/// The state of an account, and the evaluated element of a log-in by password.
+package struct RegisterAnswer: ServiceMessage {
+    package let state: AccountState
+    /// 32 bytes; empty for none.
+    package let evaluated: [UInt8]
+
+    package init(state: AccountState, evaluated: [UInt8]) {
+        self.state = state
+        self.evaluated = evaluated
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.integer(state.rawValue)
+        encoder.vector8(evaluated)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        state = try decoder.accountState()
+        evaluated = try decoder.emptyOr(32)
+    }
+}
+
+/// Sends all that a service keeps for a person: the second step of a registration.
+package struct FinishRequest: ServiceRequest {
+    package typealias Answer = FinishAnswer
+    package static let operation = ServiceOperation.finish
+    /// The size in bytes of the record of a log-in by password: 192.
+    package static let recordByteCount = 192
+
+    /// The record of a log-in by password; empty for none.
+    package let record: [UInt8]
+    package let statement: LoginStatement
+    /// The login copy; empty for none.
+    package let copy: [UInt8]
+    package let locator: Hash256
+    /// The kit copy under the locator; empty for none, and then the locator is zero.
+    package let kitCopy: [UInt8]
+
+    package init(
+        record: [UInt8], statement: LoginStatement, copy: [UInt8], locator: Hash256, kitCopy: [UInt8]
+    ) {
+        self.record = record
+        self.statement = statement
+        self.copy = copy
+        self.locator = locator
+        self.kitCopy = kitCopy
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.vector8(record)
+        statement.encode(to: &encoder)
+        encoder.vector32(copy)
+        encoder.digest(locator)
+        encoder.vector32(kitCopy)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        record = try decoder.emptyOr(Self.recordByteCount)
+        statement = try LoginStatement(from: &decoder)
+        copy = try decoder.vector32(0...IdentityFile.maximumByteCount)
+        locator = try decoder.digest()
+        kitCopy = try decoder.vector32(0...IdentityFile.maximumByteCount)
+        guard record.isEmpty == copy.isEmpty, record.isEmpty == (statement.record == .zero),
+            kitCopy.isEmpty == (locator == .zero)
+        else { throw .altered }
+    }
+}
+
+/// The state of an account.
+package struct FinishAnswer: ServiceMessage {
+    package let state: AccountState
+
+    package init(state: AccountState) { self.state = state }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.integer(state.rawValue) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { state = try decoder.accountState() }
+}
+
+/// Asks for the speaker's own account.
+package struct AccountRequest: ServiceRequest, EmptyMessage {
+    package typealias Answer = AccountAnswer
+    package static let operation = ServiceOperation.account
+
+    package init() {}
+}
+
+/// An account with its sizes and limits.
+package struct AccountAnswer: ServiceMessage {
+    package let state: AccountState
+    /// The revision of the newest ``LoginStatement``; 0 for none.
+    package let revision: UInt64
+    /// The number of tresors that the person founded, and the bytes of their logs and wraps.
+    package let tresors: UInt64
+    package let bytes: UInt64
+    /// The limits of these, and of the entries of one log.
+    package let maximumTresors: UInt64
+    package let maximumBytes: UInt64
+    package let maximumEntries: UInt64
+
+    package init(
+        state: AccountState, revision: UInt64, tresors: UInt64, bytes: UInt64, maximumTresors: UInt64,
+        maximumBytes: UInt64, maximumEntries: UInt64
+    ) {
+        self.state = state
+        self.revision = revision
+        self.tresors = tresors
+        self.bytes = bytes
+        self.maximumTresors = maximumTresors
+        self.maximumBytes = maximumBytes
+        self.maximumEntries = maximumEntries
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.integer(state.rawValue)
+        for number in [revision, tresors, bytes, maximumTresors, maximumBytes, maximumEntries] {
+            encoder.integer(number)
+        }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        state = try decoder.accountState()
+        revision = try decoder.integer()
+        tresors = try decoder.integer()
+        bytes = try decoder.integer()
+        maximumTresors = try decoder.integer()
+        maximumBytes = try decoder.integer()
+        maximumEntries = try decoder.integer()
+    }
+}
+
+/// Ends all sessions of the speaker that began before a time.
+package struct EndSessionsRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.endSessions
+
+    /// The time, in seconds since 1970.
+    package let time: UInt64
+
+    package init(time: UInt64) { self.time = time }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.integer(time) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { time = try decoder.time() }
+}
+
+/// Deletes the speaker's account. Chain and handle stay, since logs hold them.
+package struct DeleteAccountRequest: ServiceRequest, EmptyMessage {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.deleteAccount
+
+    package init() {}
+}
+
+extension ByteDecoder {
+    /// `opaque8` of exactly `count` bytes, or empty.
+    fileprivate mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
+        let bytes = try vector8(0...count)
+        guard bytes.isEmpty || bytes.count == count else { throw .altered }
+        return bytes
+    }
+
+    fileprivate mutating func accountState() throws(TresorError) -> AccountState {
+        guard let state = AccountState(rawValue: try integer()) else { throw .altered }
+        return state
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// Puts the server share of a device slot of the speaker, with the public key of the device.
+package struct PutServerShareRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.putServerShare
+
+    package let device: DeviceID
+    /// The server share: 32 bytes.
+    package let share: [UInt8]
+    /// The Ed25519 public key of the device.
+    package let deviceKey: Hash256
+
+    package init(device: DeviceID, share: [UInt8], deviceKey: Hash256) {
+        self.device = device
+        self.share = share
+        self.deviceKey = deviceKey
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.raw(device.bytes)
+        encoder.raw(share)
+        encoder.digest(deviceKey)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        device = try decoder.device()
+        share = try decoder.raw(32)
+        deviceKey = try decoder.digest()
+    }
+}
+
+/// Asks for the server share of the speaker's device.
+package struct ServerShareRequest: ServiceRequest {
+    package typealias Answer = ServerShareAnswer
+    package static let operation = ServiceOperation.serverShare
+
+    package let device: DeviceID
+
+    package init(device: DeviceID) { self.device = device }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.raw(device.bytes) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { device = try decoder.device() }
+}
+
+/// A server share: 32 bytes, or none.
+package struct ServerShareAnswer: ServiceMessage {
+    package let share: [UInt8]
+
+    package init(share: [UInt8]) { self.share = share }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.vector8(share) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { share = try decoder.vector8(0...32) }
+}
+
+/// Deletes server shares of the speaker.
+package struct DeleteServerSharesRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.deleteServerShares
+
+    /// The devices; empty for all.
+    package let devices: [DeviceID]
+
+    package init(devices: [DeviceID]) { self.devices = devices }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.integer(UInt16(truncatingIfNeeded: devices.count))
+        for device in devices { encoder.raw(device.bytes) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        let count = try decoder.integer(UInt16.self)
+        var devices: [DeviceID] = []
+        for _ in 0..<count { devices.append(try decoder.device()) }
+        self.devices = devices
+    }
+}
+
+/// Puts a kit copy of the speaker.
+package struct PutKitCopyRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.putKitCopy
+
+    package let locator: Hash256
+    package let copy: [UInt8]
+
+    package init(locator: Hash256, copy: [UInt8]) {
+        self.locator = locator
+        self.copy = copy
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(locator)
+        encoder.vector32(copy)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        locator = try decoder.digest()
+        copy = try decoder.vector32(1...IdentityFile.maximumByteCount)
+    }
+}
+
+/// Asks for the kit copy under a locator, which only the kit yields.
+package struct KitCopyRequest: ServiceRequest {
+    package typealias Answer = KitCopyAnswer
+    package static let operation = ServiceOperation.kitCopy
+
+    package let locator: Hash256
+
+    package init(locator: Hash256) { self.locator = locator }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.digest(locator) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { locator = try decoder.digest() }
+}
+
+/// A kit copy; empty for none.
+package struct KitCopyAnswer: ServiceMessage {
+    package let copy: [UInt8]
+
+    package init(copy: [UInt8]) { self.copy = copy }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.vector32(copy) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        copy = try decoder.vector32(0...IdentityFile.maximumByteCount)
+    }
+}
+
+/// Deletes a kit copy of the speaker.
+package struct DeleteKitCopyRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.deleteKitCopy
+
+    package let locator: Hash256
+
+    package init(locator: Hash256) { self.locator = locator }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.digest(locator) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { locator = try decoder.digest() }
+}
+
+extension ByteDecoder {
+    /// The 16 bytes of a device id.
+    fileprivate mutating func device() throws(TresorError) -> DeviceID {
+        guard let device = DeviceID(try raw(16)) else { throw .altered }
+        return device
+    }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// Asks for entries of a log.
+package struct EntriesRequest: ServiceRequest {
+    package typealias Answer = EntriesAnswer
+    package static let operation = ServiceOperation.entries
+
+    package let tresor: TresorID
+    /// The first sequence number.
+    package let first: UInt64
+    /// The maximum number of entries.
+    package let limit: UInt32
+
+    package init(tresor: TresorID, first: UInt64, limit: UInt32) {
+        self.tresor = tresor
+        self.first = first
+        self.limit = limit
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(tresor.digest)
+        encoder.integer(first)
+        encoder.integer(limit)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        tresor = TresorID(try decoder.digest())
+        first = try decoder.integer()
+        limit = try decoder.integer()
+    }
+}
+
+/// A page of entries: at most 4 MiB, but at least one entry if there is one.
+package struct EntriesAnswer: ServiceMessage {
+    /// Whether the log goes on after the last of them.
+    package let more: Bool
+    package let entries: [[UInt8]]
+
+    package init(entries: [[UInt8]], more: Bool) {
+        self.entries = entries
+        self.more = more
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.flag(more)
+        encoder.list(entries) { $0.vector32($1) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        more = try decoder.flag()
+        entries = try decoder.list(of: 0, byteCount: 4) { (decoder) throws(TresorError) in
+            try decoder.vector32(0...Entry.maximumByteCount)
+        }
+        guard !entries.isEmpty || !more else { throw .altered }
+    }
+}
+
+/// Appends an entry, and puts and removes wraps in the same step.
+package struct AppendRequest: ServiceRequest {
+    package typealias Answer = OutcomeAnswer
+    package static let operation = ServiceOperation.append
+
+    package let tresor: TresorID
+    package let sequence: UInt64
+    /// The hash of the entry before; zero for sequence number 0.
+    package let previous: Hash256
+    package let entry: [UInt8]
+    package let wraps: [[UInt8]]
+    /// The members whose wraps are deleted.
+    package let removing: [UserID]
+
+    package init(
+        tresor: TresorID, sequence: UInt64, previous: Hash256, entry: [UInt8], wraps: [[UInt8]], removing: [UserID]
+    ) {
+        self.tresor = tresor
+        self.sequence = sequence
+        self.previous = previous
+        self.entry = entry
+        self.wraps = wraps
+        self.removing = removing
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(tresor.digest)
+        encoder.integer(sequence)
+        encoder.digest(previous)
+        encoder.vector32(entry)
+        encoder.list(wraps) { $0.vector16($1) }
+        encoder.list(removing) { $0.digest($1.digest) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        tresor = TresorID(try decoder.digest())
+        sequence = try decoder.integer()
+        previous = try decoder.digest()
+        entry = try decoder.vector32(1...Entry.maximumByteCount)
+        wraps = try decoder.wraps()
+        removing = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
+            UserID(try decoder.digest())
+        }
+    }
+}
+
+/// Asks for wraps of members: of one epoch, or of all.
+package struct WrapsRequest: ServiceRequest {
+    package typealias Answer = WrapsAnswer
+    package static let operation = ServiceOperation.wraps
+
+    package let tresor: TresorID
+    /// The epoch; `nil` for all.
+    package let epoch: UInt64?
+    package let users: [UserID]
+
+    package init(tresor: TresorID, epoch: UInt64?, users: [UserID]) {
+        self.tresor = tresor
+        self.epoch = epoch
+        self.users = users
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(tresor.digest)
+        encoder.flag(epoch == nil)
+        encoder.integer(epoch ?? 0)
+        encoder.list(users) { $0.digest($1.digest) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        tresor = TresorID(try decoder.digest())
+        let all = try decoder.flag()
+        let epoch = try decoder.integer(UInt64.self)
+        guard !all || epoch == 0 else { throw .altered }
+        self.epoch = all ? nil : epoch
+        users = try decoder.list(of: 1, byteCount: 32) { (decoder) throws(TresorError) in
+            UserID(try decoder.digest())
+        }
+    }
+}
+
+/// The wraps of the first members of a request, by rising epoch: at most 4 MiB, but at least one member.
+package struct WrapsAnswer: ServiceMessage {
+    package let wraps: [[[UInt8]]]
+
+    package init(wraps: [[[UInt8]]]) { self.wraps = wraps }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.list(wraps) { encoder, wraps in encoder.list(wraps) { $0.vector16($1) } }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        wraps = try decoder.list(of: 1, byteCount: 4) { (decoder) throws(TresorError) in try decoder.wraps() }
+    }
+}
+
+/// Puts wraps without an entry.
+package struct PutWrapsRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.putWraps
+
+    package let tresor: TresorID
+    package let wraps: [[UInt8]]
+
+    package init(tresor: TresorID, wraps: [[UInt8]]) {
+        self.tresor = tresor
+        self.wraps = wraps
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(tresor.digest)
+        encoder.list(wraps) { $0.vector16($1) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        tresor = TresorID(try decoder.digest())
+        wraps = try decoder.wraps()
+    }
+}
+
+/// Asks for the tresors in which the speaker has a wrap.
+package struct TresorsRequest: ServiceRequest {
+    package typealias Answer = TresorsAnswer
+    package static let operation = ServiceOperation.tresors
+
+    /// The tresor after which the page begins, in byte order; zero for the first page.
+    package let after: Hash256
+
+    package init(after: Hash256) { self.after = after }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.digest(after) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { after = try decoder.digest() }
+}
+
+/// A page of tresors, in byte order.
+package struct TresorsAnswer: ServiceMessage {
+    /// The maximum number of tresors in a page: 4096.
+    package static let maximumCount = 4096
+
+    package let more: Bool
+    package let tresors: [TresorID]
+
+    package init(tresors: [TresorID], more: Bool) {
+        self.tresors = tresors
+        self.more = more
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.flag(more)
+        encoder.list(tresors) { $0.digest($1.digest) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        more = try decoder.flag()
+        tresors = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
+            TresorID(try decoder.digest())
+        }
+        guard tresors.count <= Self.maximumCount, !tresors.isEmpty || !more else { throw .altered }
+    }
+}
+
+/// Waits until a log of the speaker's tresors grows, or the time is over.
+package struct NewsRequest: ServiceRequest {
+    package typealias Answer = NewsAnswer
+    package static let operation = ServiceOperation.news
+    /// The maximum time of waiting, in seconds: 55.
+    package static let maximumSeconds: UInt16 = 55
+
+    /// The cursor of the answer before; empty for the first request.
+    package let cursor: [UInt8]
+    package let seconds: UInt16
+
+    package init(cursor: [UInt8], seconds: UInt16) {
+        self.cursor = cursor
+        self.seconds = seconds
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.vector8(cursor)
+        encoder.integer(seconds)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        cursor = try decoder.vector8(0...NewsAnswer.maximumCursorByteCount)
+        seconds = try decoder.integer()
+        guard seconds <= Self.maximumSeconds else { throw .altered }
+    }
+}
+
+/// Hints at tresors whose logs have grown. The logs prove it.
+package struct NewsAnswer: ServiceMessage {
+    /// The maximum size of a cursor in bytes: 64.
+    static let maximumCursorByteCount = 64
+
+    /// Whether there are more tresors than this answer names: ask again at once.
+    package let more: Bool
+    /// The service's own note of what it has said.
+    package let cursor: [UInt8]
+    package let tresors: [TresorID]
+
+    package init(tresors: [TresorID], cursor: [UInt8], more: Bool) {
+        self.tresors = tresors
+        self.cursor = cursor
+        self.more = more
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.flag(more)
+        encoder.vector8(cursor)
+        encoder.integer(UInt16(truncatingIfNeeded: tresors.count))
+        for tresor in tresors { encoder.digest(tresor.digest) }
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        more = try decoder.flag()
+        cursor = try decoder.vector8(0...Self.maximumCursorByteCount)
+        let count = Int(try decoder.integer(UInt16.self))
+        guard count <= TresorsAnswer.maximumCount, count > 0 || !more else { throw .altered }
+        var tresors: [TresorID] = []
+        for _ in 0..<count { tresors.append(TresorID(try decoder.digest())) }
+        self.tresors = tresors
+    }
+}
+
+/// Deletes a tresor. Its place stays taken, so that no stale client brings it back.
+package struct DeleteTresorRequest: ServiceRequest {
+    package typealias Answer = DoneAnswer
+    package static let operation = ServiceOperation.deleteTresor
+
+    package let tresor: TresorID
+
+    package init(tresor: TresorID) { self.tresor = tresor }
+
+    package func encode(to encoder: inout ByteEncoder) { encoder.digest(tresor.digest) }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { tresor = TresorID(try decoder.digest()) }
+}
+
+extension ByteDecoder {
+    /// A `u32` count of wraps, each `opaque16<1..1287>`.
+    fileprivate mutating func wraps() throws(TresorError) -> [[UInt8]] {
+        try list(of: 0, byteCount: 2) { (decoder) throws(TresorError) in
+            try decoder.vector16(0...Wrap.maximumByteCount)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The answer of a service that does not do what it is asked (SPEC §18.5): a status, and a body of 11 bytes.
+package struct Refusal: Error, Hashable, Sendable {
+    /// The size of the body in bytes: 11.
+    package static let byteCount = 11
+
+    /// The status of the answer.
+    package enum Status: Int, CaseIterable, Sendable {
+        case invalid = 400
+        case unauthorized = 401
+        case forbidden = 403
+        case method = 405
+        case lengthRequired = 411
+        case tooLarge = 413
+        case mediaType = 415
+        case misdirected = 421
+        case tooManyRequests = 429
+        case headersTooLarge = 431
+        case unavailable = 503
+        case full = 507
+    }
+
+    package let status: Status
+    package let error: TresorError
+
+    /// The refusal of a person or a request that is not allowed, and of an object that is not there: the same bytes.
+    package static let forbidden = Refusal(.forbidden, .noAccess)
+
+    package init(_ status: Status, _ error: TresorError) {
+        self.status = status
+        self.error = error
+    }
+
+    /// The refusal that tells an error of an object or a rule.
+    package init(_ error: TresorError) {
+        switch error {
+        case .noAccess: self = .forbidden
+        case .waiting: self = Refusal(.forbidden, .waiting)
+        case .busy: self = Refusal(.tooManyRequests, .busy)
+        case .store(.full): self = Refusal(.full, .store(.full))
+        case .store, .cancelled: self = Refusal(.unavailable, .store(.other))
+        case .altered, .unsupported, .unverified: self = Refusal(.invalid, error)
+        default: self = Refusal(.invalid, .failed(.other))
+        }
+    }
+
+    /// The body.
+    package var body: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.refusal)
+        encoder.integer(Self.codes.first { $0.error.name == error.name }?.code ?? 1)
+        return encoder.bytes
+    }
+
+    /// Reads the error of a body.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package static func error(_ body: [UInt8]) throws(TresorError) -> TresorError {
+        var decoder = ByteDecoder(body)
+        try decoder.preamble(.refusal)
+        let code = try decoder.integer(UInt8.self)
+        try decoder.end()
+        guard let known = codes.first(where: { $0.code == code }) else { throw .altered }
+        return known.error
+    }
+
+    /// The codes of SPEC §12 that a service may say.
+    private static let codes: [(error: TresorError, code: UInt8)] = [
+        (.failed(.other), 1), (.busy, 11), (.noAccess, 13), (.altered, 14), (.unverified, 16), (.waiting, 17),
+        (.store(.other), 18), (.unsupported, 19),
+    ]
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The person or the device in whose name a store is called. A service signs and judges by it (SPEC §18.2); a store that
+/// everybody may use does not look at it.
+package enum Speaker: Sendable {
+    case person(Identity)
+    case device(DeviceShare)
+
+    /// The speaker of this task; `nil` for nobody.
+    @TaskLocal package static var current: Speaker?
+
+    /// Makes calls in the name of this speaker.
+    ///
+    /// - Throws: the errors of `calls`.
+    package func call<Answer>(_ calls: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+        let result = await Self.$current.withValue(self) { () async -> Result<Answer, TresorError> in
+            do throws(TresorError) { return .success(try await calls()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}
