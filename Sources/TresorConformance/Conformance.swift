@@ -27,7 +27,10 @@ package enum Conformance {
         case .cleanupJournal: return try CleanupJournal(bytes).bytes
         case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
-        case .evidence, .state: throw .unsupported
+        case .server: return try Server(bytes).bytes
+        case .session: return try SessionStatement(bytes).bytes
+        case .loginStatement: return try LoginStatement(bytes).bytes
+        case .evidence, .state, .account, .refusal, .serverKey: throw .unsupported
         }
     }
 

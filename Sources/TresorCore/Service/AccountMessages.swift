@@ -199,13 +199,6 @@ package struct DeleteAccountRequest: ServiceRequest, EmptyMessage {
 }
 
 extension ByteDecoder {
-    /// `opaque8` of exactly `count` bytes, or empty.
-    fileprivate mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
-        let bytes = try vector8(0...count)
-        guard bytes.isEmpty || bytes.count == count else { throw .altered }
-        return bytes
-    }
-
     fileprivate mutating func accountState() throws(TresorError) -> AccountState {
         guard let state = AccountState(rawValue: try integer()) else { throw .altered }
         return state

@@ -131,7 +131,7 @@ package struct UsersRequest: ServiceRequest {
     }
 }
 
-/// User ids in byte order.
+/// User ids, rising in byte order.
 package struct UsersAnswer: ServiceMessage {
     /// The maximum number of user ids: 64.
     package static let maximumCount = 64
@@ -150,6 +150,7 @@ package struct UsersAnswer: ServiceMessage {
         guard count <= Self.maximumCount else { throw .altered }
         var users: [UserID] = []
         for _ in 0..<count { users.append(UserID(try decoder.digest())) }
+        try ByteDecoder.checkRising(users.map(\.digest))
         self.users = users
     }
 }

@@ -54,7 +54,7 @@ package struct ServerShareAnswer: ServiceMessage {
 
     package func encode(to encoder: inout ByteEncoder) { encoder.vector8(share) }
 
-    package init(from decoder: inout ByteDecoder) throws(TresorError) { share = try decoder.vector8(0...32) }
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { share = try decoder.emptyOr(32) }
 }
 
 /// Deletes server shares of the speaker.

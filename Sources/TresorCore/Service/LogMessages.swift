@@ -50,8 +50,8 @@ package struct EntriesAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
-        entries = try decoder.list(of: 0, byteCount: 4) { (decoder) throws(TresorError) in
-            try decoder.vector32(0...Entry.maximumByteCount)
+        entries = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
+            try decoder.vector32(1...Entry.maximumByteCount)
         }
         guard !entries.isEmpty || !more else { throw .altered }
     }
@@ -61,6 +61,8 @@ package struct EntriesAnswer: ServiceMessage {
 package struct AppendRequest: ServiceRequest {
     package typealias Answer = OutcomeAnswer
     package static let operation = ServiceOperation.append
+    /// The maximum number of wraps, and of members whose wraps are deleted: 10 000, as many as a tresor has members.
+    package static let maximumCount = 10_000
 
     package let tresor: TresorID
     package let sequence: UInt64
@@ -96,10 +98,11 @@ package struct AppendRequest: ServiceRequest {
         sequence = try decoder.integer()
         previous = try decoder.digest()
         entry = try decoder.vector32(1...Entry.maximumByteCount)
-        wraps = try decoder.wraps()
+        wraps = try decoder.wraps(atMost: Self.maximumCount)
         removing = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
             UserID(try decoder.digest())
         }
+        guard removing.count <= Self.maximumCount else { throw .altered }
     }
 }
 
@@ -107,6 +110,8 @@ package struct AppendRequest: ServiceRequest {
 package struct WrapsRequest: ServiceRequest {
     package typealias Answer = WrapsAnswer
     package static let operation = ServiceOperation.wraps
+    /// The maximum number of members: 2000.
+    package static let maximumCount = 2000
 
     package let tresor: TresorID
     /// The epoch; `nil` for all.
@@ -135,6 +140,7 @@ package struct WrapsRequest: ServiceRequest {
         users = try decoder.list(of: 1, byteCount: 32) { (decoder) throws(TresorError) in
             UserID(try decoder.digest())
         }
+        guard users.count <= Self.maximumCount else { throw .altered }
     }
 }
 
@@ -149,7 +155,9 @@ package struct WrapsAnswer: ServiceMessage {
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        wraps = try decoder.list(of: 1, byteCount: 4) { (decoder) throws(TresorError) in try decoder.wraps() }
+        wraps = try decoder.list(of: 1, byteCount: 4) { (decoder) throws(TresorError) in
+            try decoder.wraps(atMost: .max)
+        }
     }
 }
 
@@ -173,7 +181,7 @@ package struct PutWrapsRequest: ServiceRequest {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         tresor = TresorID(try decoder.digest())
-        wraps = try decoder.wraps()
+        wraps = try decoder.wraps(atMost: AppendRequest.maximumCount)
     }
 }
 
@@ -192,7 +200,7 @@ package struct TresorsRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) { after = try decoder.digest() }
 }
 
-/// A page of tresors, in byte order.
+/// A page of tresors, rising in byte order.
 package struct TresorsAnswer: ServiceMessage {
     /// The maximum number of tresors in a page: 4096.
     package static let maximumCount = 4096
@@ -216,6 +224,7 @@ package struct TresorsAnswer: ServiceMessage {
             TresorID(try decoder.digest())
         }
         guard tresors.count <= Self.maximumCount, !tresors.isEmpty || !more else { throw .altered }
+        try ByteDecoder.checkRising(tresors.map(\.digest))
     }
 }
 
@@ -297,10 +306,12 @@ package struct DeleteTresorRequest: ServiceRequest {
 }
 
 extension ByteDecoder {
-    /// A `u32` count of wraps, each `opaque16<1..1287>`.
-    fileprivate mutating func wraps() throws(TresorError) -> [[UInt8]] {
-        try list(of: 0, byteCount: 2) { (decoder) throws(TresorError) in
-            try decoder.vector16(0...Wrap.maximumByteCount)
+    /// A `u32` count of wraps, each `opaque16<1..1287>`. The count is judged before a wrap is read.
+    fileprivate mutating func wraps(atMost most: Int) throws(TresorError) -> [[UInt8]] {
+        var counter = self
+        guard Int(try counter.integer(UInt32.self)) <= most else { throw .altered }
+        return try list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
+            try decoder.vector16(1...Wrap.maximumByteCount)
         }
     }
 }

@@ -23,14 +23,20 @@ package struct Invitation: Sendable {
         self.code = code
     }
 
-    /// Reads the 26 characters, in either case, with blanks and hyphens between them.
+    /// Reads the 26 characters as an id is typed: in either case, `i` and `l` for `1`, `o` for `0`. Blanks, tabs, line
+    /// ends and hyphens may stand anywhere.
     ///
     /// - Throws: ``TresorError/altered`` for any other text.
     package init(typed: String) throws(TresorError) {
-        let characters = typed.filter { !$0.isWhitespace && $0 != "-" }
-        guard let code = Base32.bytes(characters.lowercased()) else { throw .altered }
+        let characters = typed.unicodeScalars.filter { !Self.separators.contains($0) }
+        guard characters.count == Self.characterCount, let code = Base32.prefixBytes(String(characters)),
+            Base32.values(String(characters)) == Base32.values(Base32.text(code))
+        else { throw .altered }
         try self.init(code)
     }
+
+    private static let characterCount = 26
+    private static let separators: Set<Unicode.Scalar> = [" ", "\t", "\n", "\r", "-"]
 
     /// The 26 characters.
     package var text: String { Base32.text(code) }

@@ -89,4 +89,19 @@ extension ByteDecoder {
         default: throw .altered
         }
     }
+    /// `opaque8` of exactly `count` bytes, or empty.
+    mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
+        let bytes = try vector8(0...count)
+        guard bytes.isEmpty || bytes.count == count else { throw .altered }
+        return bytes
+    }
+
+    /// Refuses digests that do not rise strictly in byte order.
+    ///
+    /// - Throws: ``TresorError/altered``.
+    static func checkRising(_ digests: [Hash256]) throws(TresorError) {
+        for (lower, upper) in zip(digests, digests.dropFirst()) {
+            guard lower < upper else { throw .altered }
+        }
+    }
 }

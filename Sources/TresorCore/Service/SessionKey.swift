@@ -12,7 +12,8 @@ package final class SessionKey: Sendable {
     ///
     /// - Parameters:
     ///   - device: this device, if it is trusted.
-    ///   - since: the time from which it is good, in seconds since 1970; it ends after `duration`, at most a day.
+    ///   - since: the time from which it is good, in seconds since 1970, and at most the latest time of the format.
+    ///   - duration: the seconds after which it ends, and at most a day.
     /// - Throws: ``TresorError/usage(_:)`` with `locked` for a locked identity; ``TresorError/failed(_:)``.
     package convenience init(
         of identity: Identity, device: DeviceID?, server: Hash256, since: UInt64, duration: UInt64
@@ -39,9 +40,11 @@ package final class SessionKey: Sendable {
     ) throws(TresorError) {
         let seed = try SecretKey<SigningUse>()
         let key = try SigningKey(seed: seed)
+        let since = min(since, Format.latestTime)
+        let until = min(since + min(duration, SessionStatement.maximumDuration), Format.latestTime)
         let statement = try SessionStatement(
             kind: kind, server: server, user: user, generation: generation, device: device, key: key.publicKey,
-            since: since, until: min(since + duration, Format.latestTime), sign: sign)
+            since: since, until: until, sign: sign)
         self.statement = statement
         hash = try statement.hash()
         self.key = key

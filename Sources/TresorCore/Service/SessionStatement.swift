@@ -21,6 +21,7 @@ package struct SessionStatement: ServiceMessage {
     /// The id of the service.
     package let server: Hash256
     package let user: UserID
+    /// The generation of the identity; 0 for a statement of a device.
     package let generation: UInt32
     /// The device; `nil` for one that is not trusted.
     package let device: DeviceID?
@@ -81,9 +82,9 @@ package struct SessionStatement: ServiceMessage {
         key = try fields.digest()
         since = try fields.time()
         until = try fields.time()
-        guard since <= until, until - since <= Self.maximumDuration, kind == .identity || self.device != nil else {
-            throw .altered
-        }
+        guard since <= until, until - since <= Self.maximumDuration,
+            kind == .identity || (self.device != nil && generation == 0)
+        else { throw .altered }
         signed = Array(bytes[..<fields.offset])
         signature = try fields.raw(Ed25519.signatureByteCount)
     }

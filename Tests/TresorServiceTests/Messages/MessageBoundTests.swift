@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+@testable import TresorCore
+
+/// The bounds of the messages: what is at a bound is read, what is beyond it is `altered`.
+@Suite struct MessageBoundTests {
+    private static let digest = MessageSpecimen.digest
+
+    private static func isRead(_ message: some ServiceMessage) -> Bool {
+        do {
+            return try type(of: message).init(message.bytes) == message
+        } catch {
+            #expect(error == .altered, "\(type(of: message))")
+            return false
+        }
+    }
+
+    private static func users(_ count: Int) -> [UserID] {
+        (0..<count).map { number in
+            UserID(Hash256(bigEndianBytes(UInt64(number)) + [UInt8](repeating: 1, count: 24)) ?? .zero)
+        }
+    }
+
+    @Test func pagesHaveTheirLongestCounts() {
+        #expect(Self.isRead(UsersAnswer(users: Self.users(64))))
+        #expect(!Self.isRead(UsersAnswer(users: Self.users(65))))
+        let tresors = Self.users(4097).map { TresorID($0.digest) }
+        #expect(Self.isRead(TresorsAnswer(tresors: Array(tresors[1...]), more: true)))
+        #expect(!Self.isRead(TresorsAnswer(tresors: tresors, more: true)))
+        #expect(Self.isRead(NewsAnswer(tresors: Array(tresors[1...]), cursor: [], more: false)))
+        #expect(!Self.isRead(NewsAnswer(tresors: tresors, cursor: [], more: false)))
+        let tresor = TresorID(Self.digest(1))
+        #expect(Self.isRead(WrapsRequest(tresor: tresor, epoch: 1, users: Self.users(2000))))
+        #expect(!Self.isRead(WrapsRequest(tresor: tresor, epoch: 1, users: Self.users(2001))))
+        #expect(!Self.isRead(WrapsRequest(tresor: tresor, epoch: 1, users: [])))
+        #expect(!Self.isRead(WrapsAnswer(wraps: [])))
+    }
+
+    @Test func aTresorOfTenThousandMembersHasItsWraps() {
+        func append(_ wraps: Int, _ removing: Int) -> AppendRequest {
+            AppendRequest(
+                tresor: TresorID(Self.digest(1)), sequence: 0, previous: .zero, entry: [1],
+                wraps: .init(repeating: [1], count: wraps), removing: Self.users(removing))
+        }
+        #expect(Self.isRead(append(10_000, 10_000)))
+        #expect(!Self.isRead(append(10_001, 0)))
+        #expect(!Self.isRead(append(0, 10_001)))
+        let tresor = TresorID(Self.digest(1))
+        #expect(Self.isRead(PutWrapsRequest(tresor: tresor, wraps: .init(repeating: [1], count: 10_000))))
+        #expect(!Self.isRead(PutWrapsRequest(tresor: tresor, wraps: .init(repeating: [1], count: 10_001))))
+    }
+
+    @Test func listsRise() {
+        let (one, two) = (Self.digest(1), Self.digest(2))
+        for pair in [[two, one], [one, one]] {
+            #expect(!Self.isRead(UsersAnswer(users: pair.map { UserID($0) })))
+            #expect(!Self.isRead(TresorsAnswer(tresors: pair.map { TresorID($0) }, more: false)))
+        }
+        #expect(Self.isRead(UsersAnswer(users: [UserID(one), UserID(two)])))
+    }
+
+    @Test func aPageThatGoesOnHasSomething() {
+        #expect(!Self.isRead(EntriesAnswer(entries: [], more: true)))
+        #expect(!Self.isRead(TresorsAnswer(tresors: [], more: true)))
+        #expect(!Self.isRead(NewsAnswer(tresors: [], cursor: [], more: true)))
+        #expect(!Self.isRead(InboxAnswer(cases: [], more: true)))
+        #expect(Self.isRead(EntriesAnswer(entries: [], more: false)))
+        #expect(Self.isRead(InboxAnswer(cases: [], more: false)))
+    }
+
+    @Test func objectsHaveTheirLongestSizes() {
+        func bytes(_ count: Int) -> [UInt8] { .init(repeating: 1, count: count) }
+        let tresor = TresorID(Self.digest(1))
+        func append(_ entry: Int, _ wrap: Int) -> AppendRequest {
+            AppendRequest(
+                tresor: tresor, sequence: 0, previous: .zero, entry: bytes(entry), wraps: [bytes(wrap)], removing: [])
+        }
+        #expect(Self.isRead(append(1 << 20, 1287)))
+        for (entry, wrap) in [(0, 1), (1 << 20 + 1, 1), (1, 0), (1, 1288)] {
+            #expect(!Self.isRead(append(entry, wrap)), "\(entry), \(wrap)")
+        }
+        #expect(Self.isRead(ChainAnswer(chain: bytes(524_288))) && !Self.isRead(ChainAnswer(chain: bytes(524_289))))
+        #expect(!Self.isRead(ChainsAnswer(chains: [[]])) && !Self.isRead(PutCardRequest(chain: [], replacing: [])))
+        #expect(Self.isRead(KitCopyAnswer(copy: bytes(1 << 20))))
+        #expect(!Self.isRead(KitCopyAnswer(copy: bytes(1 << 20 + 1))))
+        #expect(!Self.isRead(PutKitCopyRequest(locator: Self.digest(1), copy: [])))
+        #expect(Self.isRead(CardsRequest(handle: bytes(256))) && !Self.isRead(CardsRequest(handle: bytes(257))))
+        for (count, isRead) in [(2, false), (3, true), (32, true), (33, false)] {
+            #expect(Self.isRead(UsersRequest(prefix: bytes(count))) == isRead, "\(count)")
+        }
+        for (count, isRead) in [(0, true), (31, false), (32, true), (33, false)] {
+            #expect(Self.isRead(ServerShareAnswer(share: bytes(count))) == isRead, "\(count)")
+            #expect(Self.isRead(RegisterAnswer(state: .asked, evaluated: bytes(count))) == isRead, "\(count)")
+        }
+        for (count, isRead) in [(0, true), (15, false), (16, true), (17, false)] {
+            let request = RegisterRequest(chain: [1], invitation: bytes(count), blinded: [])
+            #expect(Self.isRead(request) == isRead, "\(count)")
+        }
+        #expect(Self.isRead(NewsRequest(cursor: bytes(64), seconds: 55)))
+        #expect(!Self.isRead(NewsRequest(cursor: bytes(65), seconds: 55)))
+        #expect(!Self.isRead(NewsRequest(cursor: [], seconds: 56)))
+        #expect(!Self.isRead(EndSessionsRequest(time: Format.latestTime + 1)))
+    }
+
+    @Test func whatBelongsTogetherIsThereTogether() throws {
+        let digest = Self.digest
+        func finish(
+            _ record: Int, _ copy: Int, _ statement: LoginStatement, _ locator: Hash256 = .zero, _ kitCopy: [UInt8] = []
+        ) -> FinishRequest {
+            FinishRequest(
+                record: .init(repeating: 1, count: record), statement: statement,
+                copy: .init(repeating: 1, count: copy), locator: locator, kitCopy: kitCopy)
+        }
+        let without = try MessageSpecimen.login(record: .zero, copy: .zero)
+        let with = try MessageSpecimen.login(record: digest(1), copy: digest(2))
+        #expect(Self.isRead(finish(0, 0, without)) && Self.isRead(finish(192, 5, with)))
+        #expect(!Self.isRead(finish(192, 5, without)) && !Self.isRead(finish(0, 0, with)))
+        #expect(!Self.isRead(finish(192, 0, with)) && !Self.isRead(finish(0, 5, without)))
+        #expect(!Self.isRead(finish(191, 5, with)))
+        #expect(Self.isRead(finish(0, 0, without, digest(1), [1])))
+        #expect(!Self.isRead(finish(0, 0, without, digest(1))) && !Self.isRead(finish(0, 0, without, .zero, [1])))
+        for (record, copy) in [(digest(1), Hash256.zero), (.zero, digest(1))] {
+            #expect(!Self.isRead(try MessageSpecimen.login(record: record, copy: copy)))
+        }
+        let tresor = TresorID(digest(1))
+        var all = WrapsRequest(tresor: tresor, epoch: nil, users: [UserID(digest(2))]).bytes
+        all[40] = 1
+        #expect(throws: TresorError.altered) { try WrapsRequest(all) }
+    }
+}
