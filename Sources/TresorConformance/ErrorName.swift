@@ -10,7 +10,6 @@ package enum ErrorName: String, Hashable, Sendable, CaseIterable {
     case altered
     case forked
     case unverified
-    /// A word of the command for a later stage. No library throws it.
     case waiting
     case store
     case unsupported

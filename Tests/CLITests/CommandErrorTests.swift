@@ -22,7 +22,7 @@ import TresorCrypto
     @Test func anErrorOfTheLibraryKeepsItsName() {
         let errors: [TresorError] = [
             .failed(.full), .notFound, .busy, .wrongPassword, .noAccess, .altered, .forked, .unverified,
-            .store(.behind), .unsupported, .usage(.lastOwner),
+            .waiting, .store(.behind), .unsupported, .usage(.lastOwner),
         ]
         for error in errors { #expect(CommandError(error).name == error.name) }
         for error in errors.dropLast() { #expect(CommandError(error).passedOn == error) }
