@@ -48,6 +48,9 @@ package struct ByteEncoder {
         for element in elements { encode(&self, element) }
     }
 
+    /// A byte: 1 for `true`, 0 for `false`.
+    package mutating func flag(_ value: Bool) { integer(UInt8(value ? 1 : 0)) }
+
     /// Magic, version and suite: the first bytes of every signed or sealed object.
     package mutating func preamble(_ magic: Magic) {
         raw(magic.bytes)
@@ -122,6 +125,30 @@ package struct ByteDecoder {
         elements.reserveCapacity(count)
         for _ in 0..<count { elements.append(try decode(&self)) }
         return elements
+    }
+
+    /// A byte: 1 for `true`, 0 for `false`.
+    package mutating func flag() throws(TresorError) -> Bool {
+        switch try integer(UInt8.self) {
+        case 0: false
+        case 1: true
+        default: throw .altered
+        }
+    }
+    /// `opaque8` of exactly `count` bytes, or empty.
+    mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
+        let bytes = try vector8(0...count)
+        guard bytes.isEmpty || bytes.count == count else { throw .altered }
+        return bytes
+    }
+
+    /// Refuses digests that do not rise strictly in byte order.
+    ///
+    /// - Throws: ``TresorError/altered``.
+    static func checkRising(_ digests: [Hash256]) throws(TresorError) {
+        for (lower, upper) in zip(digests, digests.dropFirst()) {
+            guard lower < upper else { throw .altered }
+        }
     }
 
     /// A time: seconds since 1970, up to the end of the year 9999.

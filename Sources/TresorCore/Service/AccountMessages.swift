@@ -12,6 +12,14 @@ package enum AccountState: UInt8, Sendable {
     case active = 3
     /// The person has deleted the account. The handle stays theirs, since logs hold it.
     case closed = 4
+
+    /// Reads a byte.
+    ///
+    /// - Throws: ``TresorError/altered`` for one that is no state.
+    init(from decoder: inout ByteDecoder) throws(TresorError) {
+        guard let state = Self(rawValue: try decoder.integer()) else { throw .altered }
+        self = state
+    }
 }
 
 /// Asks for an account under the handle of a card chain: the first step of a registration.
@@ -61,7 +69,7 @@ package struct RegisterAnswer: ServiceMessage {
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        state = try decoder.accountState()
+        state = try AccountState(from: &decoder)
         evaluated = try decoder.emptyOr(32)
     }
 }
@@ -120,7 +128,7 @@ package struct FinishAnswer: ServiceMessage {
 
     package func encode(to encoder: inout ByteEncoder) { encoder.integer(state.rawValue) }
 
-    package init(from decoder: inout ByteDecoder) throws(TresorError) { state = try decoder.accountState() }
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { state = try AccountState(from: &decoder) }
 }
 
 /// Asks for the speaker's own account.
@@ -165,7 +173,7 @@ package struct AccountAnswer: ServiceMessage {
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        state = try decoder.accountState()
+        state = try AccountState(from: &decoder)
         revision = try decoder.integer()
         tresors = try decoder.integer()
         bytes = try decoder.integer()
@@ -196,11 +204,4 @@ package struct DeleteAccountRequest: ServiceRequest, EmptyMessage {
     package static let operation = ServiceOperation.deleteAccount
 
     package init() {}
-}
-
-extension ByteDecoder {
-    fileprivate mutating func accountState() throws(TresorError) -> AccountState {
-        guard let state = AccountState(rawValue: try integer()) else { throw .altered }
-        return state
-    }
 }

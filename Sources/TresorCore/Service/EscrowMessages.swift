@@ -26,7 +26,7 @@ package struct PutServerShareRequest: ServiceRequest {
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        device = try decoder.device()
+        device = try readDevice(from: &decoder)
         share = try decoder.raw(32)
         deviceKey = try decoder.digest()
     }
@@ -43,7 +43,7 @@ package struct ServerShareRequest: ServiceRequest {
 
     package func encode(to encoder: inout ByteEncoder) { encoder.raw(device.bytes) }
 
-    package init(from decoder: inout ByteDecoder) throws(TresorError) { device = try decoder.device() }
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { device = try readDevice(from: &decoder) }
 }
 
 /// A server share: 32 bytes, or none.
@@ -75,7 +75,7 @@ package struct DeleteServerSharesRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         let count = try decoder.integer(UInt16.self)
         var devices: [DeviceID] = []
-        for _ in 0..<count { devices.append(try decoder.device()) }
+        for _ in 0..<count { devices.append(try readDevice(from: &decoder)) }
         self.devices = devices
     }
 }
@@ -145,10 +145,8 @@ package struct DeleteKitCopyRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) { locator = try decoder.digest() }
 }
 
-extension ByteDecoder {
-    /// The 16 bytes of a device id.
-    fileprivate mutating func device() throws(TresorError) -> DeviceID {
-        guard let device = DeviceID(try raw(16)) else { throw .altered }
-        return device
-    }
+/// The 16 bytes of a device id.
+private func readDevice(from decoder: inout ByteDecoder) throws(TresorError) -> DeviceID {
+    guard let device = DeviceID(try decoder.raw(16)) else { throw .altered }
+    return device
 }

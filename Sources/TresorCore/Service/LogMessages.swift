@@ -98,7 +98,7 @@ package struct AppendRequest: ServiceRequest {
         sequence = try decoder.integer()
         previous = try decoder.digest()
         entry = try decoder.vector32(1...Entry.maximumByteCount)
-        wraps = try decoder.wraps(atMost: Self.maximumCount)
+        wraps = try readWraps(atMost: Self.maximumCount, from: &decoder)
         removing = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
             UserID(try decoder.digest())
         }
@@ -156,7 +156,7 @@ package struct WrapsAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         wraps = try decoder.list(of: 1, byteCount: 4) { (decoder) throws(TresorError) in
-            try decoder.wraps(atMost: .max)
+            try readWraps(atMost: .max, from: &decoder)
         }
     }
 }
@@ -181,7 +181,7 @@ package struct PutWrapsRequest: ServiceRequest {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         tresor = TresorID(try decoder.digest())
-        wraps = try decoder.wraps(atMost: AppendRequest.maximumCount)
+        wraps = try readWraps(atMost: AppendRequest.maximumCount, from: &decoder)
     }
 }
 
@@ -305,13 +305,13 @@ package struct DeleteTresorRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) { tresor = TresorID(try decoder.digest()) }
 }
 
-extension ByteDecoder {
-    /// A `u32` count of wraps, each `opaque16<1..1287>`. The count is judged before a wrap is read.
-    fileprivate mutating func wraps(atMost most: Int) throws(TresorError) -> [[UInt8]] {
-        var counter = self
-        guard Int(try counter.integer(UInt32.self)) <= most else { throw .altered }
-        return try list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
-            try decoder.vector16(1...Wrap.maximumByteCount)
-        }
+/// A `u32` count of wraps, each `opaque16<1..1287>`. The count is judged before a wrap is read.
+private func readWraps(
+    atMost most: Int, from decoder: inout ByteDecoder
+) throws(TresorError) -> [[UInt8]] {
+    var counter = decoder
+    guard Int(try counter.integer(UInt32.self)) <= most else { throw .altered }
+    return try decoder.list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
+        try decoder.vector16(1...Wrap.maximumByteCount)
     }
 }

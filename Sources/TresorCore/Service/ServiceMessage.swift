@@ -74,34 +74,3 @@ package struct OutcomeAnswer: ServiceMessage {
         }
     }
 }
-
-extension ByteEncoder {
-    /// A byte: 1 for `true`, 0 for `false`.
-    package mutating func flag(_ value: Bool) { integer(UInt8(value ? 1 : 0)) }
-}
-
-extension ByteDecoder {
-    /// A byte: 1 for `true`, 0 for `false`.
-    package mutating func flag() throws(TresorError) -> Bool {
-        switch try integer(UInt8.self) {
-        case 0: false
-        case 1: true
-        default: throw .altered
-        }
-    }
-    /// `opaque8` of exactly `count` bytes, or empty.
-    mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
-        let bytes = try vector8(0...count)
-        guard bytes.isEmpty || bytes.count == count else { throw .altered }
-        return bytes
-    }
-
-    /// Refuses digests that do not rise strictly in byte order.
-    ///
-    /// - Throws: ``TresorError/altered``.
-    static func checkRising(_ digests: [Hash256]) throws(TresorError) {
-        for (lower, upper) in zip(digests, digests.dropFirst()) {
-            guard lower < upper else { throw .altered }
-        }
-    }
-}
