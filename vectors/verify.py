@@ -5,8 +5,9 @@
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python verify.py                      every vector
     venv/bin/python verify.py --live PATH          instead: exchange objects with the command `tresor` at PATH
+    venv/bin/python verify.py --live-server URL    instead: speak to the service at URL, whose registration is open
 
-Sections come in SPEC's order and carry its numbers. Behind them, section 20 runs the vectors and section 30 the live test.
+Sections come in SPEC's order and carry its numbers. Behind them, section 20 runs the vectors and sections 30 and 31 the live tests.
 """
 import argparse
 import base64
@@ -14,11 +15,13 @@ import binascii
 import functools
 import hashlib
 import hmac
+import http.client
 import json
 import os
 import pathlib
 import re
 import sqlite3
+import ssl
 import struct
 import subprocess
 import sys
@@ -26,6 +29,7 @@ import tempfile
 import time
 import traceback
 import unicodedata
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -187,7 +191,8 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"Y1", b"O1", b"S2")]
+MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
+                               b"T1", b"X1", b"Q1", b"U1")]
 
 
 # 4.2 Armour
@@ -2544,7 +2549,351 @@ REGISTRY = {
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
         ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
         ("evidence-hash", "hash", 32), ("file-seal", "seal", None), ("file-signature", "sign", 64), ("content-hash", "hash", 64),
-        ("content-part", "hash", 32)]}
+        ("content-part", "hash", 32), ("server-id", "hash", 32), ("session-signature", "sign", 64), ("session-hash", "hash", 32),
+        ("device-sign", "derive", 32), ("request-body", "hash", 32), ("request-signature", "sign", 64), ("login-signature", "sign", 64),
+        ("invitation", "hash", 32)]}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 18. Service
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 18.1 Server
+
+class Fields:
+    """What was read of a fixed object, by the names of SPEC's struct."""
+
+
+def read_server_fields(reader):
+    reader.preamble(b"tresorN1")
+    server = Fields()
+    server.key, server.memory_kib, server.passes = reader.digest(), reader.u32(), reader.u32()
+    return server
+
+
+def read_server(data):
+    reader = Reader(data)
+    server = read_server_fields(reader)
+    reader.end()
+    return server
+
+
+def encode_server(server):
+    return preamble(b"tresorN1") + server.key + u32(server.memory_kib) + u32(server.passes)
+
+
+def server_id(data):
+    return H("tresor/v1/server-id", data)
+
+
+# 18.2 Sessions
+
+DAY = 86400
+IDENTITY_SESSION, DEVICE_SESSION = 1, 2
+
+
+def read_session(data):
+    require(len(data) == 207)
+    reader, session = Reader(data), Fields()
+    reader.preamble(b"tresorT1")
+    session.kind = reader.u8()
+    require(session.kind in (IDENTITY_SESSION, DEVICE_SESSION))
+    session.server, session.user, session.generation = reader.digest(), reader.digest(), reader.u32()
+    session.device, session.key = reader.take(16), reader.digest()
+    session.since, session.until = reader.time(), reader.time()
+    require(session.since <= session.until <= session.since + DAY)
+    require(session.kind == IDENTITY_SESSION or (session.device != bytes(16) and session.generation == 0))
+    session.signature = reader.take(64)
+    reader.end()
+    return session
+
+
+def encode_session(session):
+    head = preamble(b"tresorT1") + u8(session.kind) + session.server + session.user + u32(session.generation) + session.device
+    return head + session.key + u64(session.since) + u64(session.until) + session.signature
+
+
+def session_hash(data):
+    return H("tresor/v1/session-hash", data)
+
+
+def device_key_seed(D):
+    return derive(D, "tresor/v1/device-sign")
+
+
+def make_session(seed, kind, server, user, generation, device, key, since, until):
+    session = Fields()
+    session.kind, session.server, session.user, session.generation, session.device = kind, server, user, generation, device
+    session.key, session.since, session.until, session.signature = key, since, until, b""
+    session.signature = sign(seed, "tresor/v1/session-signature", encode_session(session))
+    return session
+
+
+# 18.3 Requests
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+def read_base64url(text):
+    """There is one text for given bytes: decode, make it again, compare."""
+    try:
+        data = base64.b64decode(text + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise Refused("altered") from None
+    require(base64url(data) == text)
+    return data
+
+
+def request_statement(session, id_, time_, operation_name, body):
+    return session + id_ + u64(time_) + u8(len(operation_name)) + operation_name + H("tresor/v1/request-body", body)
+
+
+def authorization(session, key_seed, operation_name, body, id_, time_):
+    request = request_statement(session_hash(session), id_, time_, operation_name, body)
+    signature = sign(key_seed, "tresor/v1/request-signature", request)
+    return b"Tresor " + base64url(session) + b"." + base64url(id_ + u64(time_) + signature)
+
+
+def read_authorization(text):
+    require(len(text) == 402 and text[:7] == b"Tresor " and text[283:284] == b".")
+    first, second = read_base64url(text[7:283]), read_base64url(text[284:])
+    session, reader = read_session(first), Reader(second)
+    id_, time_, signature = reader.take(16), reader.time(), reader.take(64)
+    reader.end()
+    return session, id_, time_, signature
+
+
+# 18.4 Operations: whether it changes something, and its longest body
+
+SHORT, MEDIUM, LONG = 64 << 10, 4 << 20, 16 << 20
+CHANGES_AT_A_SERVICE = set("put-card append put-wraps put-server-share delete-server-shares put-kit-copy delete-kit-copy register "
+                           "finish end-sessions admit invite delete-tresor delete-account".split())
+TARGETS = {
+    name.encode(): (name in CHANGES_AT_A_SERVICE, longest) for longest, names in [
+        (SHORT, "server card cards users entries wraps tresors news put-server-share server-share delete-server-shares kit-copy "
+                "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account"),
+        (MEDIUM, "put-card put-kit-copy register finish"), (LONG, "append put-wraps")] for name in names.split()}
+
+
+# Messages: how each field is read, and how its value is written.
+
+class Field:
+    def __init__(self, read, write):
+        self.read, self.write = read, write
+
+
+def sized(width, least, most):
+    """opaque8, opaque16 or opaque32."""
+    def read(reader):
+        length = reader.number(width)
+        require(least <= length <= most)
+        return reader.take(length)
+    return Field(read, lambda value: len(value).to_bytes(width, "big") + value)
+
+
+def none_or(size):
+    """opaque8 of one size, or of none."""
+    def read(reader):
+        length = reader.u8()
+        require(length in (0, size))
+        return reader.take(length)
+    return Field(read, lambda value: u8(len(value)) + value)
+
+
+def among(*values):
+    def read(reader):
+        value = reader.u8()
+        require(value in values)
+        return value
+    return Field(read, u8)
+
+
+def raw(size): return Field(lambda reader: reader.take(size), lambda value: value)
+def integer(width): return Field(lambda reader: reader.number(width), lambda value: value.to_bytes(width, "big"))
+
+
+def counted(width, element, least=0, most=None, rising=False):
+    """A count and that many elements."""
+    def read(reader):
+        count = reader.number(width)
+        require(count >= least and (most is None or count <= most) and count <= reader.left() + (count == 0))
+        values = [element.read(reader) for _ in range(count)]
+        require(not rising or all(a < b for a, b in zip(values, values[1:])))
+        return values
+    return Field(read, lambda values: len(values).to_bytes(width, "big") + b"".join(map(element.write, values)))
+
+
+def several(*fields):
+    """A struct."""
+    return Field(lambda reader: [field.read(reader) for field in fields],
+                 lambda values: b"".join(field.write(value) for field, value in zip(fields, values)))
+
+
+def read_login_fields(reader):
+    reader = Reader(reader.take(222))
+    reader.preamble(b"tresorQ1")
+    login = Fields()
+    login.server, login.user, login.generation, login.revision = reader.digest(), reader.digest(), reader.u32(), reader.u64()
+    login.record, login.copy, login.time = reader.digest(), reader.digest(), reader.time()
+    require(login.revision > 0 and (login.record == ZERO) == (login.copy == ZERO))
+    login.signature = reader.take(64)
+    return login
+
+
+def encode_login(login):
+    head = preamble(b"tresorQ1") + login.server + login.user + u32(login.generation) + u64(login.revision)
+    return head + login.record + login.copy + u64(login.time) + login.signature
+
+
+def more_has_something(values):
+    """A page that goes on is not empty: more is the first field, the elements are the last."""
+    require(values[0] == 0 or values[-1])
+
+
+def all_epochs_name_none(values):
+    require(values[1] == 0 or values[2] == 0)
+
+
+def finish_is_whole(values):
+    record, login, copy, locator, kit_copy = values
+    require((not record) == (not copy) and (not record) == (login.record == ZERO) and (not kit_copy) == (locator == ZERO))
+
+
+DIGEST, FLAG, TIME_FIELD = raw(32), among(0, 1), Field(Reader.time, u64)
+CHAIN, CHAIN_OR_NONE = sized(4, 1, 524288), sized(4, 0, 524288)
+COPY, COPY_OR_NONE = sized(4, 1, 1 << 20), sized(4, 0, 1 << 20)
+ENTRY, NAME = sized(4, 1, 1 << 20), Field(lambda reader: reader.name(), opaque16)
+WRAP, STATE_FIELD, CURSOR = sized(2, 1, 1287), among(1, 2, 3, 4), sized(1, 0, 64)
+MANY_WRAPS = counted(4, WRAP, most=10000)
+SECONDS = Field(lambda reader: reader.u16(), u16)
+
+
+def at_most(field, most):
+    def read(reader):
+        value = field.read(reader)
+        require(value <= most)
+        return value
+    return Field(read, field.write)
+
+
+# name: the fields, and what must hold of them together
+MESSAGES = {
+    "ServerRequest": ([],),
+    "ServerAnswer": ([Field(read_server_fields, encode_server), among(0, 1, 2), counted(2, CHAIN)],),
+    "CardRequest": ([DIGEST],),
+    "ChainAnswer": ([CHAIN_OR_NONE],),
+    "CardsRequest": ([sized(2, 0, 256)],),
+    "ChainsAnswer": ([counted(2, CHAIN)],),
+    "UsersRequest": ([sized(1, 3, 32)],),
+    "UsersAnswer": ([counted(2, DIGEST, most=64, rising=True)],),
+    "PutCardRequest": ([CHAIN, CHAIN_OR_NONE],),
+    "OutcomeAnswer": ([FLAG],),
+    "DoneAnswer": ([],),
+    "EntriesRequest": ([DIGEST, integer(8), integer(4)],),
+    "EntriesAnswer": ([FLAG, counted(4, ENTRY)], more_has_something),
+    "AppendRequest": ([DIGEST, integer(8), DIGEST, ENTRY, MANY_WRAPS, counted(4, DIGEST, most=10000)],),
+    "WrapsRequest": ([DIGEST, FLAG, integer(8), counted(4, DIGEST, least=1, most=2000)], all_epochs_name_none),
+    "WrapsAnswer": ([counted(4, counted(4, WRAP), least=1)],),
+    "PutWrapsRequest": ([DIGEST, MANY_WRAPS],),
+    "TresorsRequest": ([DIGEST],),
+    "TresorsAnswer": ([FLAG, counted(4, DIGEST, most=4096, rising=True)], more_has_something),
+    "NewsRequest": ([CURSOR, at_most(SECONDS, 55)],),
+    "NewsAnswer": ([FLAG, CURSOR, counted(2, DIGEST, most=4096)], more_has_something),
+    "DeleteTresorRequest": ([DIGEST],),
+    "PutServerShareRequest": ([raw(16), raw(32), raw(32)],),
+    "ServerShareRequest": ([raw(16)],),
+    "ServerShareAnswer": ([none_or(32)],),
+    "DeleteServerSharesRequest": ([counted(2, raw(16))],),
+    "PutKitCopyRequest": ([DIGEST, COPY],),
+    "KitCopyRequest": ([DIGEST],),
+    "KitCopyAnswer": ([COPY_OR_NONE],),
+    "DeleteKitCopyRequest": ([DIGEST],),
+    "RegisterRequest": ([CHAIN, none_or(16), none_or(32)],),
+    "RegisterAnswer": ([STATE_FIELD, none_or(32)],),
+    "FinishRequest": ([none_or(192), Field(read_login_fields, encode_login), COPY_OR_NONE, DIGEST, COPY_OR_NONE], finish_is_whole),
+    "FinishAnswer": ([STATE_FIELD],),
+    "AccountRequest": ([],),
+    "AccountAnswer": ([STATE_FIELD] + [integer(8)] * 6,),
+    "EndSessionsRequest": ([TIME_FIELD],),
+    "DeleteAccountRequest": ([],),
+    "InviteRequest": ([DIGEST, NAME, TIME_FIELD],),
+    "InboxRequest": ([DIGEST],),
+    "InboxAnswer": ([FLAG, counted(4, several(CHAIN, NAME, TIME_FIELD))], more_has_something),
+    "AdmitRequest": ([DIGEST, DIGEST, FLAG],),
+}
+
+
+def read_message(name, data):
+    fields, *rules = MESSAGES[name]
+    reader = Reader(data)
+    values = [field.read(reader) for field in fields]
+    for rule in rules:
+        rule(values)
+    reader.end()
+    return values
+
+
+def encode_message(name, values):
+    return b"".join(field.write(value) for field, value in zip(MESSAGES[name][0], values))
+
+
+# 18.5 Refusals
+
+REFUSAL_STATUS = {"no_access": 403, "waiting": 403, "busy": 429, "store": 503}
+REFUSAL_CODES = ("failed", "busy", "no_access", "altered", "unverified", "waiting", "store", "unsupported")
+
+
+def read_refusal(data):
+    reader = Reader(data)
+    reader.preamble(b"tresorX1")
+    code = reader.u8()
+    names = [name for name in REFUSAL_CODES if EXIT_CODES[name] == code]
+    require(names)
+    reader.end()
+    return names[0]
+
+
+def refuse(error):
+    said = error if error in REFUSAL_CODES else "failed"
+    return REFUSAL_STATUS.get(said, 400), preamble(b"tresorX1") + u8(EXIT_CODES[said])
+
+
+# 18.6 Registration
+
+def read_login(data):
+    reader = Reader(data)
+    login = read_login_fields(reader)
+    reader.end()
+    return login
+
+
+def verify_login(login, chain):
+    require(login.user == chain.user and login.generation <= chain.newest.generation)
+    signed = encode_login(login)[:-64]
+    verify_label(chain.card(login.generation).signing_key, "tresor/v1/login-signature", signed, login.signature)
+
+
+def read_invitation(typed):
+    try:
+        text = typed.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("altered") from None
+    text = "".join(c for c in text if c not in " \t\r\n-")
+    require(len(text) == 26)
+    try:
+        digits = read_id(text)
+    except Refused:
+        raise Refused("altered") from None
+    value = 0
+    for digit in digits:
+        value = value << 5 | ALPHABET.index(digit)
+    require(value & 3 == 0)
+    return (value >> 2).to_bytes(16, "big")
+
+
+def invitation_hash(code):
+    return H("tresor/v1/invitation", code)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -2609,6 +2958,12 @@ def encode_pieces(wanted, data):
         return encode_marks(read_marks(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
+    if wanted == b"tresorN1":
+        return encode_server(read_server(data))
+    if wanted == b"tresorT1":
+        return encode_session(read_session(data))
+    if wanted == b"tresorQ1":
+        return encode_login(read_login(data))
     raise AssertionError("no such object")
 
 
@@ -3158,6 +3513,78 @@ def test_verify_label(i, trace):
     return {"A": i["A"]}
 
 
+# service
+
+@operation("readServer")
+def test_read_server(i, trace):
+    assert encode_server(read_server(i["server"])) == i["server"]
+    return {"server id": server_id(i["server"])}
+
+
+@operation("deviceKey")
+def test_device_key(i, trace):
+    half = read_device_half(i["device half"])
+    return {"user": half.user, "device": half.device, "device key": ed25519_public(device_key_seed(half.half))}
+
+
+@operation("verifySession")
+def test_verify_session(i, trace):
+    session = read_session(i["session"])
+    verify_label(i["signer"], "tresor/v1/session-signature", i["session"][:-64], session.signature)
+    return {"kind": u8(session.kind), "server id": session.server, "user": session.user, "generation": u32(session.generation),
+            "device": session.device if session.device != bytes(16) else b"", "key": session.key, "since": u64(session.since),
+            "until": u64(session.until), "session hash": session_hash(i["session"])}
+
+
+@operation("verifyRequest")
+def test_verify_request(i, trace):
+    session, id_, time_, signature = read_authorization(i["authorization"])
+    require(i["operation"] in TARGETS, "failed")
+    data = encode_session(session)
+    request = request_statement(session_hash(data), id_, time_, i["operation"], i["body"])
+    note(trace, request=request)
+    verify_label(session.key, "tresor/v1/request-signature", request, signature)
+    return {"session": data, "id": id_, "time": u64(time_)}
+
+
+@operation("verifyLogin")
+def test_verify_login(i, trace):
+    login, chain = read_login(i["statement"]), read_chain(i["chain"])
+    verify_login(login, chain)
+    return {"server id": login.server, "user": login.user, "generation": u32(login.generation), "revision": u64(login.revision),
+            "record": login.record, "copy": login.copy, "time": u64(login.time)}
+
+
+@operation("readInvitation")
+def test_read_invitation(i, trace):
+    code = read_invitation(i["typed"])
+    return {"code": code, "text": id_text(code).encode(), "hash": invitation_hash(code)}
+
+
+@operation("readMessage")
+def test_read_message(i, trace):
+    name = i["message"].decode("ascii")
+    return {"body": encode_message(name, read_message(name, i["body"]))}
+
+
+@operation("readRefusal")
+def test_read_refusal(i, trace):
+    return {"error": read_refusal(i["body"]).encode()}
+
+
+@operation("refuse")
+def test_refuse(i, trace):
+    status, body = refuse(i["error"].decode("ascii"))
+    return {"status": u16(status), "body": body}
+
+
+@operation("readTarget")
+def test_read_target(i, trace):
+    require(i["operation"] in TARGETS, "failed")
+    changes, longest = TARGETS[i["operation"]]
+    return {"change": u8(changes), "longest body": u64(longest)}
+
+
 # Running them
 
 def unhex(value):
@@ -3265,7 +3692,7 @@ class Run:
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names", "sealed marks", "kept state",
-           "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object"}
+           "keys", "pk", "device half", "store half", "tresor", "A", "sig", "object", "server", "session", "signer", "authorization", "body", "statement"}
 SLOW = {"accumulate", "foldCrowd"}
 
 
@@ -4466,6 +4893,214 @@ assert hashlib.sha256("".join(word + "\n" for word in WORDS).encode()).hexdigest
 WORD_NUMBERS = {word: number for number, word in enumerate(WORDS)}
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# 31. Live: a service, whose registration is open, is asked by two people who are made here
+# ---------------------------------------------------------------------------------------------------------------------
+
+ANSWERS = {
+    "server": "ServerAnswer", "card": "ChainAnswer", "cards": "ChainsAnswer", "users": "UsersAnswer", "put-card": "OutcomeAnswer",
+    "entries": "EntriesAnswer", "append": "OutcomeAnswer", "wraps": "WrapsAnswer", "tresors": "TresorsAnswer", "news": "NewsAnswer",
+    "server-share": "ServerShareAnswer", "kit-copy": "KitCopyAnswer", "register": "RegisterAnswer", "finish": "FinishAnswer",
+    "account": "AccountAnswer", "inbox": "InboxAnswer"}
+
+
+class Wire:
+    """One service. It says the Server and the server id once somebody has asked."""
+
+    def __init__(self, address, authority=None):
+        self.address, self.server = urllib.parse.urlsplit(address), None
+        self.context = None
+        if self.address.scheme == "https":
+            self.context = ssl.create_default_context(cafile=authority)
+            self.context.minimum_version = ssl.TLSVersion.TLSv1_3
+
+    def send(self, target, body, text=None, type_="application/vnd.tresor"):
+        """Status, type and body of the answer."""
+        place, port = self.address.hostname, self.address.port
+        link = http.client.HTTPSConnection(place, port, timeout=30, context=self.context) if self.context else \
+            http.client.HTTPConnection(place, port, timeout=30)
+        try:
+            headers = {"Content-Type": type_, **({"Authorization": text.decode()} if text else {})}
+            link.request("POST", target, body, headers)
+            answer = link.getresponse()
+            return answer.status, answer.getheader("Content-Type"), answer.read()
+        finally:
+            link.close()
+
+    def ask(self, name, values=(), speaker=None, **other):
+        """The values of the answer. A refusal is raised, with its status."""
+        message = "".join(part.capitalize() for part in name.split("-")) + "Request"
+        body = encode_message(message, list(values))
+        status, type_, data = self.send("/v1/" + name, body, speaker.authorization(name, body, **other) if speaker else None)
+        same(type_, "application/vnd.tresor", "type")
+        if status == 200:
+            return read_message(ANSWERS.get(name, "DoneAnswer"), data)
+        refused = Refused(read_refusal(data))
+        refused.status, refused.body = status, data
+        raise refused
+
+
+class Spoken:
+    """A session of a person, or of a device."""
+
+    def __init__(self, server, identity, device=None, share=None, since=None):
+        now = int(time.time()) if since is None else since
+        self.seed, kind = os.urandom(32), IDENTITY_SESSION if share is None else DEVICE_SESSION
+        seed = identity.keys[-1].sign_seed if share is None else device_key_seed(share)
+        generation = identity.chain.newest.generation if share is None else 0
+        self.session = encode_session(make_session(seed, kind, server, identity.user, generation, device or bytes(16),
+                                                   ed25519_public(self.seed), now, now + 3600))
+
+    def authorization(self, name, body, id_=None, later=0, signed=None):
+        text = name.encode() if signed is None else signed
+        return authorization(self.session, self.seed, text, body, id_ or os.urandom(16), int(time.time()) + later)
+
+
+def refused(name, status, function, *arguments, **others):
+    """That it is refused so; gives the body of the refusal."""
+    try:
+        function(*arguments, **others)
+    except Refused as error:
+        same((error.name, getattr(error, "status", None)), (name, status), "refusal")
+        return error.body
+    raise AssertionError("not refused")
+
+
+def live_server(address, authority):
+    run = Live(None)
+    try:
+        live_service(run, Wire(address, authority))
+    except Exception as problem:
+        run.totals.problem("live: %s: %s" % (type(problem).__name__, problem))
+        traceback.print_exc()
+    return run.totals
+
+
+def live_service(run, wire):
+    now, mark = int(time.time()), os.urandom(4).hex().encode()
+    anna, bert = OwnLog.person(b"anna-" + mark, time_=now), OwnLog.person(b"bert-" + mark, time_=now)
+    server, registration, _ = wire.ask("server")
+    here = server_id(encode_server(server))
+    same(registration, 2, "way to register: it has to be open")
+    speaks = {person: Spoken(here, person) for person in (anna, bert)}
+
+    def ask(person, name, *values, **others):
+        return wire.ask(name, values, speaks[person], **others)
+
+    def without_an_account():
+        for name, values in [("card", [anna.user]), ("tresors", [ZERO]), ("entries", [ZERO, 0, 10])]:
+            refused("no_access", 401, wire.ask, name, values)
+            refused("no_access", 401, ask, anna, name, *values)
+    run.check("nobody is told anything", without_an_account)
+
+    def register(person):
+        def steps():
+            for _ in range(2):
+                ask(person, "register", person.chain.bytes, b"", b"")
+            login = Fields()
+            login.server, login.user, login.generation, login.revision, login.record, login.copy = here, person.user, 0, 1, ZERO, ZERO
+            login.time, login.signature = now, b""
+            login.signature = sign(person.keys[0].sign_seed, "tresor/v1/login-signature", encode_login(login))
+            for _ in range(2):
+                same(ask(person, "finish", b"", login, b"", ZERO, b""), [3], "state")
+            same(ask(person, "account")[:2], [3, 1], "account")
+        return steps
+    run.check("anna registers", register(anna))
+    run.check("bert registers", register(bert))
+    other = OwnLog.person(b"anna-" + mark, generations=1, time_=now + 1)
+    run.check("a handle that is taken", lambda: refused(
+        "unverified", 400, wire.ask, "register", [other.chain.bytes, b"", b""], Spoken(here, other)))
+
+    def cards():
+        same(ask(bert, "card", anna.user), [anna.chain.bytes], "chain")
+        same(ask(bert, "cards", b"anna-" + mark), [[anna.chain.bytes]], "chains")
+        same(anna.user in ask(bert, "users", anna.user[:4])[0], True, "user ids")
+        same(ask(bert, "card", ZERO), [b""], "chain of nobody")
+        same(ask(anna, "put-card", anna.chain.bytes, anna.chain.bytes), [0], "outcome")
+        refused("no_access", 403, ask, bert, "put-card", anna.chain.bytes, b"")
+    run.check("cards", cards)
+
+    log = OwnLog(anna, now)
+    first, wrap = log.entries[0], log.wrap(anna, 1)[1]
+
+    def begin():
+        id_ = os.urandom(16)
+        for _ in range(2):
+            same(ask(anna, "append", log.tresor, 0, ZERO, first, [wrap], [], id_=id_), [0], "outcome")
+        refused("failed", 400, ask, anna, "append", log.tresor, 0, ZERO, first, [], [], id_=id_)
+        same(ask(anna, "append", log.tresor, 0, ZERO, first, [wrap], []), [1], "outcome")
+        same(ask(anna, "entries", log.tresor, 0, 10), [0, [first]], "log")
+        same(ask(anna, "tresors", ZERO), [0, [log.tresor]], "tresors")
+        same(ask(anna, "wraps", log.tresor, 1, 0, [anna.user]), [[[wrap]]], "wraps")
+    run.check("a tresor", begin)
+
+    def strange():
+        def tries(tresor):
+            leave = make_entry(bert.keys[0], tresor, 1, log.state.hash, bert.user, 0, now, LEAVE, b"")
+            for name, values in [("entries", [0, 10]), ("wraps", [1, 0, [anna.user]]), ("put-wraps", [[]]), ("delete-tresor", []),
+                                 ("append", [1, log.state.hash, leave, [], []])]:
+                yield refused("no_access", 403, ask, bert, name, tresor, *values)
+        same(list(tries(log.tresor)), list(tries(H("tresor/v1/tresor-id", mark))), "refusal")
+    run.check("what is not allowed looks like what is not there", strange)
+
+    def share():
+        previous = log.state.hash
+        log.grant(anna, now, [bert], READER)
+        same(ask(anna, "append", log.tresor, 1, previous, log.entries[1], [log.wrap(bert, 1)[1]], []), [0], "outcome")
+        more, entries = ask(bert, "entries", log.tresor, 0, 10)
+        state = fold(log.tresor, entries)
+        same((more, state.hash), (0, log.state.hash), "head")
+        [[found]] = ask(bert, "wraps", log.tresor, 1, 0, [bert.user])[0]
+        same(keys_of(state, bert, lambda: [(1, found)], [], 1), log.keys[1], "keys")
+    run.check("a share", share)
+
+    device, share_, T = os.urandom(16), os.urandom(32), os.urandom(32)
+
+    def remembered():
+        ask(anna, "put-server-share", device, T, ed25519_public(device_key_seed(share_)))
+        speaks["device"] = Spoken(here, anna, device, share_)
+        id_ = os.urandom(16)
+        same(ask("device", "server-share", device, id_=id_), [T], "server share")
+        refused("no_access", 403, ask, "device", "server-share", device, id_=id_)
+        refused("no_access", 403, ask, "device", "tresors", ZERO)
+        refused("no_access", 401, wire.ask, "server-share", [device], Spoken(here, anna, device, os.urandom(32)))
+        ask("device", "delete-server-shares", [device])
+        refused("no_access", 401, ask, "device", "server-share", device)
+    run.check("a device", remembered)
+
+    def kits():
+        locator = os.urandom(32)
+        ask(anna, "put-kit-copy", locator, b"a copy")
+        same(wire.ask("kit-copy", [locator]), [b"a copy"], "kit copy")
+        ask(bert, "delete-kit-copy", locator)
+        refused("no_access", 403, ask, bert, "put-kit-copy", locator, b"another")
+        same(wire.ask("kit-copy", [locator]), [b"a copy"], "kit copy")
+        ask(anna, "delete-kit-copy", locator)
+        same(wire.ask("kit-copy", [locator]), [b""], "kit copy")
+    run.check("a kit copy", kits)
+
+    def sessions():
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(ZERO, anna))
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(here, anna, since=now - 4000))
+        refused("no_access", 401, ask, anna, "tresors", ZERO, later=1000)
+        refused("no_access", 401, ask, anna, "tresors", ZERO, signed=b"news")
+        text = speaks[anna].authorization("tresors", ZERO)
+        for bad in (text + b"=", text[:-1], text.replace(b".", b","), b"Bearer " + text[7:]):
+            status, _, data = wire.send("/v1/tresors", ZERO, bad)
+            same((status, read_refusal(data)), (401, "no_access"), "refusal")
+        status, _, data = wire.send("/v1/tresors", b"short", speaks[anna].authorization("tresors", b"short"))
+        same((status, read_refusal(data)), (400, "altered"), "refusal")
+    run.check("sessions", sessions)
+
+    def ended():
+        ask(bert, "end-sessions", int(time.time()) + 1)
+        refused("no_access", 401, ask, bert, "tresors", ZERO)
+        ask(anna, "delete-tresor", log.tresor)
+        refused("no_access", 403, ask, anna, "entries", log.tresor, 0, 10)
+    run.check("the end", ended)
+    run.section("18", "service")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs every vector of SPEC.md.")
     parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
@@ -4474,6 +5109,8 @@ def main():
     parser.add_argument("--nightly", action="store_true", help="run a million random cases of each construction instead")
     parser.add_argument("--mutate", action="store_true", help="change bytes of every object, and count what is noticed")
     parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
+    parser.add_argument("--live-server", metavar="URL", help="speak to the service at URL, whose registration is open, instead of running vectors")
+    parser.add_argument("--authority", metavar="FILE", help="the certificates, as PEM, that --live-server trusts instead of the system's")
     parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
     options = parser.parse_args()
     if MISSING is not None:
@@ -4491,7 +5128,7 @@ def main():
     elif options.mutate:
         totals = run_mutations(options.vectors)
     else:
-        totals = live(options.live) if options.live else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
+        totals = live(options.live) if options.live else live_server(options.live_server, options.authority) if options.live_server else run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
     print("%d passed, %d failed" % (totals.passed, totals.failed))
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 

@@ -53,6 +53,16 @@ enum Operation {
         case "hash": try SealingOperations.hash(input)
         case "label": try SealingOperations.registered(input)
         case "verifyLabel": try SealingOperations.verifyLabel(input)
+        case "readServer": try ServiceOperations.readServer(input)
+        case "deviceKey": try ServiceOperations.deviceKey(input)
+        case "verifySession": try ServiceOperations.verifySession(input)
+        case "verifyRequest": try ServiceOperations.verifyRequest(input)
+        case "verifyLogin": try ServiceOperations.verifyLogin(input)
+        case "readInvitation": try ServiceOperations.readInvitation(input)
+        case "readMessage": try ServiceOperations.readMessage(input)
+        case "readRefusal": try ServiceOperations.readRefusal(input)
+        case "refuse": try ServiceOperations.refuse(input)
+        case "readTarget": try ServiceOperations.readTarget(input)
         default: throw VectorProblem("unknown operation \(operation)")
         }
     }

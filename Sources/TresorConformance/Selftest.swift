@@ -42,7 +42,7 @@ package struct Selftest {
     static let order = [
         "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
         "accumulated",
-        "labels", "scenario", "testkit",
+        "labels", "service", "scenario", "testkit",
     ]
 
     private let directory: String?

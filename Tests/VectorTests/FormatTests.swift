@@ -112,6 +112,10 @@ import Testing
             #expect(operations[String(match.1)] != nil, "\(match.1)")
         }
         let reader = try #require(section.split(separator: "\n").first { $0.hasPrefix("| reader |") })
-        for file in Repository.files where file != "act" { #expect(reader.contains("\(file)"), "\(file)") }
+        let service = try #require(section.split(separator: "\n").first { $0.hasPrefix("| service |") })
+        #expect(service.contains("; service;"))
+        for file in Repository.files where !["act", "service"].contains(file) {
+            #expect(reader.contains("\(file)"), "\(file)")
+        }
     }
 }

@@ -22,7 +22,7 @@ enum Repository {
     static let files = [
         "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
         "accumulated",
-        "labels",
+        "labels", "service",
     ]
 
     /// The histories.

@@ -6,7 +6,7 @@ import ArgumentParser
 enum Program {
     /// The product's version; the specification's and the suite's stand beside it in `tresor --version`.
     static let version = "0.1.0"
-    static let specification = "0.9.2"
+    static let specification = "0.9.3"
     static let suite = 1
 
     static func run() async -> Int32 { await run(ArgumentList.current) }
