@@ -91,7 +91,7 @@ let package = Package(
         .target(
             name: "TresorService",
             dependencies: [
-                "TresorCore", "TresorCrypto",
+                "TresorCore", "TresorCrypto", .target(name: "TresorSQLite", condition: server),
                 .product(name: "GRDB", package: "GRDB.swift", condition: server),
             ],
             swiftSettings: settings),

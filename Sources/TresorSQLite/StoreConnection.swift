@@ -68,21 +68,7 @@ struct StoreConnection: Sendable {
         configuration.busyMode = .timeout(5)
         // Without this a failed rollback, possible with a damaged file, would trap.
         configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { database in
-            guard let connection = database.sqliteConnection,
-                variadic_sqlite3_defend(UnsafeMutableRawPointer(connection), greatestRow) == 0
-            else { throw TresorError.store(.other) }
-            // Temporary files with copies of pages would outlive deleted bytes.
-            try database.execute(
-                sql: """
-                    PRAGMA trusted_schema = OFF;
-                    PRAGMA cell_size_check = ON;
-                    PRAGMA mmap_size = 0;
-                    PRAGMA temp_store = MEMORY;
-                    PRAGMA secure_delete = ON;
-                    PRAGMA synchronous = FULL;
-                    """)
-        }
+        configuration.prepareDatabase { try StoreDefence.prepare($0, greatestRow: greatestRow) }
         return configuration
     }
 

@@ -8,13 +8,13 @@
     import Glibc
 #endif
 import TresorCore
-import TresorCrypto
+package import TresorCrypto
 import TresorStore
 
 /// The file of a store in the file system.
-enum StoreFile {
+package enum StoreFile {
     /// Whether `path` exists.
-    static func exists(at path: String) throws(TresorError) -> Bool {
+    package static func exists(at path: String) throws(TresorError) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 { return true }
         let error = SystemError.current

@@ -2,11 +2,11 @@
 
 import GRDB
 import TresorCore
-import TresorCrypto
+package import TresorCrypto
 
 extension TresorError {
     /// The error of the store for an error of SQLite.
-    init(store error: any Error) {
+    package init(store error: any Error) {
         switch error {
         case let error as TresorError: self = error
         case let error as DatabaseError: self.init(sqlite: error.extendedResultCode)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import GRDB
+    import TresorCore
+    package import TresorCrypto
+    import TresorSQLite
+
+    /// The database of one clinic: one SQLite file, and one process that writes to it.
+    ///
+    /// Writes come one after the other; reads go on beside them. The file is in write-ahead mode, and each commit waits
+    /// for the disk.
+    package final class SQLiteEngine: SQLEngine {
+        /// "TRSV": not the mark of an embedded store, so that neither program takes the other's file.
+        static let applicationID: Int32 = 0x5452_5356
+        /// The maximum size of a row in bytes: 32 MiB.
+        static let greatestRow: Int32 = 32 << 20
+
+        package let dialect = SQLDialect.sqlite
+        private let pool: DatabasePool
+        private let board = HintBoard()
+        private let erasure = Erasure()
+
+        private init(_ pool: DatabasePool) { self.pool = pool }
+
+        /// Opens a file.
+        ///
+        /// - Parameters:
+        ///   - path: the file.
+        ///   - creating: whether to create a missing file.
+        /// - Throws: `TresorError.notFound` for a missing file that is not created; `TresorError.store(_:)` with
+        ///   `damaged` for a file of something else, `schema` for a database of another program; `TresorError.busy`.
+        package static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteEngine {
+            // A path that begins with "file:" or is ":memory:" names a file here too.
+            let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
+            if !creating, try !StoreFile.exists(at: path) { throw .notFound }
+            return try await openFile(at: path)
+        }
+
+        private static func openFile(at path: String) async throws(TresorError) -> SQLiteEngine {
+            return try await Cores.apart { () throws(TresorError) in
+                do {
+                    let pool = try DatabasePool(path: path, configuration: configuration)
+                    try pool.write(mark)
+                    return SQLiteEngine(pool)
+                } catch {
+                    throw TresorError(store: error)
+                }
+            }
+        }
+
+        private static var configuration: Configuration {
+            var configuration = Configuration()
+            configuration.label = "tresor.service"
+            configuration.foreignKeysEnabled = false
+            configuration.busyMode = .timeout(5)
+            // Without this a failed rollback, possible with a damaged file, would trap.
+            configuration.allowsUnsafeTransactions = true
+            configuration.maximumReaderCount = max(4, 2 * Cores.count)
+            configuration.prepareDatabase { try StoreDefence.prepare($0, greatestRow: greatestRow) }
+            return configuration
+        }
+
+        /// Makes an empty file one of ours, and refuses one of another program.
+        private static func mark(_ database: Database) throws {
+            let mark = try Int32.fetchOne(database, sql: "PRAGMA application_id")
+            guard mark != applicationID else { return }
+            let objects = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema")
+            guard mark == 0, objects == 0 else { throw TresorError.store(.schema) }
+            try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+        }
+
+        package func write<Value: Sendable>(
+            erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            try await guarded {
+                try await pool.writeWithoutTransaction { [erasure] database in
+                    defer { erasure.finish(database, erasing: erasing) }
+                    return try SQLiteTransaction.run(on: database, .immediate, body)
+                }
+            }
+        }
+
+        package func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            try await guarded {
+                try await pool.unsafeRead { try SQLiteTransaction.run(on: $0, .deferred, body) }
+            }
+        }
+
+        private func guarded<Value>(_ work: () async throws -> Value) async throws(TresorError) -> Value {
+            do { return try await work() } catch { throw TresorError(store: error) }
+        }
+
+        package func notify(_ hint: [UInt8]) { board.post(hint) }
+
+        package func hints() -> AsyncStream<[UInt8]> { board.hints() }
+
+        package func close() async {
+            board.close()
+            // A connection in use closes with its last statement.
+            _ = try? await Cores.apart { [pool] () throws(TresorError) in
+                do { try pool.close() } catch { throw TresorError(store: error) }
+            }
+        }
+    }
+#endif

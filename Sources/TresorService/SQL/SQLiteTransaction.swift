@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import GRDB
+    import Synchronization
+    import TresorCrypto
+    import TresorSQLite
+
+    /// A transaction of SQLite.
+    final class SQLiteTransaction: SQLTransaction {
+        private let database: Database
+        private var isFinished = false
+
+        private init(_ database: Database) { self.database = database }
+
+        /// Runs a body in a transaction of its own.
+        static func run<Value>(
+            on database: Database, _ kind: Database.TransactionKind,
+            _ body: (any SQLTransaction) throws(TresorError) -> Value
+        ) throws -> Value {
+            try database.beginTransaction(kind)
+            let transaction = SQLiteTransaction(database)
+            do {
+                let value = try body(transaction)
+                try transaction.commit()
+                return value
+            } catch {
+                if database.isInsideTransaction { try database.rollback() }
+                throw error
+            }
+        }
+
+        private func commit() throws {
+            guard !isFinished else { return }
+            isFinished = true
+            try database.commit()
+        }
+
+        func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
+            guard !isFinished else { throw .store(.other) }
+            do {
+                let results = try statements.map(run)
+                if finishing { try commit() }
+                return results
+            } catch {
+                throw TresorError(store: error)
+            }
+        }
+
+        private func run(_ sql: SQL) throws -> SQLResult {
+            let text = sql.text.replacing("$", with: "?")
+            let statement =
+                try sql.isKept ? database.cachedStatement(sql: text) : database.makeStatement(sql: text)
+            let arguments = StatementArguments(sql.values.map(\.databaseValue))
+            let before = database.totalChangesCount
+            guard statement.columnCount > 0 else {
+                try statement.execute(arguments: arguments)
+                return SQLResult(rows: [], changes: database.totalChangesCount - before)
+            }
+            var rows: [SQLRow] = []
+            let cursor = try Row.fetchCursor(statement, arguments: arguments)
+            while let row = try cursor.next() { rows.append(SQLRow(try row.databaseValues.map(SQLValue.init))) }
+            return SQLResult(rows: rows, changes: database.totalChangesCount - before)
+        }
+    }
+
+    /// Empties the write-ahead log after a write that erases, so that deleted bytes are not readable in it.
+    ///
+    /// A reader can keep the log from being emptied. The next write then does it.
+    final class Erasure: Sendable {
+        private let isDue = Atomic(false)
+
+        func finish(_ database: Database, erasing: Bool) {
+            if erasing { isDue.store(true, ordering: .relaxed) }
+            guard isDue.load(ordering: .relaxed), !database.isInsideTransaction else { return }
+            // Other writes wait meanwhile, so this waits for readers only as long as one read takes.
+            try? database.execute(sql: "PRAGMA busy_timeout = 100")
+            if (try? database.checkpoint(.truncate)) != nil { isDue.store(false, ordering: .relaxed) }
+            try? database.execute(sql: "PRAGMA busy_timeout = 5000")
+        }
+    }
+
+    extension SQLValue {
+        fileprivate var databaseValue: DatabaseValue {
+            switch self {
+            case .null: .null
+            case .integer(let integer): integer.databaseValue
+            case .bytes(let bytes): Data(bytes).databaseValue
+            }
+        }
+
+        /// The value of a column. This program stores integers and bytes alone.
+        fileprivate init(_ value: DatabaseValue) throws {
+            switch value.storage {
+            case .null: self = .null
+            case .int64(let integer): self = .integer(integer)
+            case .blob(let data): self = .bytes(Array(data))
+            case .double, .string: throw TresorError.store(.damaged)
+            }
+        }
+    }
+#endif

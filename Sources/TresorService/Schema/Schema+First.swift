@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    /// The first step: accounts, logs, server shares and kit copies. Times are seconds since 1970.
+    extension Schema {
+        static let first: [Table] = logs + accounts + besides
+
+        /// One row a tresor, which every append compares and swaps, and what belongs to it.
+        private static let logs: [Table] = [
+            // count: the number of entries; head: the hash of the last; bytes: of entries and wraps;
+            // deleted: the time of deletion, for a tombstone.
+            Table(
+                name: "tresors",
+                columns: [
+                    .bytes("tresor"), .integer("count"), .bytes("head"), .bytes("founder"), .integer("bytes"),
+                    .integer("deleted").optional,
+                ],
+                key: ["tresor"], indexes: [.init(columns: ["founder"])], fill: 70),
+            Table(
+                name: "entries",
+                columns: [.bytes("tresor"), .integer("sequence"), .incompressible("entry")],
+                key: ["tresor", "sequence"], partCount: 32),
+            Table(
+                name: "wraps",
+                columns: [.bytes("tresor"), .bytes("account"), .integer("epoch"), .incompressible("wrap")],
+                key: ["tresor", "account", "epoch"], partCount: 32),
+            // Who may read: since which epoch, and for somebody who was put out, up to which entry.
+            Table(
+                name: "access",
+                columns: [
+                    .bytes("tresor"), .bytes("account"), .integer("role"), .integer("first_epoch"),
+                    .integer("last_sequence").optional,
+                ],
+                key: ["tresor", "account"], indexes: [.init(columns: ["account", "tresor"])], partCount: 32),
+            // A snapshot of the folded log after `count` entries.
+            Table(
+                name: "states",
+                columns: [.bytes("tresor"), .integer("count"), .incompressible("state")],
+                key: ["tresor"]),
+        ]
+
+        private static let accounts: [Table] = [
+            // state: asked, complete, active, refused or closed; sessions_since: the earliest session that still speaks;
+            // the last five are of the log-in, empty without one.
+            Table(
+                name: "accounts",
+                columns: [
+                    .bytes("account"), .bytes("handle"), .integer("state"), .incompressible("chain"),
+                    .integer("generation"), .integer("sessions_since"), .integer("asked"), .integer("founded"),
+                    .integer("bytes"), .bytes("invitation").optional, .integer("revision").optional,
+                    .incompressible("record").optional, .incompressible("statement").optional,
+                    .incompressible("copy").optional, .bytes("locator").optional,
+                ],
+                key: ["account"],
+                indexes: [.init(columns: ["handle"], isUnique: true), .init(columns: ["state", "asked"])], fill: 70),
+            // until: the end of the invitation; account: who used it.
+            Table(
+                name: "invitations",
+                columns: [.bytes("hash"), .bytes("label"), .integer("until"), .bytes("account").optional],
+                key: ["hash"]),
+            Table(
+                name: "server_shares",
+                columns: [.bytes("account"), .bytes("device"), .bytes("share"), .bytes("device_key")],
+                key: ["account", "device"]),
+            Table(
+                name: "kit_copies",
+                columns: [.bytes("locator"), .bytes("account").optional, .incompressible("copy")],
+                key: ["locator"], indexes: [.init(columns: ["account"])]),
+        ]
+
+        private static let besides: [Table] = [
+            // The requests of the last hour that changed something, with the hash of each body, and its answer.
+            Table(
+                name: "requests",
+                columns: [
+                    .bytes("scope"), .bytes("id"), .bytes("body"), .incompressible("answer"), .integer("time"),
+                ],
+                key: ["scope", "id"], indexes: [.init(columns: ["time"])]),
+            // How often somebody may still do something: `tokens` at `time`.
+            Table(
+                name: "buckets",
+                columns: [.bytes("bucket"), .integer("tokens"), .integer("time")],
+                key: ["bucket"], indexes: [.init(columns: ["time"])], fill: 70),
+        ]
+    }
+#endif
