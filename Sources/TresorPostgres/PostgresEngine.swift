@@ -1,5 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    // The engine over libpq.
+    import TresorCore
+    package import TresorCrypto
+    package import TresorService
+
+    /// A database of PostgreSQL. Any number of processes may use it at the same time.
+    ///
+    /// A connection that broke is opened again with the next call. Connections go through a pooler only if it keeps them
+    /// for a whole session, because they have prepared statements.
+    package final class PostgresEngine: SQLEngine {
+        package let dialect = SQLDialect.postgres
+        private let pool: PostgresPool
+        private let notifications: PostgresHints
+
+        private init(_ location: PostgresLocation, connectionCount: Int) {
+            pool = PostgresPool(location, count: connectionCount)
+            notifications = PostgresHints(location)
+        }
+
+        /// Connects to a database.
+        ///
+        /// - Parameter connectionCount: the maximum number of connections, beside one for hints; by default two for each
+        ///   processor, and two.
+        /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or does not let this
+        ///   program in.
+        package static func open(
+            _ location: PostgresLocation, connectionCount: Int = 2 * Cores.count + 2
+        ) async throws(TresorError) -> PostgresEngine {
+            let engine = PostgresEngine(location, connectionCount: connectionCount)
+            do throws(TresorError) {
+                _ = try await engine.read(SQL("SELECT 1"))
+            } catch {
+                await engine.close()
+                throw error
+            }
+            await engine.notifications.listen()
+            return engine
+        }
+
+        package func write<Value: Sendable>(
+            erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            try await pool.run { (connection) throws(TresorError) in try connection.perform(.write, body) }
+        }
+
+        package func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            try await pool.run { (connection) throws(TresorError) in try connection.perform(.read, body) }
+        }
+
+        package func notify(_ hint: [UInt8]) { notifications.notify(hint) }
+
+        package func hints() -> AsyncStream<[UInt8]> { notifications.board.hints() }
+
+        package func close() async {
+            await notifications.close()
+            await pool.close()
+        }
+    }
 #endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Clibpq
+    import TresorCrypto
+    import TresorService
+
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+
+    /// A connection to PostgreSQL, which connects again after it broke. One thread at a time uses it.
+    final class PostgresConnection {
+        /// A statement that the server has prepared, with the types that its values had.
+        private struct Plan: Hashable {
+            let text: String
+            let types: [Oid]
+        }
+
+        private enum Step {
+            case prepare(Plan, name: String)
+            case run
+            case commit
+        }
+
+        private static let begin = SQL("BEGIN ISOLATION LEVEL READ COMMITTED")
+        private static let beginReading = SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        private static let commit = SQL("COMMIT")
+        private static let rollback = SQL("ROLLBACK")
+
+        private let location: PostgresLocation
+        private var connection: OpaquePointer?
+        private var plans: [Plan: String] = [:]
+
+        init(_ location: PostgresLocation) { self.location = location }
+
+        deinit { close() }
+
+        /// Closes the connection. The next call of ``prepare()`` opens another.
+        func close() {
+            if let connection { PQfinish(connection) }
+            connection = nil
+            plans = [:]
+        }
+
+        /// Opens the connection if it is not open or was closed by the server meanwhile.
+        ///
+        /// - Throws: `broken` if the server is not there.
+        func prepare() throws(PostgresFailure) {
+            if let connection, Self.isAlive(connection) { return }
+            close()
+            connection = try Self.open(location)
+        }
+
+        /// Runs statements in one exchange.
+        ///
+        /// - Parameters:
+        ///   - beginning: the transaction that begins first; `nil` for none.
+        ///   - committing: whether the transaction is committed last.
+        /// - Throws: the first failure. What came after it was not done.
+        func exchange(
+            _ statements: [SQL], beginning: PostgresTransaction.Kind? = nil, committing: Bool = false
+        ) throws(PostgresFailure) -> [SQLResult] {
+            guard let connection else { throw .broken }
+            var steps: [Step] = []
+            var fresh: [Plan: String] = [:]
+            if let beginning {
+                let begin = beginning == .write ? Self.begin : Self.beginReading
+                try send(begin, to: connection, &steps, &fresh, as: .run)
+            }
+            for statement in statements { try send(statement, to: connection, &steps, &fresh, as: .run) }
+            if committing { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
+            guard PQpipelineSync(connection) == 1 else { throw .broken }
+            let results = try receive(steps, from: connection)
+            return Array(results.dropFirst(beginning == nil ? 0 : 1).prefix(statements.count))
+        }
+
+        /// Ends a transaction that failed. A connection that cannot even do that is closed.
+        func rollBack() {
+            guard let connection else { return }
+            guard PQtransactionStatus(connection) != PQTRANS_IDLE else { return }
+            _ = try? exchange([Self.rollback])
+            if PQtransactionStatus(connection) != PQTRANS_IDLE { close() }
+        }
+
+        private func send(
+            _ sql: SQL, to connection: OpaquePointer, _ steps: inout [Step], _ fresh: inout [Plan: String],
+            as step: Step
+        ) throws(PostgresFailure) {
+            let parameters = PostgresParameters(sql.values)
+            var isSent = true
+            if sql.runsOften {
+                let plan = Plan(text: sql.text, types: parameters.types)
+                let name = plans[plan] ?? fresh[plan] ?? "p\(plans.count + fresh.count)"
+                if plans[plan] == nil, fresh[plan] == nil {
+                    isSent = PQsendPrepare(connection, name, sql.text, Int32(plan.types.count), plan.types) == 1
+                    steps.append(.prepare(plan, name: name))
+                    fresh[plan] = name
+                }
+                isSent =
+                    isSent
+                    && parameters.withArguments { count, values, lengths, formats in
+                        PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1) == 1
+                    }
+            } else {
+                isSent = parameters.withArguments { count, values, lengths, formats in
+                    PQsendQueryParams(connection, sql.text, count, parameters.types, values, lengths, formats, 1) == 1
+                }
+            }
+            steps.append(step)
+            guard isSent else { throw .broken }
+        }
+
+        /// Receives the answers to what was sent, until the pipeline is empty.
+        private func receive(_ steps: [Step], from connection: OpaquePointer) throws(PostgresFailure) -> [SQLResult] {
+            var results: [SQLResult] = []
+            var failure: PostgresFailure?
+            for step in steps {
+                guard let answer = PQgetResult(connection) else { throw .broken }
+                defer { PQclear(answer) }
+                do throws(PostgresFailure) {
+                    try take(answer, of: step, into: &results)
+                } catch {
+                    if case .broken = error { throw error }
+                    failure = failure ?? error
+                }
+                // An empty answer stands between two steps.
+                guard PQstatus(connection) == CONNECTION_OK, PQgetResult(connection) == nil else { throw .broken }
+            }
+            guard let end = PQgetResult(connection) else { throw .broken }
+            defer { PQclear(end) }
+            guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw .broken }
+            if let failure { throw failure }
+            return results
+        }
+
+        private func take(
+            _ answer: OpaquePointer, of step: Step, into results: inout [SQLResult]
+        ) throws(PostgresFailure) {
+            switch PQresultStatus(answer) {
+            case PGRES_COMMAND_OK, PGRES_TUPLES_OK: break
+            // A statement before this one failed.
+            case PGRES_PIPELINE_ABORTED: throw .refused(.store(.other))
+            default:
+                let state = PQresultErrorField(answer, Int32(UInt8(ascii: "C")))
+                throw PostgresFailure(state: state.map { String(cString: $0) })
+            }
+            switch step {
+            case .prepare(let plan, let name): plans[plan] = name
+            case .run: results.append(try SQLResult(answer))
+            case .commit:
+                guard let tag = PQcmdStatus(answer), String(cString: tag) == "COMMIT" else {
+                    throw .refused(.store(.other))
+                }
+            }
+        }
+    }
+
+    /// Opening.
+    extension PostgresConnection {
+        /// Opens a connection in pipeline mode.
+        ///
+        /// A statement may take 5 seconds, and wait 5 seconds for a lock. A commit waits for the disk, whatever the
+        /// server's default is.
+        private static func open(_ location: PostgresLocation) throws(PostgresFailure) -> OpaquePointer {
+            let connection = try connect(
+                location,
+                settings: "SET statement_timeout = 5000; SET lock_timeout = 5000; SET synchronous_commit = on; "
+                    + "SET idle_in_transaction_session_timeout = 30000")
+            guard PQenterPipelineMode(connection) == 1 else {
+                PQfinish(connection)
+                throw .broken
+            }
+            return connection
+        }
+
+        /// Opens a connection and sets it up.
+        static func connect(_ location: PostgresLocation, settings: String) throws(PostgresFailure) -> OpaquePointer {
+            // The location may overrule what stands before it.
+            let options = [
+                ("connect_timeout", "5"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
+                ("tcp_user_timeout", "15000"), ("fallback_application_name", "tresor-server"),
+                ("dbname", location.text),
+            ]
+            let opened = withCStrings(options.map(\.0)) { keywords in
+                withCStrings(options.map(\.1)) { values in PQconnectdbParams(keywords, values, 1) }
+            }
+            guard let opened else { throw .broken }
+            // libpq would print what the server notices.
+            _ = PQsetNoticeProcessor(opened, { _, _ in }, nil)
+            if PQstatus(opened) == CONNECTION_OK {
+                let answer = PQexec(opened, settings)
+                defer { PQclear(answer) }
+                if PQresultStatus(answer) == PGRES_COMMAND_OK { return opened }
+            }
+            PQfinish(opened)
+            throw .broken
+        }
+
+        /// Whether the server has not closed the connection. It says nothing on an idle one otherwise.
+        private static func isAlive(_ connection: OpaquePointer) -> Bool {
+            guard PQstatus(connection) == CONNECTION_OK else { return false }
+            for _ in 0..<8 {
+                var waiting = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+                guard poll(&waiting, 1, 0) != 0 else { return true }
+                guard PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }
+            }
+            return false
+        }
+    }
+
+    /// Calls `body` with the addresses of C strings and a final `nil`.
+    private func withCStrings<Result>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> Result) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies.map { $0.map { UnsafePointer($0) } } + [nil])
+    }
+#endif

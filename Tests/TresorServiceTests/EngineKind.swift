@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import TresorCrypto
+    import TresorPostgres
+    import TresorService
+
+    /// The engines that are installed here.
+    enum EngineKind: String, CaseIterable, Sendable {
+        case sqlite
+        case postgres
+
+        static var installed: [EngineKind] { allCases.filter { $0 == .sqlite || PostgresCluster.programs != nil } }
+    }
+
+    /// An empty database that several engines can open, as several processes do.
+    struct TestDatabase: Sendable {
+        private enum Place {
+            case sqlite(TestDirectory)
+            case postgres(PostgresLocation)
+        }
+
+        private let place: Place
+
+        init(_ kind: EngineKind) throws {
+            switch kind {
+            case .sqlite: place = .sqlite(try TestDirectory())
+            case .postgres: place = .postgres(try PostgresCluster.newDatabase())
+            }
+        }
+
+        func open() async throws -> any SQLEngine {
+            switch place {
+            case .sqlite(let directory): try await SQLiteEngine.open(at: directory["service.db"], creating: true)
+            case .postgres(let location): try await PostgresEngine.open(location)
+            }
+        }
+    }
+
+    /// A directory that goes with the value.
+    final class TestDirectory: Sendable {
+        let path: String
+
+        init() throws {
+            path =
+                FileManager.default.temporaryDirectory.appendingPathComponent("tresor-test-\(UUID().uuidString)").path
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        subscript(_ name: String) -> String { path + "/" + name }
+    }
+#endif

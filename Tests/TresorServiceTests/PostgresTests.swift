@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Dispatch
+    import Synchronization
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorPostgres
+
+    @testable import TresorService
+
+    /// What PostgreSQL alone can do to a service: break connections, and let transactions collide.
+    @Suite(.enabled(if: PostgresCluster.programs != nil, "PostgreSQL is not installed")) struct PostgresTests {
+        private static let items = Schema(steps: [
+            [Table(name: "items", columns: [.bytes("item"), .integer("number")], key: ["item"])]
+        ])
+        private static let insert: StaticString = "INSERT INTO items (item, number) VALUES ($1, 0)"
+        private static let count: StaticString = "UPDATE items SET number = number + 1 WHERE item = $1"
+        private static let ending = SQL(
+            """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+            AND pg_terminate_backend(pid)
+            """)
+
+        /// How often something ran.
+        private final class Runs: Sendable {
+            private let count = Atomic(0)
+            func add() -> Int { count.add(1, ordering: .relaxed).newValue }
+            var value: Int { count.load(ordering: .relaxed) }
+        }
+
+        private static func engines() async throws -> (PostgresEngine, PostgresEngine) {
+            let location = try PostgresCluster.newDatabase()
+            let engine = try await PostgresEngine.open(location)
+            try await items.migrate(engine)
+            _ = try await engine.write([SQL(insert, [.bytes([1])]), SQL(insert, [.bytes([2])])])
+            return (engine, try await PostgresEngine.open(location, connectionCount: 1))
+        }
+
+        @Test func aBrokenConnectionIsOpenedAgain() async throws {
+            let (engine, other) = try await Self.engines()
+            let hints = engine.hints()
+            for _ in 0..<3 {
+                #expect(try await other.read(Self.ending).first?.number(0) ?? 0 > 0)
+                #expect(try await engine.write([SQL(Self.count, [.bytes([1])])]) == [1])
+            }
+            #expect(
+                try await engine.read(SQL("SELECT number FROM items WHERE item = $1", [.bytes([1])])) == [SQLRow([3])])
+            // Who listens is told that hints were lost, and hears new ones.
+            var isTold = false
+            for await hint in hints {
+                if hint == [7] { break }
+                isTold = isTold || hint.isEmpty
+                if isTold { engine.notify([7]) }
+            }
+            #expect(isTold)
+            await engine.close()
+            await other.close()
+        }
+
+        @Test func aConnectionThatBreaksBeforeTheCommitIsTriedAgain() async throws {
+            let (engine, other) = try await Self.engines()
+            let runs = Runs()
+            let (isOpen, isBroken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let writing = engine.write { (transaction) throws(TresorError) -> [Int] in
+                let first = try transaction.run([SQL(Self.count, [.bytes([1])])])
+                if runs.add() == 1 {
+                    isOpen.signal()
+                    isBroken.wait()
+                }
+                return try first + transaction.run([SQL(Self.count, [.bytes([2])])])
+            }
+            try await Cores.apart { isOpen.wait() }
+            _ = try await other.read(Self.ending)
+            isBroken.signal()
+            #expect(try await writing == [1, 1])
+            #expect(runs.value == 2)
+            #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([1]), SQLRow([1])])
+            await engine.close()
+            await other.close()
+        }
+
+        @Test func aCommitOfUnknownFateIsNoSuccess() async throws {
+            let (engine, other) = try await Self.engines()
+            let runs = Runs()
+            let (isOpen, isBroken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let writing = engine.write { (transaction) throws(TresorError) -> [Int] in
+                _ = try transaction.run([SQL(Self.count, [.bytes([1])])])
+                if runs.add() == 1 {
+                    isOpen.signal()
+                    isBroken.wait()
+                }
+                return try transaction.finish([SQL(Self.count, [.bytes([2])])])
+            }
+            try await Cores.apart { isOpen.wait() }
+            _ = try await other.read(Self.ending)
+            isBroken.signal()
+            await #expect(throws: TresorError.store(.inputOutput)) { try await writing }
+            #expect(runs.value == 1)
+            #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([0]), SQLRow([0])])
+            await engine.close()
+            await other.close()
+        }
+
+        @Test func aDeadlockIsTriedAgain() async throws {
+            let (engine, other) = try await Self.engines()
+            let runs = Runs()
+            let meeting = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for side in 0..<2 {
+                    group.addTask {
+                        try await engine.write { (transaction) throws(TresorError) in
+                            let items: [UInt8] = side == 0 ? [1, 2] : [2, 1]
+                            _ = try transaction.run([SQL(Self.count, [.bytes([items[0]])])])
+                            if runs.add() <= 2 {
+                                meeting[side].signal()
+                                meeting[1 - side].wait()
+                            }
+                            _ = try transaction.run([SQL(Self.count, [.bytes([items[1]])])])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(runs.value == 3)
+            #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([2]), SQLRow([2])])
+            await engine.close()
+            await other.close()
+        }
+
+        @Test func aCommitWaitsForTheDiskWhateverTheDefaultIs() async throws {
+            let location = try PostgresCluster.newDatabase(options: "-c synchronous_commit=off")
+            let engine = try await PostgresEngine.open(location)
+            let settings = try await engine.read(
+                SQL(
+                    """
+                    SELECT CAST(current_setting('synchronous_commit') = 'on' AS integer), \
+                    CAST(current_setting('fsync') = 'on' AS integer)
+                    """))
+            #expect(settings == [SQLRow([1, 1])])
+            await engine.close()
+        }
+
+        @Test func tablesOfTresorsAreSpreadAndNeverCompressed() async throws {
+            let engine = try await PostgresEngine.open(try PostgresCluster.newDatabase())
+            try await Schema.current.migrate(engine)
+            let tables = Schema.current.steps.joined()
+            let parts = try await engine.read(
+                SQL("SELECT count(*) FROM pg_inherits WHERE inhparent::regclass::text !~ 'pkey|_by_'"))
+            #expect(
+                parts == [SQLRow([.integer(Int64(tables.filter { $0.partCount > 1 }.map(\.partCount).reduce(0, +)))])])
+            // The part of a partitioned table has the storage of the whole.
+            let external = try await engine.read(
+                SQL(
+                    """
+                    SELECT count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid \
+                    WHERE relkind = 'r' AND relispartition AND attname IN ('entry', 'wrap') AND attstorage = 'e'
+                    """))
+            #expect(external == [SQLRow([64])])
+            await engine.close()
+        }
+
+        @Test func aServerThatIsNotThereIsAnError() async throws {
+            let location = try #require(PostgresLocation("postgresql:///tresor?host=/nowhere"))
+            await #expect(throws: TresorError.store(.inputOutput)) { try await PostgresEngine.open(location) }
+        }
+
+        @Test func aPasswordInALocationIsNoticed() throws {
+            #expect(try #require(PostgresLocation("postgresql://tresor:secret@host/db")).hasPassword)
+            #expect(try #require(PostgresLocation("host=a password=b")).hasPassword)
+            #expect(try !#require(PostgresLocation("postgresql://tresor@host/db?sslmode=verify-full")).hasPassword)
+            #expect(PostgresLocation("postgresql://[") == nil)
+        }
+    }
+#endif
