@@ -8,12 +8,12 @@
         /// One row a tresor, which every append compares and swaps, and what belongs to it.
         private static let logs: [Table] = [
             // count: the number of entries; head: the hash of the last; bytes: of entries and wraps;
-            // deleted: the time of deletion, for a tombstone.
+            // deleted: the time of deletion, for a tombstone; changed: the time of the last entry, for news.
             Table(
                 name: "tresors",
                 columns: [
                     .bytes("tresor"), .integer("count"), .bytes("head"), .bytes("founder"), .integer("bytes"),
-                    .integer("deleted").optional,
+                    .integer("deleted").optional, .integer("changed"),
                 ],
                 key: ["tresor"], indexes: [.init(columns: ["founder"])], fill: 70),
             Table(
@@ -40,14 +40,14 @@
         ]
 
         private static let accounts: [Table] = [
-            // state: asked, complete, active, refused or closed; sessions_since: the earliest session that still speaks;
+            // state: an AccountState; sign_key: of the newest generation; sessions_since: the earliest session that speaks;
             // the last five are of the log-in, empty without one.
             Table(
                 name: "accounts",
                 columns: [
                     .bytes("account"), .bytes("handle"), .integer("state"), .incompressible("chain"),
-                    .integer("generation"), .integer("sessions_since"), .integer("asked"), .integer("founded"),
-                    .integer("bytes"), .bytes("invitation").optional, .integer("revision").optional,
+                    .integer("generation"), .bytes("sign_key"), .integer("sessions_since"), .integer("asked"),
+                    .bytes("invitation").optional, .integer("revision").optional,
                     .incompressible("record").optional, .incompressible("statement").optional,
                     .incompressible("copy").optional, .bytes("locator").optional,
                 ],
@@ -69,11 +69,13 @@
         ]
 
         private static let besides: [Table] = [
-            // The requests of the last hour that changed something, with the hash of each body, and its answer.
+            // The requests of the last hour that changed something, with the hash of each body, and its answer; none
+            // for one that is answered once.
             Table(
                 name: "requests",
                 columns: [
-                    .bytes("scope"), .bytes("id"), .bytes("body"), .incompressible("answer"), .integer("time"),
+                    .bytes("scope"), .bytes("id"), .bytes("body"), .incompressible("answer").optional,
+                    .integer("time"),
                 ],
                 key: ["scope", "id"], indexes: [.init(columns: ["time"])]),
             // How often somebody may still do something: `tokens` at `time`.
