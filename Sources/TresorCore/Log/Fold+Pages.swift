@@ -12,7 +12,7 @@ extension Fold {
     }
 
     /// The result of a signature check under a key. Used only if the state names that same key.
-    struct SignatureCheck: Sendable {
+    package struct SignatureCheck: Sendable {
         package let key: Hash256
         package let holds: Bool
     }

@@ -249,6 +249,10 @@ extension LogState {
         return (last.change, last.time)
     }
 
+    /// The sequence number of the entry by which a person left or was removed; `nil` for a member and for a person who
+    /// never was one.
+    package func end(of user: UserID) -> UInt64? { members[user] == nil ? changes[user]?.last?.sequence : nil }
+
     /// The last date of a person's access, in seconds since 1970, also of a former member.
     package func endOfGrant(of user: UserID) -> UInt64? {
         changes[user]?.last { $0.change.isGrant }?.notAfter

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// Appending to logs: the judgment, and the one transaction that writes entry, wraps, access and snapshot.
+    struct Appending: Sendable {
+        let context: ServiceContext
+
+        /// The end of a log, and whether the caller is a member.
+        private struct Place: Sendable {
+            let end: LogEnd
+            let isMember: Bool
+        }
+
+        /// Appends an entry if the log ends where its author expects, and if the caller may.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for a person who is not in the tresor, whatever else is wrong, and for a
+        ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.store(_:)` with `full` beyond a
+        ///   quota.
+        func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
+            let draft = try AppendDraft(request)
+            guard request.sequence > 0 else { return try await found(draft, by: caller) }
+            guard let place = try await place(of: caller.user, in: request.tresor) else { throw .noAccess }
+            guard place.end.count == request.sequence, place.end.head == request.previous else {
+                guard place.isMember else { throw .noAccess }
+                return OutcomeAnswer(.conflict)
+            }
+            let before = try await context.states.state(of: request.tresor, at: place.end)
+            let judgment: Judgment
+            do throws(TresorError) {
+                judgment = try AppendRules.judge(draft, by: caller.user, on: before)
+            } catch {
+                throw place.isMember ? error : .noAccess
+            }
+            try await checkQuota(draft, on: before)
+            let isDone = try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            guard !isDone else { return OutcomeAnswer(.done) }
+            guard place.isMember else { throw .noAccess }
+            return OutcomeAnswer(.conflict)
+        }
+
+        /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
+        /// nobody learns whether a tresor is there.
+        private func found(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
+            let judgment = try AppendRules.judge(draft, by: caller.user, on: nil)
+            let place = try await place(of: caller.user, in: draft.request.tresor)
+            if let place {
+                guard place.isMember else { throw .noAccess }
+                return OutcomeAnswer(.conflict)
+            }
+            let usage = try await context.usage.usage(of: caller.user)
+            guard usage.tresors < context.settings.quotas.tresors,
+                usage.bytes + draft.byteCount <= context.settings.quotas.bytes
+            else { throw .store(.full) }
+            let insertion = SQL(
+                """
+                INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
+                VALUES ($1, 1, $2, $3, $4, NULL, $5) ON CONFLICT DO NOTHING
+                """,
+                [
+                    .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
+                    .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
+                ])
+            if try await write(draft, judgment, for: caller, first: insertion) { return OutcomeAnswer(.done) }
+            // A tresor that was deleted keeps its place.
+            guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
+                throw .noAccess
+            }
+            return OutcomeAnswer(.conflict)
+        }
+
+        private func place(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Place? {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT t.count, t.head, t.founder, a.role, a.last_sequence FROM tresors t
+                    LEFT JOIN access a ON a.tresor = t.tresor AND a.account = $2
+                    WHERE t.tresor = $1 AND t.deleted IS NULL
+                    """,
+                    [.digest(tresor.digest), .digest(user.digest)]))
+            guard let row = found.first else { return nil }
+            let end = LogEnd(count: try row.number(0), head: try row.digest(1), founder: UserID(try row.digest(2)))
+            let hasSeat = try !row.isNull(3)
+            let isFormer = try !row.isNull(4)
+            return Place(end: end, isMember: hasSeat && !isFormer)
+        }
+
+        private func checkQuota(_ draft: AppendDraft, on before: LogState) async throws(TresorError) {
+            guard !draft.endsAccess else { return }
+            let quotas = context.settings.quotas
+            guard before.entryCount < quotas.entries else { throw .store(.full) }
+            let usage = try await context.usage.usage(of: before.founder)
+            guard usage.bytes + draft.byteCount <= quotas.bytes else { throw .store(.full) }
+        }
+
+        /// The statement that takes the place of an entry: it changes a row only if the log still ends there.
+        private func advance(_ draft: AppendDraft, _ judgment: Judgment) -> SQL {
+            SQL(
+                """
+                UPDATE tresors SET count = $4, head = $5, bytes = bytes + $6, changed = $7
+                WHERE tresor = $1 AND count = $2 AND head = $3 AND deleted IS NULL
+                """,
+                [
+                    .digest(draft.request.tresor.digest), .number(draft.request.sequence),
+                    .digest(draft.request.previous), .number(draft.request.sequence + 1),
+                    .digest(judgment.state.head.hash), .number(draft.byteCount), .number(context.now),
+                ])
+        }
+
+        /// Writes all of it or nothing.
+        ///
+        /// - Parameter first: the statement that takes the place of the entry.
+        /// - Returns: whether the place was free.
+        private func write(
+            _ draft: AppendDraft, _ judgment: Judgment, for caller: Caller, first: SQL
+        ) async throws(TresorError) -> Bool {
+            let statements =
+                [first, caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now)]
+                + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
+            do throws(TresorError) {
+                try await context.engine.write { (transaction) throws(TresorError) in
+                    let changes = try transaction.run(statements)
+                    // No engine throws this: it says here that somebody else took the place.
+                    guard changes[0] == 1 else { throw .forked }
+                    guard changes[1] == 1 else { throw .busy }
+                }
+            } catch {
+                guard error == .forked else { throw error }
+                return false
+            }
+            context.states.keep(judgment.state)
+            context.usage.add(
+                tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
+            context.engine.notify(draft.request.tresor.digest.bytes)
+            return true
+        }
+
+        /// The statements that write an entry and what changes with it.
+        static func statements(
+            _ entry: [UInt8], _ wraps: [Wrap], _ removing: [UserID], _ judgment: Judgment
+        ) -> [SQL] {
+            let state = judgment.state
+            let tresor = SQLValue.digest(state.tresor.digest)
+            var statements = [
+                SQL(
+                    "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                    [tresor, .number(state.head.sequence), .bytes(entry)])
+            ]
+            for user in Set(removing).sorted() {
+                statements.append(
+                    SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", [tresor, .digest(user.digest)]))
+            }
+            statements += wraps.map(Wraps.storing)
+            statements += judgment.access.map { $0.storing(in: state.tresor) }
+            return statements + StateCache.storing(state)
+        }
+    }
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// Reading logs.
+    struct Logs: Sendable {
+        /// The maximum number of entries in a page.
+        private static let pageCount: UInt64 = 8_192
+
+        let context: ServiceContext
+
+        /// Returns a page of the entries that the caller may read: at most 4 MiB, but at least one.
+        ///
+        /// - Throws: ``TresorError/noAccess``.
+        func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
+            let tresor = SQLValue.digest(request.tresor.digest)
+            return try await context.engine.read { (transaction) throws(TresorError) in
+                guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first else {
+                    throw .noAccess
+                }
+                let readable = try Seat(row).readableCount
+                let limit = min(UInt64(request.limit), Self.pageCount)
+                guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
+                let end = min(readable, request.first + limit)
+                let sizes = try transaction.run(
+                    SQL(
+                        """
+                        SELECT CAST(length(entry) AS bigint) FROM entries
+                        WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
+                        """,
+                        [tresor, .number(request.first), .number(end)]))
+                var count: UInt64 = 0
+                var byteCount: UInt64 = 0
+                for size in sizes {
+                    byteCount += try size.number(0) + 4
+                    guard count == 0 || byteCount <= UInt64(ServiceOperation.pageByteCount) else { break }
+                    count += 1
+                }
+                let found = try transaction.run(
+                    Self.search(request.tresor, request.first..<(request.first + count)))
+                var entries: [[UInt8]] = []
+                for row in found { entries.append(try row.bytes(0)) }
+                guard !entries.isEmpty else { throw .store(.damaged) }
+                return EntriesAnswer(
+                    entries: entries, more: request.first + UInt64(entries.count) < readable)
+            }
+        }
+
+        /// Returns the tresors of which the caller is a member, in byte order.
+        func tresors(_ request: TresorsRequest, by caller: Caller) async throws(TresorError) -> TresorsAnswer {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT tresor FROM access WHERE account = $1 AND tresor > $2 AND last_sequence IS NULL
+                    ORDER BY tresor LIMIT $3
+                    """,
+                    [
+                        .digest(caller.user.digest), .digest(request.after),
+                        .integer(Int64(TresorsAnswer.maximumCount + 1)),
+                    ]))
+            var tresors: [TresorID] = []
+            for row in found.prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
+            return TresorsAnswer(tresors: tresors, more: found.count > tresors.count)
+        }
+
+        /// The statement that reads entries in order.
+        static func search(_ tresor: TresorID, _ sequences: Range<UInt64>) -> SQL {
+            SQL(
+                """
+                SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
+                """,
+                [.digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound)])
+        }
+    }
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// Waiting until logs grow. A hint: the logs prove it.
+    struct News: Sendable {
+        let context: ServiceContext
+
+        /// Waits until a log of the caller's tresors has grown since the cursor, or the time is over.
+        ///
+        /// Without a cursor it answers at once, with a cursor and no tresors. Read the logs after that.
+        ///
+        /// - Throws: ``TresorError/busy`` for too many waits of an account; ``TresorError/altered`` for a cursor that
+        ///   this service never gave.
+        func news(_ request: NewsRequest, by caller: Caller) async throws(TresorError) -> NewsAnswer {
+            let cursor = request.cursor.isEmpty ? nil : try NewsCursor(request.cursor)
+            guard let cursor else { return try await changes(for: caller.user, since: nil) }
+            let wait = try context.news.begin(for: caller.user)
+            defer { context.news.end(wait) }
+            let deadline = ContinuousClock.now + .seconds(Int(request.seconds))
+            while !context.news.isClosed, !Task.isCancelled {
+                wait.reset()
+                let answer = try await changes(for: caller.user, since: cursor)
+                guard answer.tresors.isEmpty, ContinuousClock.now < deadline else { return answer }
+                await wait.wait(until: deadline)
+            }
+            return NewsAnswer(tresors: [], cursor: request.cursor, more: false)
+        }
+
+        /// Wakes the people of the tresors that hints name, until the hints or the task end.
+        func listen(to hints: AsyncStream<[UInt8]>) async {
+            for await hint in hints {
+                guard !Task.isCancelled else { return }
+                guard !context.news.isEmpty else { continue }
+                guard let tresor = Hash256(hint) else {
+                    context.news.ring(nil)
+                    continue
+                }
+                let found = try? await context.engine.read(
+                    SQL("SELECT account FROM access WHERE tresor = $1", [.digest(tresor)]))
+                context.news.ring(found?.compactMap { row in (try? row.digest(0)).map(UserID.init) })
+            }
+        }
+
+        /// Finds the logs that have grown since a cursor.
+        private func changes(for user: UserID, since cursor: NewsCursor?) async throws(TresorError) -> NewsAnswer {
+            let now = context.now
+            let isFirst = cursor == nil
+            let cursor = cursor ?? NewsCursor(since: now - min(now, NewsCursor.window))
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT t.tresor, t.count, t.changed FROM access a JOIN tresors t ON t.tresor = a.tresor
+                    WHERE a.account = $1 AND t.deleted IS NULL
+                    AND (a.last_sequence IS NULL OR a.last_sequence + 1 = t.count)
+                    AND (t.changed > $2 OR t.changed = $2 AND t.tresor > $3)
+                    ORDER BY t.changed, t.tresor LIMIT $4
+                    """,
+                    [
+                        .digest(user.digest), .number(cursor.time), .digest(cursor.after),
+                        .integer(Int64(TresorsAnswer.maximumCount + 1)),
+                    ]))
+            var logs: [NewsCursor.Log] = []
+            for row in found.prefix(TresorsAnswer.maximumCount) {
+                logs.append(
+                    NewsCursor.Log(
+                        tresor: TresorID(try row.digest(0)), count: try row.number(1), changed: try row.number(2)))
+            }
+            return cursor.answer(logs, goesOn: found.count > logs.count, isFirst: isFirst, at: now)
+        }
+    }
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// The card chains of people with an account.
+    struct Cards: Sendable {
+        let context: ServiceContext
+
+        /// Returns the chain of a user, also of one whose account is closed, since logs hold it.
+        func card(_ request: CardRequest) async throws(TresorError) -> ChainAnswer {
+            let found = try await context.engine.read(Account.chain(of: request.user, .active ... .closed))
+            return ChainAnswer(chain: try found.first?.bytes(0) ?? [])
+        }
+
+        func cards(_ request: CardsRequest) async throws(TresorError) -> ChainsAnswer {
+            let found = try await context.engine.read(
+                SQL("SELECT chain FROM accounts WHERE handle = $1 AND state = 3", [.bytes(request.handle)]))
+            var chains: [[UInt8]] = []
+            for row in found { chains.append(try row.bytes(0)) }
+            return ChainsAnswer(chains: chains)
+        }
+
+        /// Returns the first users, in byte order, that begin with a prefix.
+        func users(_ request: UsersRequest) async throws(TresorError) -> UsersAnswer {
+            let rest = Hash256.byteCount - request.prefix.count
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT account FROM accounts WHERE account >= $1 AND account <= $2 AND state = 3
+                    ORDER BY account LIMIT $3
+                    """,
+                    [
+                        .bytes(request.prefix + [UInt8](repeating: 0, count: rest)),
+                        .bytes(request.prefix + [UInt8](repeating: 255, count: rest)),
+                        .integer(Int64(UsersAnswer.maximumCount)),
+                    ]))
+            var users: [UserID] = []
+            for row in found { users.append(UserID(try row.digest(0))) }
+            return UsersAnswer(users: users)
+        }
+
+        /// Replaces the chain of the caller by a longer one.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for the chain of another user; ``TresorError/altered`` for one that does
+        ///   not extend the present one.
+        func put(_ request: PutCardRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
+            let chain = try CardChain(request.chain)
+            guard chain.user == caller.user else { throw .noAccess }
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+                let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))
+                guard let present = try found.first?.bytes(0) else { throw .noAccess }
+                if present == request.chain { return OutcomeAnswer(.done) }
+                guard present == request.replacing else { return OutcomeAnswer(.conflict) }
+                let former = try CardChain(present)
+                guard chain.extends(former) else { throw .altered }
+                let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
+                return OutcomeAnswer(changed == [1] ? .done : .conflict)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+    import TresorCrypto
+
+    /// The result of comparing a database with its logs.
+    package struct CheckReport: Hashable, Sendable {
+        /// A fault of one tresor.
+        package struct Finding: Hashable, Sendable {
+            package enum Fault: Hashable, Sendable {
+                /// The entries do not fold.
+                case log
+                /// The row of the tresor names another end or another founder.
+                case end
+                /// The rows of *access* of so many people differ from the fold.
+                case access(Int)
+                /// So many members lack the wrap of the current epoch.
+                case wraps(Int)
+            }
+
+            package let tresor: TresorID
+            package let fault: Fault
+        }
+
+        /// The number of tresors that were folded.
+        package var tresors = 0
+        /// The number of entries.
+        package var entries: UInt64 = 0
+        package var findings: [Finding] = []
+
+        /// Whether nothing was found.
+        package var isClean: Bool { findings.isEmpty }
+    }
+
+    /// Folds every log from its first entry, and compares the rows that were written by the same fold.
+    struct Check: Sendable {
+        private static let pageCount = 256
+
+        let context: ServiceContext
+
+        func run() async throws(TresorError) -> CheckReport {
+            var report = CheckReport()
+            var after = Hash256.zero
+            while true {
+                let rows = try await context.engine.read(
+                    SQL(
+                        """
+                        SELECT tresor, count, head, founder FROM tresors WHERE tresor > $1 AND deleted IS NULL
+                        ORDER BY tresor LIMIT $2
+                        """,
+                        [.digest(after), .integer(Int64(Self.pageCount))]))
+                for row in rows {
+                    after = try row.digest(0)
+                    let end = LogEnd(
+                        count: try row.number(1), head: try row.digest(2), founder: UserID(try row.digest(3)))
+                    try await check(TresorID(after), end, &report)
+                }
+                guard rows.count == Self.pageCount else { return report }
+            }
+        }
+
+        private func check(
+            _ tresor: TresorID, _ end: LogEnd, _ report: inout CheckReport
+        ) async throws(TresorError) {
+            func note(_ fault: CheckReport.Finding.Fault) {
+                report.findings.append(CheckReport.Finding(tresor: tresor, fault: fault))
+            }
+            report.tresors += 1
+            guard let state = try await fold(tresor, end.count) else { return note(.log) }
+            report.entries += state.entryCount
+            if state.head.hash != end.head || state.entryCount != end.count || state.founder != end.founder {
+                // The log may have grown while it was read.
+                guard try await isStill(tresor, end) else { return }
+                note(.end)
+            }
+            let found = try await context.engine.read { (transaction) throws(TresorError) in
+                try transaction.rows(of: [
+                    SQL(
+                        "SELECT account, role, first_epoch, last_sequence FROM access WHERE tresor = $1",
+                        [.digest(tresor.digest)]),
+                    SQL(
+                        "SELECT account FROM wraps WHERE tresor = $1 AND epoch = $2",
+                        [.digest(tresor.digest), .number(state.epoch)]),
+                ])
+            }
+            guard try await isStill(tresor, end) else { return }
+            let expected = Set(state.everybody.compactMap { Access(of: $0, in: state) })
+            let stored = Set(try found[0].map { (row) throws(TresorError) in try Access(row) })
+            let different = Set(expected.symmetricDifference(stored).map(\.user))
+            if !different.isEmpty { note(.access(different.count)) }
+            let wrapped = Set(try found[1].map { (row) throws(TresorError) in UserID(try row.digest(0)) })
+            let missing = state.members.keys.count { !wrapped.contains($0) }
+            if missing > 0 { note(.wraps(missing)) }
+        }
+
+        private func isStill(_ tresor: TresorID, _ end: LogEnd) async throws(TresorError) -> Bool {
+            let rows = try await context.engine.read(
+                SQL(
+                    "SELECT count FROM tresors WHERE tresor = $1 AND head = $2 AND deleted IS NULL",
+                    [.digest(tresor.digest), .digest(end.head)]))
+            return try rows.first?.number(0) == end.count
+        }
+
+        /// Returns the state; `nil` for entries that do not fold, or that are not there.
+        private func fold(_ tresor: TresorID, _ count: UInt64) async throws(TresorError) -> LogState? {
+            var fold = Fold(tresor: tresor)
+            var next: UInt64 = 0
+            while next < count {
+                let last = min(count, next + 1_024)
+                let rows = try await context.engine.read(Logs.search(tresor, next..<last))
+                guard UInt64(rows.count) == last - next else { return nil }
+                var page: [[UInt8]] = []
+                for row in rows { page.append(try row.bytes(0)) }
+                do throws(TresorError) { try fold.apply(page) } catch { return nil }
+                next = last
+            }
+            return fold.state
+        }
+    }
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// The kit copies. Whoever has the kit knows the locator; a copy that was imported belongs to no account.
+    struct KitCopies: Sendable {
+        let context: ServiceContext
+
+        func copy(_ request: KitCopyRequest) async throws(TresorError) -> KitCopyAnswer {
+            let found = try await context.engine.read(
+                SQL("SELECT copy FROM kit_copies WHERE locator = $1", [.digest(request.locator)]))
+            return KitCopyAnswer(copy: try found.first?.bytes(0) ?? [])
+        }
+
+        /// Stores a copy of the caller.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for a locator under which somebody else has a copy.
+        func put(_ request: PutKitCopyRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            let greatest = context.settings.quotas.kitCopies
+            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+                try Self.put(request.copy, request.locator, of: caller.user, greatest: greatest, in: transaction)
+                return DoneAnswer()
+            }
+        }
+
+        /// Deletes a copy of the caller; nothing for a locator without one.
+        func delete(_ request: DeleteKitCopyRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+                _ = try transaction.run([
+                    SQL(
+                        "DELETE FROM kit_copies WHERE locator = $1 AND (account = $2 OR account IS NULL)",
+                        [.digest(request.locator), .digest(caller.user.digest)])
+                ])
+                return DoneAnswer()
+            }
+        }
+
+        static func put(
+            _ copy: [UInt8], _ locator: Hash256, of user: UserID, greatest: UInt64, in transaction: any SQLTransaction
+        ) throws(TresorError) {
+            let count = try transaction.run(
+                SQL(
+                    "SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2",
+                    [.digest(user.digest), .digest(locator)]))
+            guard let count = count.first, try count.number(0) < greatest else { throw .store(.full) }
+            let changed = try transaction.run([
+                SQL(
+                    """
+                    INSERT INTO kit_copies (locator, account, copy) VALUES ($1, $2, $3)
+                    ON CONFLICT (locator) DO UPDATE SET account = $2, copy = $3
+                    WHERE kit_copies.account = $2 OR kit_copies.account IS NULL
+                    """,
+                    [.digest(locator), .digest(user.digest), .bytes(copy)])
+            ])
+            guard changed == [1] else { throw .noAccess }
+        }
+    }
+#endif

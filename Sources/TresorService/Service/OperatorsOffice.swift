@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+    package import TresorCrypto
+
+    /// What the operator of a service does: inviting and admitting people (SPEC §18.6).
+    package struct OperatorsOffice: Sendable {
+        /// The number of people in a page.
+        private static let pageCount = 64
+
+        let context: ServiceContext
+
+        /// Makes the account of the operator, for a new service. It is active at once.
+        ///
+        /// - Throws: ``TresorError/unverified`` if the database has an account with the handle, or another card of this
+        ///   user; the errors of the engine.
+        package static func open(
+            for chain: CardChain, in engine: any SQLEngine, at now: UInt64
+        ) async throws(TresorError) {
+            let inserted = try await engine.write([Account.insertion(of: chain, .active, invitation: nil, at: now)])
+            guard inserted != [1] else { return }
+            let present = try await engine.read(Account.chain(of: chain.user, .active ... .active))
+            guard try present.first?.bytes(0) == chain.bytes else { throw .unverified }
+        }
+
+        /// Puts an invitation.
+        ///
+        /// - Throws: ``TresorError/failed(_:)`` for one that has ended, or that is there with other words.
+        func invite(_ request: InviteRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            guard request.until >= context.now else { throw .failed(.clock) }
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+                let inserted = try transaction.run([
+                    SQL(
+                        """
+                        INSERT INTO invitations (hash, label, until, account) VALUES ($1, $2, $3, NULL)
+                        ON CONFLICT DO NOTHING
+                        """,
+                        [.digest(request.hash), .bytes(request.label.bytes), .number(request.until)])
+                ])
+                guard inserted == [1] else { throw .failed(.other) }
+                return DoneAnswer()
+            }
+        }
+
+        /// Returns the people who wait, by rising user id.
+        func inbox(_ request: InboxRequest) async throws(TresorError) -> InboxAnswer {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT a.chain, i.label, a.asked FROM accounts a
+                    LEFT JOIN invitations i ON i.hash = a.invitation
+                    WHERE a.state = 2 AND a.account > $1 ORDER BY a.account LIMIT $2
+                    """,
+                    [.digest(request.after), .integer(Int64(Self.pageCount + 1))]))
+            var cases: [InboxAnswer.Case] = []
+            var byteCount = 0
+            for row in found.prefix(Self.pageCount) {
+                let chain = try row.bytes(0)
+                byteCount += chain.count
+                guard cases.isEmpty || byteCount <= ServiceOperation.pageByteCount else { break }
+                let label = try row.isNull(1) ? Name.empty : try Name(try row.bytes(1))
+                cases.append(InboxAnswer.Case(chain: chain, label: label, asked: try row.number(2)))
+            }
+            return InboxAnswer(cases: cases, more: cases.count < found.count)
+        }
+
+        /// Admits a person who waits, or refuses them, which frees their handle.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
+        ///   than the one that the operator was shown.
+        func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            try await context.change(for: caller, erasing: !request.isAdmitted) { (transaction) throws(TresorError) in
+                let user = SQLValue.digest(request.user.digest)
+                let found = try transaction.run(
+                    SQL("SELECT state, chain FROM accounts WHERE account = $1", [user]))
+                guard let row = found.first else { throw .noAccess }
+                let state = try AccountState(column: row.number(0))
+                guard state == .complete || state == .active && request.isAdmitted else { throw .noAccess }
+                guard try CardChain(row.bytes(1)).newest.hash == request.card else { throw .unverified }
+                guard state == .complete else { return DoneAnswer() }
+                let changed =
+                    request.isAdmitted
+                    ? [SQL("UPDATE accounts SET state = 3 WHERE account = $1 AND state = 2", [user])]
+                    : [
+                        SQL("DELETE FROM accounts WHERE account = $1 AND state = 2", [user]),
+                        SQL("DELETE FROM kit_copies WHERE account = $1", [user]),
+                        SQL("DELETE FROM invitations WHERE account = $1", [user]),
+                    ]
+                guard try transaction.run(changed).first == 1 else { throw .busy }
+                return DoneAnswer()
+            }
+        }
+    }
+#endif

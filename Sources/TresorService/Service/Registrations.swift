@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// How a person gets an account (SPEC §18.6), and what they ask about it. Each step may be repeated.
+    struct Registrations: Sendable {
+        /// The time after which a registration that was only asked for lapses, in seconds: 7 days.
+        static let lapse: UInt64 = 7 * 86_400
+
+        let context: ServiceContext
+
+        /// Reserves the handle of a chain for its user.
+        ///
+        /// - Throws: ``TresorError/unverified`` for a handle of another user, and for another card of this user;
+        ///   ``TresorError/noAccess`` for an invitation that is not good; ``TresorError/unsupported`` for a log-in by
+        ///   password; ``TresorError/busy`` for too many open cases.
+        func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
+            guard request.blinded.isEmpty else { throw .unsupported }
+            let chain = try CardChain(request.chain)
+            let invitation: Hash256? =
+                request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
+            let desk = Desk(settings: context.settings, now: context.now)
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+                RegisterAnswer(state: try desk.register(chain, invitation, in: transaction), evaluated: [])
+            }
+        }
+
+        /// Takes all that the service keeps for a person, and admits them if they have an invitation or everybody is
+        /// admitted.
+        ///
+        /// - Throws: ``TresorError/altered`` for a statement of somebody else; ``TresorError/unsupported`` for a log-in
+        ///   by password; ``TresorError/failed(_:)`` for another statement than the one that finished.
+        func finish(_ request: FinishRequest, by caller: Caller) async throws(TresorError) -> FinishAnswer {
+            guard request.record.isEmpty else { throw .unsupported }
+            let statement = request.statement
+            guard statement.server == context.server, statement.user == caller.user, statement.revision == 1 else {
+                throw .altered
+            }
+            let desk = Desk(settings: context.settings, now: context.now)
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction))
+            }
+        }
+
+        func account(_ request: AccountRequest, by caller: Caller) async throws(TresorError) -> AccountAnswer {
+            let user = SQLValue.digest(caller.user.digest)
+            let found = try await context.engine.read { (transaction) throws(TresorError) in
+                try transaction.rows(of: [
+                    SQL("SELECT state, revision FROM accounts WHERE account = $1", [user]),
+                    UsageCache.search(caller.user),
+                ])
+            }
+            guard let row = found[0].first else { throw .noAccess }
+            let usage = try Usage(found[1])
+            let quotas = context.settings.quotas
+            return AccountAnswer(
+                state: try AccountState(column: row.number(0)), revision: try row.isNull(1) ? 0 : try row.number(1),
+                tresors: usage.tresors,
+                bytes: usage.bytes, maximumTresors: quotas.tresors, maximumBytes: quotas.bytes,
+                maximumEntries: quotas.entries)
+        }
+
+        /// Ends the sessions that began before a time. A later time than another that was set before counts alone.
+        ///
+        /// - Throws: ``TresorError/failed(_:)`` for a time in the future, which would shut the person out.
+        func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            guard request.time <= context.now + RequestStatement.clockWindow else { throw .failed(.clock) }
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+                _ = try transaction.run([
+                    SQL(
+                        "UPDATE accounts SET sessions_since = $2 WHERE account = $1 AND sessions_since < $2",
+                        [.digest(caller.user.digest), .number(request.time)])
+                ])
+                return DoneAnswer()
+            }
+        }
+
+        func sweep() async throws(TresorError) {
+            let now = context.now
+            _ = try await context.engine.write(
+                [
+                    RequestKey.dropping(before: now),
+                    SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)]),
+                ] + Desk.lapsing(before: now - min(now, Self.lapse)))
+        }
+    }
+
+    /// The steps of a registration inside a transaction.
+    private struct Desk: Sendable {
+        let settings: ServiceSettings
+        let now: UInt64
+
+        private struct Case {
+            let state: AccountState
+            let chain: [UInt8]
+            let statement: [UInt8]
+            let isInvited: Bool
+        }
+
+        func register(
+            _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+        ) throws(TresorError) -> AccountState {
+            _ = try transaction.run(Self.lapsing(before: now - min(now, Registrations.lapse)))
+            if let present = try find(chain.user, in: transaction) {
+                return try resume(present, chain, invitation, in: transaction)
+            }
+            let counts = try transaction.rows(of: [
+                SQL("SELECT count(*) FROM accounts WHERE handle = $1", [.bytes(chain.handle.bytes)]),
+                SQL("SELECT count(*) FROM accounts WHERE state < 3"),
+            ])
+            guard let holders = counts[0].first, try holders.number(0) == 0 else { throw .unverified }
+            guard let open = counts[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
+            if let invitation { try take(invitation, for: chain.user, in: transaction) }
+            let inserted = try transaction.run([Account.insertion(of: chain, .asked, invitation: invitation, at: now)])
+            guard inserted == [1] else { throw .unverified }
+            return .asked
+        }
+
+        /// Goes on with a case, or with an account.
+        private func resume(
+            _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+        ) throws(TresorError) -> AccountState {
+            guard present.state != .closed else { throw .noAccess }
+            if chain.bytes != present.chain {
+                let former = try CardChain(present.chain)
+                guard present.state < .active, chain.extends(former) else { throw .unverified }
+                let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
+                guard changed == [1] else { throw .busy }
+            }
+            guard let invitation, !present.isInvited, present.state < .active else { return present.state }
+            try take(invitation, for: chain.user, in: transaction)
+            let state = present.state == .complete ? stateWhenComplete(isInvited: true) : present.state
+            _ = try transaction.run([
+                SQL(
+                    "UPDATE accounts SET invitation = $2, state = $3 WHERE account = $1",
+                    [.digest(chain.user.digest), .digest(invitation), .integer(Int64(state.rawValue))])
+            ])
+            return state
+        }
+
+        func finish(
+            _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
+        ) throws(TresorError) -> AccountState {
+            guard let present = try find(user, in: transaction) else { throw .noAccess }
+            try request.statement.verify(by: try CardChain(present.chain))
+            guard present.state == .asked else {
+                guard present.statement == request.statement.bytes else { throw .failed(.other) }
+                return present.state
+            }
+            if !request.kitCopy.isEmpty {
+                try KitCopies.put(
+                    request.kitCopy, request.locator, of: user, greatest: settings.quotas.kitCopies, in: transaction)
+            }
+            let state = stateWhenComplete(isInvited: present.isInvited)
+            let changed = try transaction.run([
+                SQL(
+                    "UPDATE accounts SET state = $2, statement = $3, revision = 1 WHERE account = $1 AND state = 1",
+                    [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
+            ])
+            guard changed == [1] else { throw .busy }
+            return state
+        }
+
+        private func stateWhenComplete(isInvited: Bool) -> AccountState {
+            switch settings.registration {
+            case .open: .active
+            case .byInvitation: isInvited ? .active : .complete
+            case .closed: .complete
+            }
+        }
+
+        private func find(_ user: UserID, in transaction: any SQLTransaction) throws(TresorError) -> Case? {
+            let found = try transaction.run(
+                SQL(
+                    "SELECT state, chain, statement, invitation FROM accounts WHERE account = $1",
+                    [.digest(user.digest)]))
+            guard let row = found.first else { return nil }
+            return Case(
+                state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
+                statement: try row.isNull(2) ? [] : try row.bytes(2), isInvited: try !row.isNull(3))
+        }
+
+        /// Binds an invitation to a user. It is good once.
+        private func take(
+            _ invitation: Hash256, for user: UserID, in transaction: any SQLTransaction
+        ) throws(TresorError) {
+            let taken = try transaction.run([
+                SQL(
+                    """
+                    UPDATE invitations SET account = $2
+                    WHERE hash = $1 AND until >= $3 AND (account IS NULL OR account = $2)
+                    """,
+                    [.digest(invitation), .digest(user.digest), .number(now)])
+            ])
+            guard taken == [1] else { throw .noAccess }
+        }
+
+        /// The statements that free the handles and the invitations of cases that were only asked for.
+        static func lapsing(before time: UInt64) -> [SQL] {
+            [
+                SQL(
+                    """
+                    UPDATE invitations SET account = NULL
+                    WHERE account IN (SELECT account FROM accounts WHERE state = 1 AND asked < $1)
+                    """,
+                    [.number(time)]),
+                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1", [.number(time)]),
+            ]
+        }
+    }
+#endif

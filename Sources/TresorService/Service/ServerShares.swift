@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// The server shares of trusted devices, each with the public key of its device.
+    struct ServerShares: Sendable {
+        let context: ServiceContext
+
+        /// The statement that reads the public key of a device.
+        static func key(_ user: UserID, _ device: DeviceID) -> SQL {
+            SQL(
+                "SELECT device_key FROM server_shares WHERE account = $1 AND device = $2",
+                [.digest(user.digest), .bytes(device.bytes)])
+        }
+
+        func put(_ request: PutServerShareRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            let greatest = context.settings.quotas.devices
+            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+                let count = try transaction.run(
+                    SQL(
+                        "SELECT count(*) FROM server_shares WHERE account = $1 AND device <> $2",
+                        [.digest(caller.user.digest), .bytes(request.device.bytes)]))
+                guard let count = count.first, try count.number(0) < greatest else { throw .store(.full) }
+                _ = try transaction.run([
+                    SQL(
+                        """
+                        INSERT INTO server_shares (account, device, share, device_key) VALUES ($1, $2, $3, $4)
+                        ON CONFLICT (account, device) DO UPDATE SET share = $3, device_key = $4
+                        """,
+                        [
+                            .digest(caller.user.digest), .bytes(request.device.bytes), .bytes(request.share),
+                            .digest(request.deviceKey),
+                        ])
+                ])
+                return DoneAnswer()
+            }
+        }
+
+        /// Hands out a server share. The request is spent: it is answered once, and no answer with a share is kept.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for another device than the one that speaks.
+        func share(_ request: ServerShareRequest, by caller: Caller) async throws(TresorError) -> ServerShareAnswer {
+            if let device = caller.device { guard device == request.device else { throw .noAccess } }
+            let now = context.now
+            return try await context.engine.write { (transaction) throws(TresorError) in
+                let found = try transaction.run(
+                    SQL(
+                        "SELECT share FROM server_shares WHERE account = $1 AND device = $2",
+                        [.digest(caller.user.digest), .bytes(request.device.bytes)]))
+                guard try transaction.run([caller.request.keeping(nil, at: now)]) == [1] else { throw .busy }
+                return ServerShareAnswer(share: try found.first?.bytes(0) ?? [])
+            }
+        }
+
+        /// Deletes server shares of the caller. A device may delete its own alone.
+        ///
+        /// - Throws: ``TresorError/noAccess``.
+        func delete(_ request: DeleteServerSharesRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            if let device = caller.device { guard request.devices == [device] else { throw .noAccess } }
+            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+                _ = try transaction.run(Self.deletion(of: request.devices, of: caller.user))
+                return DoneAnswer()
+            }
+        }
+
+        /// The statements that delete the shares of these devices; of all for none.
+        static func deletion(of devices: [DeviceID], of user: UserID) -> [SQL] {
+            guard !devices.isEmpty else {
+                return [SQL("DELETE FROM server_shares WHERE account = $1", [.digest(user.digest)])]
+            }
+            return devices.map { device in
+                SQL(
+                    "DELETE FROM server_shares WHERE account = $1 AND device = $2",
+                    [.digest(user.digest), .bytes(device.bytes)])
+            }
+        }
+    }
+#endif

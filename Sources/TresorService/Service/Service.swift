@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+    package import TresorCrypto
+
+    /// Judges requests, and answers them from a database (SPEC §18).
+    ///
+    /// It holds no key and opens nothing. Several processes may serve one database.
+    package final class Service: ServiceHandler {
+        private let context: ServiceContext
+        private let authentication: Authentication
+        private let hints: Task<Void, Never>
+
+        /// Takes a database whose schema is there.
+        ///
+        /// - Throws: ``TresorError/failed(_:)`` if the library fails.
+        package init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
+            let context = try ServiceContext(engine: engine, settings: settings)
+            self.context = context
+            authentication = Authentication(
+                engine: engine, server: context.server, operator: settings.operator, clock: settings.clock)
+            let stream = engine.hints()
+            hints = Task { await News(context: context).listen(to: stream) }
+        }
+
+        deinit { hints.cancel() }
+
+        /// The id of the service.
+        package var id: Hash256 { context.server }
+
+        /// Answers one request.
+        package func answer(_ call: ServiceCall) async -> ServiceReply {
+            do throws(Refusal) {
+                return try await judge(call)
+            } catch {
+                switch error.status {
+                case .tooManyRequests, .unavailable: return ServiceReply(error, retryAfter: 1)
+                default: return ServiceReply(error)
+                }
+            }
+        }
+
+        /// Whether the database answers.
+        package func isHealthy() async -> Bool {
+            (try? await context.engine.read(SQL("SELECT CAST(1 AS bigint)"))) != nil
+        }
+
+        /// The number of waits for news in this process.
+        package var waitCount: Int { context.news.count }
+
+        /// Ends all waits. Requests that run come to their end.
+        package func shutDown() {
+            context.news.close()
+            hints.cancel()
+        }
+
+        /// Drops what is kept for a time only: answers to requests, invitations, and registrations that nobody ended.
+        ///
+        /// - Throws: the errors of the engine.
+        package func sweep() async throws(TresorError) { try await Registrations(context: context).sweep() }
+
+        /// Folds every log and compares the database with it.
+        ///
+        /// - Throws: the errors of the engine.
+        package func check() async throws(TresorError) -> CheckReport { try await Check(context: context).run() }
+
+        /// Takes an embedded store whole: its cards become active accounts, and its logs are judged entry by entry.
+        ///
+        /// - Throws: the errors of the store and of the engine; the error of a log that does not fold.
+        package func importStore(_ store: any Store) async throws(TresorError) -> ImportReport {
+            try await Import(context: context).run(store)
+        }
+
+        private func judge(_ call: ServiceCall) async throws(Refusal) -> ServiceReply {
+            guard call.body.count <= call.operation.maximumBodyByteCount else {
+                throw Refusal(.tooLarge, .failed(.other))
+            }
+            if case .anyone = call.operation.speaker {
+                do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
+            }
+            let outcome = try await authentication.authenticate(call)
+            if let kept = outcome.kept { return try Self.reply(kept) }
+            let caller = outcome.caller
+            if let seconds = limit(call, caller) {
+                return ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: seconds)
+            }
+            do throws(TresorError) {
+                return try await Dispatch(context: context).answer(call, of: caller)
+            } catch {
+                // Another process may have answered this very request in the meantime.
+                if error == .busy, let kept = try? await kept(caller.request) { return try Self.reply(kept) }
+                throw Refusal(error)
+            }
+        }
+
+        private static func reply(_ kept: RequestKey.Kept) throws(Refusal) -> ServiceReply {
+            switch kept {
+            case .answer(let body): return ServiceReply(body: body)
+            case .spent: throw .forbidden
+            case .other: throw Refusal(.failed(.other))
+            }
+        }
+
+        private func kept(_ request: RequestKey) async throws(TresorError) -> RequestKey.Kept? {
+            try request.kept(try await context.engine.read(request.search))
+        }
+
+        /// Returns the seconds after which the caller may ask again, if it asks too often.
+        private func limit(_ call: ServiceCall, _ caller: Caller) -> UInt32? {
+            let limits = context.limits
+            let rate = RateLimits.Rate.requests(context.settings.quotas.requestsPerSecond)
+            if let seconds = limits.take(caller.user.digest.bytes, rate) { return seconds }
+            switch call.operation {
+            case .register where caller.account == nil: return limits.take([1] + call.source, .registration)
+            case .serverShare:
+                return limits.take([2] + caller.user.digest.bytes + (caller.device?.bytes ?? []), .serverShare)
+            default: return nil
+            }
+        }
+
+        private func answerAnyone(_ call: ServiceCall) async throws(TresorError) -> ServiceReply {
+            switch call.operation {
+            case .server:
+                _ = try ServerRequest(call.body)
+                return ServiceReply(
+                    ServerAnswer(
+                        server: context.settings.server, registration: context.settings.registration, approvers: []))
+            default: return ServiceReply(try await KitCopies(context: context).copy(KitCopyRequest(call.body)))
+            }
+        }
+    }
+
+    /// Hands each request to the operation that it asks for.
+    private struct Dispatch: Sendable {
+        let context: ServiceContext
+
+        func answer(_ call: ServiceCall, of caller: Caller) async throws(TresorError) -> ServiceReply {
+            let body = call.body
+            let cards = Cards(context: context)
+            let logs = Logs(context: context)
+            let wraps = Wraps(context: context)
+            let shares = ServerShares(context: context)
+            let registrations = Registrations(context: context)
+            let office = OperatorsOffice(context: context)
+            switch call.operation {
+            case .server, .kitCopy: throw .noAccess
+            case .card: return ServiceReply(try await cards.card(CardRequest(body)))
+            case .cards: return ServiceReply(try await cards.cards(CardsRequest(body)))
+            case .users: return ServiceReply(try await cards.users(UsersRequest(body)))
+            case .putCard: return ServiceReply(try await cards.put(PutCardRequest(body), by: caller))
+            case .entries: return ServiceReply(try await logs.entries(EntriesRequest(body), by: caller))
+            case .tresors: return ServiceReply(try await logs.tresors(TresorsRequest(body), by: caller))
+            case .append:
+                return ServiceReply(try await Appending(context: context).append(AppendRequest(body), by: caller))
+            case .wraps: return ServiceReply(try await wraps.wraps(WrapsRequest(body), by: caller))
+            case .putWraps: return ServiceReply(try await wraps.put(PutWrapsRequest(body), by: caller))
+            case .news: return ServiceReply(try await News(context: context).news(NewsRequest(body), by: caller))
+            case .putServerShare: return ServiceReply(try await shares.put(PutServerShareRequest(body), by: caller))
+            case .serverShare: return ServiceReply(try await shares.share(ServerShareRequest(body), by: caller))
+            case .deleteServerShares:
+                return ServiceReply(try await shares.delete(DeleteServerSharesRequest(body), by: caller))
+            case .putKitCopy:
+                return ServiceReply(try await KitCopies(context: context).put(PutKitCopyRequest(body), by: caller))
+            case .deleteKitCopy:
+                return ServiceReply(
+                    try await KitCopies(context: context).delete(DeleteKitCopyRequest(body), by: caller))
+            case .register: return ServiceReply(try await registrations.register(RegisterRequest(body), by: caller))
+            case .finish: return ServiceReply(try await registrations.finish(FinishRequest(body), by: caller))
+            case .account: return ServiceReply(try await registrations.account(AccountRequest(body), by: caller))
+            case .endSessions:
+                return ServiceReply(try await registrations.endSessions(EndSessionsRequest(body), by: caller))
+            case .invite: return ServiceReply(try await office.invite(InviteRequest(body), by: caller))
+            case .inbox: return ServiceReply(try await office.inbox(InboxRequest(body)))
+            case .admit: return ServiceReply(try await office.admit(AdmitRequest(body), by: caller))
+            case .deleteTresor:
+                return ServiceReply(try await Deletions(context: context).tresor(DeleteTresorRequest(body), by: caller))
+            case .deleteAccount:
+                return ServiceReply(
+                    try await Deletions(context: context).account(DeleteAccountRequest(body), by: caller))
+            }
+        }
+    }
+#endif

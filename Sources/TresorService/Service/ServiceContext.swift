@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// What the operations share.
+    struct ServiceContext: Sendable {
+        let engine: any SQLEngine
+        let settings: ServiceSettings
+        /// The id of the service.
+        let server: Hash256
+        let states: StateCache
+        let news: NewsBoard
+        let limits: RateLimits
+        let usage: UsageCache
+
+        init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
+            self.engine = engine
+            self.settings = settings
+            server = try settings.server.id()
+            states = StateCache(engine: engine)
+            news = NewsBoard()
+            limits = RateLimits()
+            usage = UsageCache(engine: engine)
+        }
+
+        /// The time in seconds since 1970.
+        var now: UInt64 { settings.clock() }
+
+        /// Runs a change in one transaction that also keeps the answer.
+        ///
+        /// A conflict has written nothing, so it is not kept: the request may be sent again.
+        ///
+        /// - Parameter erasing: whether deleted bytes must not stay readable.
+        /// - Throws: the errors of `body` and of the engine; ``TresorError/busy`` if another process has answered the
+        ///   request in the meantime.
+        func change<Answer: ServiceMessage>(
+            for caller: Caller, erasing: Bool = false,
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Answer
+        ) async throws(TresorError) -> Answer {
+            let request = caller.request
+            let now = now
+            return try await engine.write(erasing: erasing) { (transaction) throws(TresorError) in
+                let answer = try body(transaction)
+                if (answer as? OutcomeAnswer)?.outcome == .conflict { return answer }
+                guard try transaction.run([request.keeping(answer.bytes, at: now)]) == [1] else { throw .busy }
+                return answer
+            }
+        }
+    }
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+
+    /// How a service was set up.
+    package struct ServiceSettings: Sendable {
+        /// The description of the service, whose id each session names.
+        package var server: Server
+        /// The user who admits people and invites them.
+        package var `operator`: UserID
+        package var registration: Registration
+        package var quotas: Quotas
+        /// The clock, in seconds since 1970.
+        package var clock: @Sendable () -> UInt64
+
+        package init(
+            server: Server, operator: UserID, registration: Registration, quotas: Quotas = Quotas(),
+            clock: @escaping @Sendable () -> UInt64
+        ) {
+            self.server = server
+            self.operator = `operator`
+            self.registration = registration
+            self.quotas = quotas
+            self.clock = clock
+        }
+    }
+
+    /// The limits of an account. Removing a member and leaving are never refused because of one.
+    package struct Quotas: Hashable, Sendable {
+        /// The number of tresors that a person founds.
+        package var tresors: UInt64 = 1_000
+        /// The number of entries in a log.
+        package var entries: UInt64 = 100_000
+        /// The bytes of the entries and wraps of all tresors that a person founded.
+        package var bytes: UInt64 = 1 << 30
+        /// The number of kit copies.
+        package var kitCopies: UInt64 = 16
+        /// The number of devices.
+        package var devices: UInt64 = 256
+        /// The number of requests a second. An account that was quiet may send ten times as many at once.
+        package var requestsPerSecond: UInt32 = 50
+        /// The number of open cases of registration.
+        package var openCases: UInt64 = 1_000
+
+        package init() {}
+    }
+#endif
