@@ -22,8 +22,13 @@
             let deadline = ContinuousClock.now + .seconds(Int(request.seconds))
             while !context.news.isClosed, !Task.isCancelled {
                 wait.reset()
-                let answer = try await changes(for: caller.user, since: cursor)
-                guard answer.tresors.isEmpty, ContinuousClock.now < deadline else { return answer }
+                do throws(TresorError) {
+                    let answer = try await changes(for: caller.user, since: cursor)
+                    guard answer.tresors.isEmpty, ContinuousClock.now < deadline else { return answer }
+                } catch {
+                    guard error == .cancelled else { throw error }
+                    break
+                }
                 await wait.wait(until: deadline)
             }
             return NewsAnswer(tresors: [], cursor: request.cursor, more: false)

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Synchronization
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// A service on a database of its own, with a clock that stands.
+    final class Bench: Sendable {
+        let engine: SQLiteEngine
+        let service: Service
+        let settings: ServiceSettings
+        let clock: FixedClock
+        let operatorIdentity: Identity
+        private let folder: String
+
+        init(
+            _ registration: Registration = .open, quotas: (inout Quotas) -> Void = { _ in }
+        ) async throws {
+            folder = NSTemporaryDirectory() + "tresor-service-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            engine = try await SQLiteEngine.open(at: folder + "/service.db", creating: true)
+            try await Schema.current.migrate(engine)
+            clock = FixedClock()
+            operatorIdentity = try Identity.make(handle: try Name(typed: "operator"), time: clock.now)
+            try await OperatorsOffice.open(for: operatorIdentity.chain, in: engine, at: clock.now)
+            var limits = Quotas()
+            // No test waits for a bucket that it does not fill itself.
+            limits.requestsPerSecond = 100_000
+            quotas(&limits)
+            settings = ServiceSettings(
+                server: Server(key: Hash256([UInt8](repeating: 7, count: 32)) ?? .zero, memoryKiB: 65_536, passes: 3),
+                operator: operatorIdentity.user, registration: registration, quotas: limits, clock: clock.read)
+            service = try Service(engine: engine, settings: settings)
+        }
+
+        deinit {
+            service.shutDown()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        /// Another process on the same database.
+        func anotherService() throws -> Service { try Service(engine: engine, settings: settings) }
+
+        var admin: Signer { get throws { try signer(operatorIdentity) } }
+
+        /// An identity that nobody has heard of.
+        func stranger(_ handle: String) throws -> Signer {
+            try signer(try Identity.make(handle: try Name(typed: handle), time: clock.now))
+        }
+
+        func signer(_ identity: Identity, device: DeviceID? = nil) throws -> Signer {
+            Signer(
+                service: service, clock: clock, identity: identity,
+                key: try SessionKey(
+                    of: identity, device: device, server: service.id, since: clock.now, duration: 3_600))
+        }
+
+        /// Somebody with an active account, where everybody may register.
+        func person(_ handle: String) async throws -> Signer {
+            let signer = try stranger(handle)
+            _ = try await signer.ask(signer.registration())
+            _ = try await signer.ask(try signer.finishing())
+            return signer
+        }
+
+        /// All that the database holds.
+        func rows() async throws -> [[SQLRow]] {
+            try await engine.read { (transaction) throws(TresorError) in
+                try transaction.rows(of: [
+                    SQL("SELECT * FROM tresors ORDER BY tresor"),
+                    SQL("SELECT * FROM entries ORDER BY tresor, sequence"),
+                    SQL("SELECT * FROM wraps ORDER BY tresor, account, epoch"),
+                    SQL("SELECT * FROM access ORDER BY tresor, account"), SQL("SELECT * FROM states ORDER BY tresor"),
+                    SQL("SELECT * FROM accounts ORDER BY account"), SQL("SELECT * FROM invitations ORDER BY hash"),
+                    SQL("SELECT * FROM server_shares ORDER BY account, device"),
+                    SQL("SELECT * FROM kit_copies ORDER BY locator"), SQL("SELECT * FROM requests ORDER BY scope, id"),
+                ])
+            }
+        }
+    }
+
+    /// Somebody who signs requests.
+    struct Signer: Sendable {
+        let service: Service
+        let clock: FixedClock
+        let identity: Identity
+        let key: SessionKey
+
+        var user: UserID { identity.user }
+
+        func call<Request: ServiceRequest>(_ request: Request, id: [UInt8]? = nil) throws -> ServiceCall {
+            try call(Request.operation, request.bytes, id: id)
+        }
+
+        func call(_ operation: ServiceOperation, _ body: [UInt8], id: [UInt8]? = nil) throws -> ServiceCall {
+            let authorization = try key.authorization(
+                for: operation, body: body, id: try id ?? randomBytes(16), time: clock.now)
+            return ServiceCall(
+                operation: operation, body: body, authorization: authorization.text, source: [127, 0, 0, 1])
+        }
+
+        func reply<Request: ServiceRequest>(_ request: Request, id: [UInt8]? = nil) async throws -> ServiceReply {
+            await service.answer(try call(request, id: id))
+        }
+
+        /// Asks, and throws the error of a refusal.
+        func ask<Request: ServiceRequest>(_ request: Request, id: [UInt8]? = nil) async throws -> Request.Answer {
+            let reply = try await reply(request, id: id)
+            if let error = reply.error { throw error }
+            return try Request.Answer(reply.body)
+        }
+
+        func registration(invitation: Invitation? = nil) -> RegisterRequest {
+            RegisterRequest(chain: identity.chain.bytes, invitation: invitation?.code ?? [], blinded: [])
+        }
+
+        func finishing(kit: (locator: Hash256, copy: [UInt8])? = nil, server: Hash256? = nil) throws -> FinishRequest {
+            FinishRequest(
+                record: [],
+                statement: try LoginStatement(
+                    by: identity, server: server ?? service.id, revision: 1, record: .zero, copy: .zero,
+                    time: clock.now),
+                copy: [], locator: kit?.locator ?? .zero, kitCopy: kit?.copy ?? [])
+        }
+    }
+
+    extension ServiceReply {
+        static let forbidden = ServiceReply(Refusal.forbidden)
+        static let unauthorized = ServiceReply(Refusal(.unauthorized, .noAccess))
+
+        static func refused(_ error: TresorError) -> ServiceReply { ServiceReply(Refusal(error)) }
+    }
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorStore
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// Deleting tresors, checking a database, and importing a store.
+    @Suite struct KeepingTests {
+        @Test func A128_aDeletedTresorCannotComeBack() async throws {
+            let house = try await Household(Bench())
+            let owner = try house.signer(house.owner)
+            let genesis = try #require(house.store.appends.first)
+            let id = try randomBytes(16)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor), id: id).status == 200)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor), id: id).status == 200)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor)) == .forbidden)
+            #expect(
+                try await owner.reply(EntriesRequest(tresor: house.tresor, first: 0, limit: 1)) == .forbidden)
+            #expect(try await owner.reply(genesis) == .forbidden)
+            #expect(try await owner.ask(TresorsRequest(after: .zero)).tresors.isEmpty)
+            let rows = try await house.bench.rows()
+            #expect(rows[0].count == 1 && rows[1].isEmpty && rows[2].isEmpty && rows[3].isEmpty)
+        }
+
+        @Test func anOwnerDeletesATresorThatItsFounderLeft() async throws {
+            let house = try await Household(Bench())
+            let plans = house.owner.tresor(house.tresor)
+            try await plans.perform(
+                .share(with: [.user(house.writer.chain)], role: .owner, fromNow: false, notAfter: nil))
+            let second = try house.signer(house.writer)
+            #expect(try await second.reply(DeleteTresorRequest(tresor: house.tresor)) == .forbidden)
+            try await plans.perform(.leave)
+            #expect(
+                try await house.signer(house.owner).reply(DeleteTresorRequest(tresor: house.tresor)) == .forbidden)
+            #expect(try await second.reply(DeleteTresorRequest(tresor: house.tresor)).status == 200)
+        }
+
+        @Test(arguments: [
+            "UPDATE access SET role = 1 WHERE role = 3", "UPDATE access SET last_sequence = NULL",
+            "DELETE FROM access WHERE role = 2", "DELETE FROM wraps", "DELETE FROM entries WHERE sequence = 2",
+            "UPDATE entries SET entry = x'00' WHERE sequence = 3", "UPDATE tresors SET count = count - 1",
+            "UPDATE tresors SET founder = head",
+        ])
+        func A128_checkFindsWhatTheFoldDidNotWrite(_ change: String) async throws {
+            let house = try await Household(Bench())
+            #expect(try await house.bench.service.check().isClean)
+            _ = try await house.bench.engine.write([SQL(schema: change)])
+            let report = try await house.bench.service.check()
+            #expect(Set(report.findings.map(\.tresor)) == [house.tresor], "\(change)")
+        }
+
+        @Test func anEmbeddedStoreIsTakenWhole() async throws {
+            let bench = try await Bench()
+            let embedded = MemoryStore()
+            let cast = PreviewCast(store: embedded, clock: bench.clock)
+            let anna = try await cast.person("anna")
+            let house = try await cast.person("house")
+            try cast.introduce(anna, house)
+            let plans = try await cast.tresor("plans", of: anna, readers: [house])
+            try await plans.perform(.rotate)
+            let report = try await bench.service.importStore(embedded)
+            #expect(report.accounts == 2 && report.tresors == 1 && report.entries == 3 && report.leftWraps == 2)
+            #expect(try await bench.service.check().isClean)
+            #expect(try await bench.service.importStore(embedded).present == [plans.id])
+            // The people go on with the homes that they have.
+            let client = Client(home: house.client.home, store: SignedStore(bench), clock: bench.clock.read)
+            let session = Session(client: client, identity: house.identity)
+            #expect(try await session.tresor(plans.id).name() == Name(typed: "plans"))
+        }
+
+        @Test func anEmbeddedStoreThatDoesNotFoldIsRefused() async throws {
+            let bench = try await Bench()
+            let embedded = MemoryStore()
+            let cast = PreviewCast(store: embedded, clock: bench.clock)
+            let plans = try await cast.tresor("plans", of: try await cast.person("anna"))
+            let last = try #require(await embedded.entries(of: plans.id, from: 0, limit: 9).last)
+            _ = await embedded.append(
+                LogChange(tresor: plans.id, sequence: 1, previous: last, entry: [1, 2, 3]))
+            await #expect(throws: TresorError.altered) { try await bench.service.importStore(embedded) }
+            #expect(try await bench.rows()[0].isEmpty)
+        }
+    }
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// Waiting for news.
+    @Suite struct NewsTests {
+        private static func patient(_ cursor: [UInt8]) -> NewsRequest { NewsRequest(cursor: cursor, seconds: 55) }
+
+        @Test func aMemberIsToldOfEachLogThatGrows() async throws {
+            let house = try await Household(Bench())
+            let reader = try house.signer(house.reader)
+            let start = try await reader.ask(NewsRequest(cursor: [], seconds: 55))
+            #expect(start.tresors.isEmpty && !start.more)
+            let nothing = try await reader.ask(NewsRequest(cursor: start.cursor, seconds: 0))
+            #expect(nothing.tresors.isEmpty)
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            let told = try await reader.ask(NewsRequest(cursor: start.cursor, seconds: 0))
+            #expect(told.tresors == [house.tresor])
+            #expect(try await reader.ask(NewsRequest(cursor: told.cursor, seconds: 0)).tresors.isEmpty)
+            house.bench.clock.now += 120
+            let later = try await reader.ask(NewsRequest(cursor: told.cursor, seconds: 0))
+            #expect(later.tresors.isEmpty)
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            #expect(try await reader.ask(NewsRequest(cursor: later.cursor, seconds: 0)).tresors == [house.tresor])
+        }
+
+        @Test func somebodyWhoIsRemovedIsToldOnceAndNoMore() async throws {
+            let house = try await Household(Bench())
+            let reader = try house.signer(house.reader)
+            let start = try await reader.ask(NewsRequest(cursor: [], seconds: 0))
+            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.reader.user)]))
+            let told = try await reader.ask(NewsRequest(cursor: start.cursor, seconds: 0))
+            #expect(told.tresors == [house.tresor])
+            house.bench.clock.now += 120
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            #expect(try await reader.ask(NewsRequest(cursor: told.cursor, seconds: 0)).tresors.isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aWaitEndsWhenALogGrowsInAnotherProcess() async throws {
+            let house = try await Household(Bench())
+            let cursor = try await house.signer(house.reader).ask(NewsRequest(cursor: [], seconds: 0)).cursor
+            let other = Signer(
+                service: try house.bench.anotherService(), clock: house.bench.clock, identity: house.reader.identity,
+                key: try house.signer(house.reader).key)
+            async let news = other.ask(Self.patient(cursor))
+            while other.service.waitCount == 0 { await Task.yield() }
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            #expect(try await news.tresors == [house.tresor])
+            #expect(other.service.waitCount == 0)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aWaitEndsAtTheEndOfItsTime() async throws {
+            let house = try await Household(Bench())
+            let reader = try house.signer(house.reader)
+            let cursor = try await reader.ask(NewsRequest(cursor: [], seconds: 0)).cursor
+            let start = ContinuousClock.now
+            #expect(try await reader.ask(NewsRequest(cursor: cursor, seconds: 1)).tresors.isEmpty)
+            #expect(ContinuousClock.now - start >= .seconds(1))
+        }
+
+        @Test(.timeLimit(.minutes(1))) func waitsEndAtShutdownAndWithTheirTask() async throws {
+            let house = try await Household(Bench())
+            let service = house.bench.service
+            let reader = try house.signer(house.reader)
+            let cursor = try await reader.ask(NewsRequest(cursor: [], seconds: 0)).cursor
+            let cancelled = Task { try await reader.ask(Self.patient(cursor)) }
+            while service.waitCount == 0 { await Task.yield() }
+            cancelled.cancel()
+            #expect(try await cancelled.value.tresors.isEmpty)
+            let ended = Task { try await reader.ask(Self.patient(cursor)) }
+            while service.waitCount == 0 { await Task.yield() }
+            service.shutDown()
+            #expect(try await ended.value.tresors.isEmpty)
+            #expect(try await reader.ask(Self.patient(cursor)).tresors.isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func anAccountWaitsFourTimesAtMost() async throws {
+            let house = try await Household(Bench())
+            let service = house.bench.service
+            let reader = try house.signer(house.reader)
+            let cursor = try await reader.ask(NewsRequest(cursor: [], seconds: 0)).cursor
+            let waits = (0..<4).map { _ in Task { try await reader.ask(Self.patient(cursor)) } }
+            while service.waitCount < 4 { await Task.yield() }
+            #expect(try await reader.reply(Self.patient(cursor)).status == 429)
+            service.shutDown()
+            for wait in waits { #expect(try await wait.value.tresors.isEmpty) }
+        }
+
+        @Test func aCursorThatIsNoneIsRefused() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            for cursor in [[0], [2] + [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0, count: 18)] as [[UInt8]] {
+                #expect(try await anna.reply(NewsRequest(cursor: cursor, seconds: 0)) == .refused(.altered))
+            }
+        }
+
+        @Test func aLongListComesInPages() throws {
+            let logs = try (0..<3).map { number in
+                NewsCursor.Log(
+                    tresor: TresorID(try #require(Hash256([UInt8](repeating: number, count: 32)))), count: 1,
+                    changed: 100)
+            }
+            let page = NewsCursor(since: 90).answer(logs, goesOn: true, isFirst: false, at: 110)
+            #expect(page.more && page.tresors == logs.map(\.tresor))
+            let next = try NewsCursor(page.cursor)
+            #expect(next.time == 100 && next.after == logs[2].tresor.digest)
+            #expect(!next.answer([], goesOn: false, isFirst: false, at: 110).more)
+        }
+    }
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// Who speaks: sessions, devices, and requests that are sent again.
+    @Suite struct SessionTests {
+        @Test func aPersonSpeaksWhileTheSessionLasts() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+            #expect(try await anna.ask(CardRequest(user: anna.user)).chain == anna.identity.chain.bytes)
+            bench.clock.now += 3_600
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+            bench.clock.now += 1
+            #expect(try await anna.reply(AccountRequest()) == .unauthorized)
+        }
+
+        @Test(arguments: [-301, -300, 300, 301] as [Int64]) func aClockMayDifferByFiveMinutes(_ seconds: Int64)
+            async throws
+        {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let call = try anna.call(AccountRequest())
+            bench.clock.now = UInt64(Int64(bench.clock.now) + seconds)
+            #expect(await bench.service.answer(call).status == (abs(seconds) <= 300 ? 200 : 401))
+        }
+
+        @Test func A119_aSessionOfAnotherServiceIsRefused() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let key = try SessionKey(
+                of: anna.identity, device: nil, server: .zero, since: bench.clock.now, duration: 3_600)
+            let other = Signer(service: bench.service, clock: bench.clock, identity: anna.identity, key: key)
+            #expect(try await other.reply(AccountRequest()) == .unauthorized)
+        }
+
+        @Test func A119_aSessionSignedBySomebodyElseIsRefused() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try await bench.person("eve")
+            let good = anna.key.statement
+            let forged = try SessionStatement(
+                kind: .identity, server: good.server, user: anna.user, generation: 0, device: nil,
+                key: eve.key.statement.key, since: good.since, until: good.until
+            ) { (label, bytes) throws(TresorError) in try eve.identity.sign(label, bytes) }
+            let body = AccountRequest().bytes
+            let signed = try eve.key.authorization(
+                for: .account, body: body, id: randomBytes(16), time: bench.clock.now)
+            let text = Authorization(statement: forged, id: signed.id, time: signed.time, signature: signed.signature)
+                .text
+            let reply = await bench.service.answer(
+                ServiceCall(operation: .account, body: body, authorization: text, source: []))
+            #expect(reply == .unauthorized)
+        }
+
+        @Test func A119_aSignatureServesOneOperationAndOneBody() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let call = try anna.call(CardRequest(user: anna.user))
+            let otherBody = ServiceCall(
+                operation: .card, body: CardRequest(user: bench.operatorIdentity.user).bytes,
+                authorization: call.authorization, source: [])
+            let otherOperation = ServiceCall(
+                operation: .tresors, body: call.body, authorization: call.authorization, source: [])
+            #expect(await bench.service.answer(otherBody) == .unauthorized)
+            #expect(await bench.service.answer(otherOperation) == .unauthorized)
+            #expect(await bench.service.answer(call).status == 200)
+        }
+
+        @Test func aStrangerIsToldNothing() async throws {
+            let bench = try await Bench()
+            let stranger = try bench.stranger("eve")
+            for operation in ServiceOperation.allCases where operation.speaker != .anyone {
+                let call = ServiceCall(operation: operation, body: [], authorization: nil, source: [])
+                #expect(await bench.service.answer(call) == .unauthorized)
+                if operation == .register || operation == .putCard { continue }
+                #expect(await bench.service.answer(try stranger.call(operation, [])) == .unauthorized)
+            }
+        }
+
+        @Test func endedSessionsEndAtOnceInEveryProcess() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let other = try bench.anotherService()
+            #expect(await other.answer(try anna.call(AccountRequest())).status == 200)
+            bench.clock.now += 10
+            let later = try bench.signer(anna.identity)
+            let ending = try later.call(EndSessionsRequest(time: bench.clock.now))
+            #expect(await bench.service.answer(ending).status == 200)
+            #expect(await other.answer(try anna.call(AccountRequest())) == .unauthorized)
+            #expect(try await later.reply(AccountRequest()).status == 200)
+            // An earlier time ends nothing more and lets nobody back; one in the future would shut everybody out.
+            #expect(try await later.reply(EndSessionsRequest(time: 1)).status == 200)
+            #expect(try await anna.reply(AccountRequest()) == .unauthorized)
+            #expect(try await later.reply(EndSessionsRequest(time: bench.clock.now + 301)).status == 400)
+        }
+
+        @Test func aNewGenerationPublishesItselfAndEndsTheOldOne() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let renewed = try anna.identity.renewCard(time: bench.clock.now).identity
+            let next = try bench.signer(renewed)
+            #expect(try await next.reply(AccountRequest()) == .unauthorized)
+            let request = PutCardRequest(chain: renewed.chain.bytes, replacing: anna.identity.chain.bytes)
+            #expect(try await next.ask(request).outcome == .done)
+            #expect(try await next.ask(AccountRequest()).state == .active)
+            #expect(try await anna.reply(AccountRequest()) == .unauthorized)
+            // Somebody who has only the old keys cannot put the old chain again.
+            #expect(
+                try await anna.reply(PutCardRequest(chain: anna.identity.chain.bytes, replacing: renewed.chain.bytes))
+                    == .unauthorized)
+            let fork = try bench.signer(try anna.identity.renewCard(time: bench.clock.now + 1).identity)
+            #expect(
+                try await fork.reply(PutCardRequest(chain: fork.identity.chain.bytes, replacing: renewed.chain.bytes))
+                    .status >= 400)
+            #expect(try await next.ask(CardRequest(user: anna.user)).chain == renewed.chain.bytes)
+        }
+
+        @Test func A124_aDeviceFetchesItsShareOnceARequest() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await trust(anna)
+            let call = try device.call(ServerShareRequest(device: share.id))
+            let first = await bench.service.answer(call)
+            #expect(try ServerShareAnswer(first.body).share == [UInt8](repeating: 9, count: 32))
+            #expect(await bench.service.answer(call) == .forbidden)
+            #expect(!(try await bench.rows().last ?? []).contains { $0.values.contains(.bytes(first.body)) })
+            #expect(try await device.ask(ServerShareRequest(device: share.id)).share.count == 32)
+        }
+
+        @Test func A124_aDeviceDoesNothingElse() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await trust(anna)
+            let (_, other) = try await trust(anna)
+            let allowed: Set<ServiceOperation> = [.server, .kitCopy, .serverShare, .deleteServerShares]
+            for operation in ServiceOperation.allCases where !allowed.contains(operation) {
+                let reply = await bench.service.answer(try device.call(operation, []))
+                #expect(reply == .forbidden, "\(operation)")
+            }
+            #expect(try await device.reply(ServerShareRequest(device: other.id)) == .forbidden)
+            #expect(try await device.reply(DeleteServerSharesRequest(devices: [])) == .forbidden)
+            #expect(try await device.reply(DeleteServerSharesRequest(devices: [other.id])) == .forbidden)
+            #expect(try await device.reply(DeleteServerSharesRequest(devices: [share.id, other.id])) == .forbidden)
+            #expect(try await anna.ask(ServerShareRequest(device: other.id)).share.count == 32)
+        }
+
+        @Test func A124_nobodyFetchesTheShareOfARemovedDevice() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await trust(anna)
+            let eve = try bench.stranger("eve")
+            let forged = try SessionStatement(
+                kind: .device, server: bench.service.id, user: anna.user, generation: 0, device: share.id,
+                key: eve.key.statement.key, since: bench.clock.now, until: bench.clock.now + 60
+            ) { (label, bytes) throws(TresorError) in try eve.identity.sign(label, bytes) }
+            let body = ServerShareRequest(device: share.id).bytes
+            let signed = try eve.key.authorization(
+                for: .serverShare, body: body, id: randomBytes(16), time: bench.clock.now)
+            let text = Authorization(statement: forged, id: signed.id, time: signed.time, signature: signed.signature)
+                .text
+            let call = ServiceCall(operation: .serverShare, body: body, authorization: text, source: [])
+            #expect(await bench.service.answer(call) == .unauthorized)
+            let speaking = try bench.signer(anna.identity, device: share.id)
+            #expect(try await speaking.reply(AccountRequest()).status == 200)
+            _ = try await anna.ask(DeleteServerSharesRequest(devices: [share.id]))
+            #expect(try await device.reply(ServerShareRequest(device: share.id)) == .unauthorized)
+            #expect(try await speaking.reply(AccountRequest()) == .unauthorized)
+            #expect(try await anna.ask(ServerShareRequest(device: share.id)).share.isEmpty)
+        }
+
+        @Test func A124_triesAreLimited() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await trust(anna)
+            for _ in 0..<20 { #expect(try await device.reply(ServerShareRequest(device: share.id)).status == 200) }
+            let reply = try await device.reply(ServerShareRequest(device: share.id))
+            #expect(reply.status == 429)
+            #expect(reply.retryAfter ?? 0 > 1)
+        }
+
+        /// Trusts a device of somebody, and returns it as one who signs.
+        private func trust(_ anna: Signer) async throws -> (Signer, DeviceShare) {
+            let share = try DeviceShare(user: anna.user)
+            _ = try await anna.ask(
+                PutServerShareRequest(
+                    device: share.id, share: [UInt8](repeating: 9, count: 32), deviceKey: try share.publicKey()))
+            let key = try SessionKey(of: share, server: anna.service.id, since: anna.clock.now, duration: 3_600)
+            return (Signer(service: anna.service, clock: anna.clock, identity: anna.identity, key: key), share)
+        }
+
+        @Test func A129_aRequestThatIsSentAgainGetsTheSameAnswer() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let put = PutKitCopyRequest(locator: anna.user.digest, copy: [1])
+            let id = try randomBytes(16)
+            let first = try await anna.reply(put, id: id)
+            _ = try await anna.ask(DeleteKitCopyRequest(locator: anna.user.digest))
+            bench.clock.now += 200
+            #expect(try await anna.reply(put, id: id) == first)
+            // It was answered, not done again.
+            #expect(try await anna.ask(KitCopyRequest(locator: anna.user.digest)).copy.isEmpty)
+        }
+
+        @Test func A129_anIdServesOneBodyAndOneOperation() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let id = try randomBytes(16)
+            _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: [1]), id: id)
+            let before = try await bench.rows()
+            #expect(
+                try await anna.reply(PutKitCopyRequest(locator: anna.user.digest, copy: [2]), id: id)
+                    == .refused(.failed(.other)))
+            #expect(
+                try await anna.reply(DeleteKitCopyRequest(locator: anna.user.digest), id: id)
+                    == .refused(.failed(.other)))
+            #expect(try await bench.rows() == before)
+            // The id of somebody else is another one.
+            let bert = try await bench.person("bert")
+            _ = try await bert.ask(PutKitCopyRequest(locator: bert.user.digest, copy: [3]), id: id)
+        }
+
+        @Test func A129_aRequestThatIsSentTwiceAtOnceHappensOnce() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let other = try bench.anotherService()
+            let call = try anna.call(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
+            let replies = await withTaskGroup(of: ServiceReply.self) { group in
+                for number in 0..<20 {
+                    group.addTask { await (number.isMultiple(of: 2) ? bench.service : other).answer(call) }
+                }
+                return await group.reduce(into: Set<ServiceReply>()) { $0.insert($1) }
+            }
+            #expect(replies == [ServiceReply(DoneAnswer())])
+        }
+
+        @Test func answersAreKeptForAnHour() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
+            bench.clock.now += 3_600
+            try await bench.service.sweep()
+            #expect(try await !(bench.rows().last ?? []).isEmpty)
+            bench.clock.now += 1
+            try await bench.service.sweep()
+            #expect(try await (bench.rows().last ?? []).isEmpty)
+        }
+    }
+#endif
