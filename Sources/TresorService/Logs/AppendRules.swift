@@ -71,7 +71,7 @@
         }
 
         /// An entry that begins an epoch brings the wraps of all members, a grant those of its people, any other entry
-        /// none. A member who puts back the entry of somebody else brings none.
+        /// none. A member who restores the entry of somebody else brings none.
         private static func checkWraps(
             _ draft: AppendDraft, by caller: UserID, in after: LogState
         ) throws(TresorError) {

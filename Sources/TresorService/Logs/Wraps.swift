@@ -71,7 +71,7 @@
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody else, and for a wrap of another member that is there and that
         ///   the log calls for; ``TresorError/altered`` for a wrap that the log does not call for;
-        ///   ``TresorError/busy`` if the log grows meanwhile.
+        ///   ``TresorError/busy`` if the log grows in between.
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let wraps = try WrapRules.read(request.wraps, of: request.tresor)
             let seat = try await context.seat(of: caller.user, in: request.tresor)

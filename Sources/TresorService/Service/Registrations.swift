@@ -118,7 +118,7 @@
             return .asked
         }
 
-        /// Goes on with a case, or with an account.
+        /// Resumes a case, or finds an account.
         private func resume(
             _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
