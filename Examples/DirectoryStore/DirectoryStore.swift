@@ -171,7 +171,8 @@ extension DirectoryStore: LogStore {
 
 extension DirectoryStore: EscrowStore {
     /// Stores the server share of a device.
-    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) throws(TresorError) {
+    public func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) throws(TresorError)
+    {
         try locked {
             var all: [String: Data] = try value(hex(user.digest), in: shares) ?? [:]
             all[hex(device.bytes)] = Data(share)

@@ -44,7 +44,7 @@ extension Client {
     ) async throws(TresorError) -> Session {
         let session = try await makeIdentity(handle: Name(typed: handle), password: password, cost: cost)
         // The home has the identity now: a cancellation may not part it from its card.
-        try await uninterrupted { () async throws(TresorError) in try await people.publishCard() }
+        try await uninterrupted { () async throws(TresorError) in try await session.people.publishCard() }
         return session
     }
 

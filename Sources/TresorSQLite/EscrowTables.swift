@@ -9,11 +9,11 @@ import TresorCrypto
 struct EscrowTables {
     let database: Database
 
-    func put(serverShare share: [UInt8], user: UserID, device: DeviceID) throws {
+    func put(serverShare share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) throws {
         try database.execute(
-            sql: "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
-                + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
-            arguments: [user.digest.data, Data(device.bytes), Data(share)])
+            sql: "INSERT INTO halves (user, device, half, key) VALUES (?, ?, ?, ?) "
+                + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half, key = excluded.key",
+            arguments: [user.digest.data, Data(device.bytes), Data(share), deviceKey.data])
     }
 
     func serverShare(user: UserID, device: DeviceID) throws -> [UInt8]? {

@@ -124,9 +124,11 @@ extension SQLiteStore {
 /// Server shares and kit copies. They are useless alone, and no deleted one stays readable.
 extension SQLiteStore {
     /// Stores the server share of a device slot. Overwrites the bytes of a replaced share.
-    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    public func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID)
+        async throws(TresorError)
+    {
         try await connection.write(leaving: .nothing) {
-            try EscrowTables(database: $0).put(serverShare: share, user: user, device: device)
+            try EscrowTables(database: $0).put(serverShare: share, deviceKey: deviceKey, user: user, device: device)
         }
     }
 

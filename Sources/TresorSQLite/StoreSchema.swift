@@ -36,6 +36,7 @@ enum StoreSchema {
         (
             "table", "halves", "halves",
             "CREATE TABLE halves (user BLOB NOT NULL, device BLOB NOT NULL, half BLOB NOT NULL, "
+                + "key BLOB NOT NULL, "
                 + "PRIMARY KEY (user, device)) STRICT"
         ),
         (

@@ -86,7 +86,7 @@ public actor MemoryStore: Store {
     }
 
     /// Stores the server share of a device slot.
-    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) {
+    public func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) {
         serverShares[user, default: [:]][device] = share
     }
 

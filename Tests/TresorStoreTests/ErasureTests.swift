@@ -40,7 +40,7 @@ import TresorStore
         for round in 0..<120 {
             guard let device = DeviceID(random(16)) else { continue }
             let share = random(32)
-            try await store.putServerShare(share, user: user(1), device: device)
+            try await store.putServerShare(share, deviceKey: .zero, user: user(1), device: device)
             kept.append((device, share))
             guard round % 3 == 2 else { continue }
             let victim = kept.remove(at: .random(in: kept.indices))
@@ -58,9 +58,9 @@ import TresorStore
     @Test func A35_replacedShareIsGoneFromTheFile() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let share = random(32)
-        try await store.putServerShare(share, user: user(1), device: device(1))
+        try await store.putServerShare(share, deviceKey: .zero, user: user(1), device: device(1))
         #expect(try found([share]).count == 1)
-        try await store.putServerShare(random(32), user: user(1), device: device(1))
+        try await store.putServerShare(random(32), deviceKey: .zero, user: user(1), device: device(1))
         #expect(try found([share]).isEmpty)
     }
 
@@ -102,7 +102,7 @@ import TresorStore
     @Test func A35_aDeletionThatAReaderHoldsUpIsReportedAndMadeUpForByTheNext() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
         let share = random(32)
-        try await store.putServerShare(share, user: user(1), device: device(1))
+        try await store.putServerShare(share, deviceKey: .zero, user: user(1), device: device(1))
         let reader = try stranger(at: path)
         try await reader.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")

@@ -20,7 +20,9 @@ import TresorTesting
     @Test func eachFaultMeetsItsCallAlone() async throws {
         let store = FaultyStore()
         func put(_ byte: UInt8) async -> TresorError? {
-            await errorOf { try await store.putServerShare([byte], user: user(1), device: device(byte)) }
+            await errorOf {
+                try await store.putServerShare([byte], deviceKey: .zero, user: user(1), device: device(byte))
+            }
         }
         func isKept(_ byte: UInt8) async throws -> Bool {
             try await store.base.serverShare(user: user(1), device: device(byte)) != nil
@@ -105,7 +107,7 @@ import TresorTesting
         _ = try await store.wraps(of: [user], in: tresor, epoch: 1)
         try await store.putWraps([], in: tresor)
         _ = try await store.tresors(of: user)
-        try await store.putServerShare([1], user: user, device: device)
+        try await store.putServerShare([1], deviceKey: .zero, user: user, device: device)
         _ = try await store.serverShare(user: user, device: device)
         try await store.deleteServerShares(user: user, devices: nil)
         try await store.putKitCopy([1], locator: digest(1))

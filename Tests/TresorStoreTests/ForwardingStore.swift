@@ -69,8 +69,9 @@ extension ForwardingStore {
 
 /// Server shares and kit copies.
 extension ForwardingStore {
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await base.putServerShare(share, user: user, device: device)
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
+        try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {

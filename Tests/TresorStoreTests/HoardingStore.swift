@@ -45,9 +45,11 @@ final class HoardingStore: ForwardingStore {
         }
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(
+        _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
+    ) async throws(TresorError) {
         write { [(.replacedShares, $0.shares.updateValue(share, forKey: device))] }
-        try await base.putServerShare(share, user: user, device: device)
+        try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {

@@ -22,7 +22,7 @@ import TresorCrypto
             #expect(try await store.putCard(random(1400), user: user(id), handle: [id], replacing: nil) == .done)
             let wrap = StoredWrap(user: user(id), epoch: 1, bytes: random(1250))
             try await store.putWraps([wrap], in: tresor(1))
-            try await store.putServerShare(random(32), user: user(id), device: device(1))
+            try await store.putServerShare(random(32), deviceKey: .zero, user: user(id), device: device(1))
         }
         var previous: [UInt8]?
         for sequence in UInt64(0)..<8 {

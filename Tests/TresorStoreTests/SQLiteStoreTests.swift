@@ -76,7 +76,7 @@ import TresorCrypto
             umask(mask)
             let scratch = try Scratch()
             let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
-            try await store.putServerShare([1], user: user(1), device: device(1))
+            try await store.putServerShare([1], deviceKey: .zero, user: user(1), device: device(1))
             for name in ["store.db", "store.db-wal", "store.db-shm"] {
                 #expect(try mode(of: scratch[name]) == 0o666 & ~Int(mask))
             }
@@ -94,7 +94,7 @@ import TresorCrypto
             let creating = await errorOf { _ = try await SQLiteStore.open(at: scratch["new.db"], creating: true) }
             let opening = await errorOf {
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: false)
-                try await store.putServerShare([1], user: user(1), device: device(1))
+                try await store.putServerShare([1], deviceKey: .zero, user: user(1), device: device(1))
             }
             #expect(seteuid(0) == 0)
             #expect(creating == .store(.readOnly))
@@ -178,7 +178,7 @@ import TresorCrypto
             #expect(FileManager.default.changeCurrentDirectoryPath(scratch.path))
             do {
                 try await SQLiteStore.open(at: name, creating: true).putServerShare(
-                    [1], user: user(1), device: device(1))
+                    [1], deviceKey: .zero, user: user(1), device: device(1))
             }
             #expect(try scratch.names == [name])
             let store = try await SQLiteStore.open(at: scratch[name], creating: false)
@@ -207,18 +207,20 @@ import TresorCrypto
         let other = try stranger(at: path)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         let start = ContinuousClock.now
-        let error = await errorOf { try await store.putServerShare([1], user: user(1), device: device(1)) }
+        let error = await errorOf {
+            try await store.putServerShare([1], deviceKey: .zero, user: user(1), device: device(1))
+        }
         #expect(error == .busy)
         #expect(ContinuousClock.now - start >= .seconds(4))
         #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
-        try await store.putServerShare([1], user: user(1), device: device(1))
+        try await store.putServerShare([1], deviceKey: .zero, user: user(1), device: device(1))
         #expect(try await store.serverShare(user: user(1), device: device(1)) == [1])
     }
 
     @Test func readerDoesNotStopADeletionAndIsReported() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
-        try await store.putServerShare([1], user: user(1), device: device(1))
+        try await store.putServerShare([1], deviceKey: .zero, user: user(1), device: device(1))
         let other = try stranger(at: path)
         try await other.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")

@@ -5,6 +5,7 @@ import GRDB
 import Synchronization
 import Testing
 import TresorCore
+import TresorCrypto
 
 @testable import TresorStore
 @testable import TresorSQLite
@@ -41,7 +42,7 @@ import TresorCore
         #expect(try await store.cards(handle: [1]) == [chain])
         #expect(try await store.users(prefix: [], limit: 9) == [user(1)])
         #expect(try await store.users(prefix: [1], limit: 9) == [user(1)])
-        try await store.putServerShare([7], user: user(1), device: device(1))
+        try await store.putServerShare([7], deviceKey: .zero, user: user(1), device: device(1))
         #expect(try await store.serverShare(user: user(1), device: device(1)) == [7])
         try await store.deleteServerShares(user: user(1), devices: [device(1)])
         try await store.deleteServerShares(user: user(1), devices: nil)
@@ -61,8 +62,8 @@ import TresorCore
         "INSERT INTO cards (user, handle, chain) VALUES (?, ?, ?) "
             + "ON CONFLICT (user) DO UPDATE SET handle = excluded.handle, chain = excluded.chain",
         "INSERT INTO entries (tresor, sequence, entry) VALUES (?, ?, ?)",
-        "INSERT INTO halves (user, device, half) VALUES (?, ?, ?) "
-            + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half",
+        "INSERT INTO halves (user, device, half, key) VALUES (?, ?, ?, ?) "
+            + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half, key = excluded.key",
         "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) ON CONFLICT (locator) DO UPDATE SET copy = excluded.copy",
         "INSERT INTO wraps (user, tresor, epoch, wrap) VALUES (?, ?, ?, ?) "
             + "ON CONFLICT (user, tresor, epoch) DO UPDATE SET wrap = excluded.wrap",
@@ -118,11 +119,11 @@ import TresorCore
                 sql:
                     "CREATE TRIGGER more AFTER INSERT ON halves BEGIN INSERT INTO kit_copies VALUES (new.user, new.half); END"
             )
-            try database.execute(sql: "INSERT INTO halves VALUES (x'01', x'02', x'03')")
+            try database.execute(sql: "INSERT INTO halves VALUES (x'01', x'02', x'03', x'04')")
         }
         #expect(others.all.contains { $0.hasPrefix("--") }, "\(others.all)")
         #expect(try await store.kitCopy(locator: digest(1)) == nil)
-        try await store.putServerShare([7], user: user(1), device: device(1))
+        try await store.putServerShare([7], deviceKey: .zero, user: user(1), device: device(1))
         #expect(try await store.kitCopy(locator: digest(1)) == nil)
         #expect(seen.all.subtracting(Self.statements) == [])
     }

@@ -72,9 +72,10 @@ struct GuardedStore: Store {
         try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
         try await guarded { () async throws(TresorError) in
-            try await base.putServerShare(share, user: user, device: device)
+            try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
         }
     }
 

@@ -44,6 +44,9 @@ package struct Cleanup: Sendable {
     /// It deletes old kit copies and the server shares of removed devices from the store. It destroys a device share
     /// here that belongs to no slot.
     ///
+    /// A service deletes for the person, and for a device its own server share. Without a session, what it refuses stays
+    /// in the journal for the next one.
+    ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
     @concurrent package func finish() async throws(TresorError) {
         try destroyOrphanedShare()
@@ -54,14 +57,37 @@ package struct Cleanup: Sendable {
         for kit in noted.kits {
             let present = presentSlots()
             guard present.user == kit.user, present.kit != kit.locator else { continue }
-            try await store.deleteKitCopy(locator: kit.locator)
-            deleted.kits.insert(kit)
+            if try await isDone({ () async throws(TresorError) in
+                try await store.deleteKitCopy(locator: kit.locator)
+            }) {
+                deleted.kits.insert(kit)
+            }
         }
         for device in noted.devices where try readableShareID() != device.id {
-            try await store.deleteServerShares(user: device.user, devices: [device.id])
-            deleted.devices.insert(device)
+            if try await isDone({ () async throws(TresorError) in
+                try await store.deleteServerShares(user: device.user, devices: [device.id])
+            }) {
+                deleted.devices.insert(device)
+            }
         }
         try clear(deleted, of: noted)
+    }
+
+    /// Does what ``finish()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
+    @concurrent package func finish(as device: DeviceShare?) async throws(TresorError) {
+        guard let device else { return try await finish() }
+        try await Speaker.device(device).call { () async throws(TresorError) in try await finish() }
+    }
+
+    /// Whether a service let us delete something. Without a session it may demand one.
+    private func isDone(_ deletion: () async throws(TresorError) -> Void) async throws(TresorError) -> Bool {
+        do throws(TresorError) {
+            try await deletion()
+            return true
+        } catch {
+            guard error == .noAccess, client.identity == nil else { throw error }
+            return false
+        }
     }
 
     /// Removes from the journal what was deleted, and what the home uses now. A slot that nothing opens stays recorded

@@ -45,7 +45,10 @@ public struct DeviceUnlock: Sendable {
             try client.cleanup.destroyDeviceShare(of: share.id)
             throw .notFound
         }
-        guard let bytes = try await store.serverShare(user: share.user, device: share.id) else { throw .noAccess }
+        let kept = try await Speaker.device(share).call { () async throws(TresorError) in
+            try await store.serverShare(user: share.user, device: share.id)
+        }
+        guard let bytes = kept else { throw .noAccess }
         try Cancellation.check()
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)
@@ -66,8 +69,7 @@ public struct DeviceUnlock: Sendable {
     @concurrent public func forget() async throws(TresorError) {
         try Cancellation.check()
         try await client.uninterrupted { () async throws(TresorError) in
-            try destroyShareBlocking()
-            try await client.cleanup.finish()
+            try await client.cleanup.finish(as: try destroyShareBlocking())
         }
     }
 
@@ -76,21 +78,26 @@ public struct DeviceUnlock: Sendable {
     ///
     /// Both happen in one step: another process sees both or neither.
     @concurrent package func destroyShare() async throws(TresorError) {
-        try await Cores.apart { () throws(TresorError) in try destroyShareBlocking() }
+        try await Cores.apart { () throws(TresorError) in _ = try destroyShareBlocking() }
     }
 
     /// Does what ``destroyShare()`` does, on the calling thread.
-    package func destroyShareBlocking() throws(TresorError) {
+    ///
+    /// - Returns: the share that was destroyed, with which a service lets the device delete its server share; `nil` if
+    ///   there was none that decodes.
+    @discardableResult package func destroyShareBlocking() throws(TresorError) -> DeviceShare? {
         // A home that does not exist is not created for this.
-        do throws(TresorError) { guard try isRememberedBlocking() else { return } } catch {}
-        try home.exclusively { () throws(TresorError) in
-            if let share = try? share() {
+        do throws(TresorError) { guard try isRememberedBlocking() else { return nil } } catch {}
+        return try home.exclusively { () throws(TresorError) in
+            let destroyed = try? share()
+            if let share = destroyed {
                 var left = CleanupJournal()
                 left.devices = [CleanupJournal.Device(user: share.user, id: share.id)]
                 left.slots = [share.id]
                 try client.cleanup.add(left)
             }
             try home.delete(.deviceShare)
+            return destroyed
         }
     }
 

@@ -29,7 +29,9 @@ package struct Recovery: Sendable {
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
         try await client.uninterrupted { () async throws(TresorError) in
-            try await store.deleteServerShares(user: identity.user, devices: nil)
+            try await Speaker.person(identity).call { () async throws(TresorError) in
+                try await store.deleteServerShares(user: identity.user, devices: nil)
+            }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
                 try home.replace(.identity, with: file.bytes)

@@ -151,7 +151,7 @@ public struct SlotChanges: Sendable {
                     identity: identity)
             }
         }
-        try await put(serverShare, of: id)
+        try await put(serverShare, of: device)
         try addSlot()
         let encoded = try device.encoded()
         try client.home.exclusively { () throws(TresorError) in
@@ -159,21 +159,25 @@ public struct SlotChanges: Sendable {
         }
         // A cleanup between the steps may have taken this device for an interrupted one, and deleted its share and
         // slot.
-        try await put(serverShare, of: id)
+        try await put(serverShare, of: device)
         try addSlot()
         try client.cleanup.unnote(noted)
         return TrustedDevice(id: id, name: name, since: since, until: until)
     }
 
-    /// Puts the server share of a device and reads it back.
-    private func put(_ share: borrowing SecretKey<DeviceUse>, of id: DeviceID) async throws(TresorError) {
+    /// Puts the server share of a device, with the public key of the device, and reads it back.
+    private func put(
+        _ share: borrowing SecretKey<DeviceUse>, of device: DeviceShare
+    ) async throws(TresorError) {
+        let id = device.id
         let share = try SecretBytes(copying: share.span)
         if let kept = try await client.store.serverShare(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(share)
         {
             return
         }
-        try await client.store.putServerShare(share.span.publicBytes, user: identity.user, device: id)
+        try await client.store.putServerShare(
+            share.span.publicBytes, deviceKey: try device.publicKey(), user: identity.user, device: id)
         guard let kept = try await client.store.serverShare(user: identity.user, device: id),
             try SecretBytes(copying: kept.span).matches(share)
         else { throw .store(.notStored) }

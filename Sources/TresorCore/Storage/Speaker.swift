@@ -11,6 +11,14 @@ package enum Speaker: Sendable {
     /// The speaker of this task; `nil` for nobody.
     @TaskLocal package static var current: Speaker?
 
+    /// The user id of the person, or of the person whose device it is.
+    package var user: UserID {
+        switch self {
+        case .person(let identity): identity.user
+        case .device(let share): share.user
+        }
+    }
+
     /// Makes calls in the name of this speaker.
     ///
     /// - Throws: the errors of `calls`.

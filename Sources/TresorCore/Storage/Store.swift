@@ -71,7 +71,10 @@ public protocol LogStore: Sendable {
 /// The parts of key slots that are useless alone: server shares and kit copies (SPEC §8.2, §8.3, §11). A part of a ``Store``.
 public protocol EscrowStore: Sendable {
     /// Stores the server share (32 bytes) of a device slot.
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError)
+    ///
+    /// - Parameter deviceKey: the public key of the device, by which a service knows the device. A store that everybody
+    ///   may use keeps it for such a service, or ignores it.
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
 
     /// Returns the server share of a device slot, or `nil`.
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]?

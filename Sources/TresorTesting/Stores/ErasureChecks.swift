@@ -26,10 +26,10 @@ struct ErasureChecks {
         let (user, devices) = (Sample.user(1), try (0..<3).map { try Sample.device($0) })
         let shares = (0..<4).map { Sample.secret($0, byteCount: 32) }
         for (share, device) in zip(shares, devices) {
-            try await store.putServerShare(share, user: user, device: device)
+            try await store.putServerShare(share, deviceKey: Sample.hash(1), user: user, device: device)
             try look(for: share, isThere: true, "a server share")
         }
-        try await store.putServerShare(shares[3], user: user, device: devices[0])
+        try await store.putServerShare(shares[3], deviceKey: Sample.hash(1), user: user, device: devices[0])
         try look(for: shares[0], isThere: false, "a replaced server share")
         try await store.deleteServerShares(user: user, devices: [devices[1]])
         try look(for: shares[1], isThere: false, "a deleted server share")

@@ -6,10 +6,13 @@ import TresorCore
 enum EscrowChecks {
     static func serverShares(in store: any Store) async throws {
         let shares = (0..<4).map { Sample.secret($0, byteCount: 32) }
+        let other = Sample.secret(4, byteCount: 32)
         let devices = try (0..<3).map { try Sample.device($0) }
         let (first, second) = (Sample.user(0), Sample.user(1))
         for (index, share) in shares.enumerated() {
-            try await store.putServerShare(share, user: index < 3 ? first : second, device: devices[index % 3])
+            try await store.putServerShare(
+                share, deviceKey: Sample.hash(UInt8(index)), user: index < 3 ? first : second,
+                device: devices[index % 3])
         }
         func expectShare(_ share: [UInt8]?, _ user: UserID, _ device: Int, _ sentence: String) async throws {
             let stored = try await store.serverShare(user: user, device: devices[device])
@@ -18,8 +21,8 @@ enum EscrowChecks {
         try await expectShare(shares[2], first, 2, "it does not give the share of a device")
         try await expectShare(shares[3], second, 0, "it takes the share of one user id for that of another")
         try await expectShare(nil, second, 1, "it gives a share of a device that has none")
-        try await store.putServerShare([7], user: first, device: devices[2])
-        try await expectShare([7], first, 2, "it does not replace the share of a device")
+        try await store.putServerShare(other, deviceKey: Sample.hash(7), user: first, device: devices[2])
+        try await expectShare(other, first, 2, "it does not replace the share of a device")
         try await store.deleteServerShares(user: first, devices: [devices[1], Sample.device(9)])
         try await expectShare(nil, first, 1, "it keeps the share of a device that it should delete")
         try await store.deleteServerShares(user: first, devices: [])

@@ -97,9 +97,11 @@ extension FaultyStore {
 /// Server shares and kit copies.
 extension FaultyStore {
     /// Forwards the call.
-    public func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    public func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID)
+        async throws(TresorError)
+    {
         try await passing(.putServerShare, acknowledging: ()) { () async throws(TresorError) in
-            try await base.putServerShare(share, user: user, device: device)
+            try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
         }
     }
 

@@ -43,13 +43,14 @@ enum PlaceChecks {
 
     static func durability(at place: StorePlace) async throws {
         let (user, device) = (Sample.user(1), try Sample.device(1))
+        let share = Sample.secret(3, byteCount: 32)
         do {
             let store = try await place.open()
             try await expect(
                 store.putCard([1], user: user, handle: [9], replacing: nil) == .done, or: "it refuses a free handle")
             let change = Sample.change(0, after: nil, [10], putting: [Sample.wrap(1, epoch: 1, [2])])
             try await expect(store.append(change) == .done, or: "it refuses a first entry")
-            try await store.putServerShare([3], user: user, device: device)
+            try await store.putServerShare(share, deviceKey: Sample.hash(1), user: user, device: device)
             try await store.putKitCopy([4], locator: Sample.hash(1))
         }
         let store = try await place.open()
@@ -58,7 +59,7 @@ enum PlaceChecks {
         try await expect(store.entries(of: tresor, from: 0, limit: 10) == [[10]], or: "it loses an entry")
         try await expect(store.wraps(of: user, in: tresor, epoch: nil) == [[2]], or: "it loses a wrap")
         try await expect(store.tresors(of: user) == [tresor], or: "it loses the tresors of a user id")
-        try await expect(store.serverShare(user: user, device: device) == [3], or: "it loses a server share")
+        try await expect(store.serverShare(user: user, device: device) == share, or: "it loses a server share")
         try await expect(store.kitCopy(locator: Sample.hash(1)) == [4], or: "it loses a kit copy")
         try await expect(
             store.append(Sample.change(0, after: nil, [11])) == .conflict, or: "it begins a log a second time")

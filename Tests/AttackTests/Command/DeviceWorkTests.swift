@@ -95,7 +95,7 @@ import TresorCore
             }
             var works: Set<String> = []
             for share in shares {
-                try await store.putServerShare(share, user: user, device: device)
+                try await store.putServerShare(share, deviceKey: .zero, user: user, device: device)
                 works.insert(try calls(14))
             }
             #expect(works.count == 1, "\(works)")

@@ -97,7 +97,8 @@ private struct LogFile: Store {
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {}
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { [] }
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {}
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {}
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {}
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {}

@@ -97,9 +97,10 @@ final class CancellingStore: Store {
         return try await store.tresors(of: user)
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
         try look(isWrite: true)
-        try await store.putServerShare(share, user: user, device: device)
+        try await store.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {

@@ -110,8 +110,9 @@ struct CountingStore: Store {
         return try await store.tresors(of: user)
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await store.putServerShare(share, user: user, device: device)
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
+        try await store.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {

@@ -304,13 +304,16 @@ extension EvilStore {
         try await passing { () throws(TresorError) in try await honest.tresors(of: user) }
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
         let lie = script.withLock { script in
             script.writeCount += 1
             script.keptServerShares[device] = share
             return script.lie
         }
-        if lie != .storesNothing { try await honest.putServerShare(share, user: user, device: device) }
+        if lie != .storesNothing {
+            try await honest.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
+        }
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {

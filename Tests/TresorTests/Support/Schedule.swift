@@ -142,8 +142,9 @@ extension ScheduledStore {
         return try await honest.users(prefix: prefix, limit: limit)
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-        try await honest.putServerShare(share, user: user, device: device)
+    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
+    {
+        try await honest.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {

@@ -167,7 +167,7 @@ extension RealAttackTests {
                 let store = try await SQLiteStore.open(at: scratch["store.db"], creating: true)
                 let share = try randomBytes(32)
                 let device = try DeviceID.random()
-                try await store.putServerShare(share, user: user, device: device)
+                try await store.putServerShare(share, deviceKey: .zero, user: user, device: device)
                 try await store.deleteServerShares(user: user, devices: [device])
                 return ["store.db", "store.db-wal"].contains { bytes(at: scratch[$0]).holds(share) }
             }
