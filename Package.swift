@@ -87,7 +87,12 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
         .target(
-            name: "TresorRemote", dependencies: ["Copenssl", "TresorCore", "TresorCrypto"], swiftSettings: settings),
+            name: "TresorRemote",
+            dependencies: [
+                .target(name: "Copenssl", condition: .when(platforms: [.linux])), "TresorCore", "TresorCrypto",
+                "TresorStore",
+            ],
+            swiftSettings: settings),
         .target(
             name: "TresorService",
             dependencies: [
@@ -123,8 +128,8 @@ let package = Package(
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorSQLite",
-                "TresorStore",
+                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorRemote",
+                "TresorSQLite", "TresorStore",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"])),
             ],

@@ -42,6 +42,9 @@ extension TresorError.Fault {
         case .behind: "Wait until the store is up to date, or ask the author of the file."
         case .notStored: "Try again, or ask the operator of the store."
         case .notNoted: "Make sure that you can write to this home."
+        case .unreachable: "Check the connection and the address, and try again later."
+        case .certificate: "Check the address, or trust the authority of the service."
+        case .foreign: "Check the address, and whether a proxy answers in its place."
         case .clock: "Set the clock."
         case .other: "Try again."
         }
@@ -77,6 +80,7 @@ extension TresorError.Misuse {
         case .ambiguous: "Enter the owner and the name, or the id."
         case .tresorExists: "Choose another name."
         case .notFounder: "Ask its founder."
+        case .address: "Ask the operator of the service for its address."
         case .newcomers: "Accept these members, or leave the file as it is."
         case .contentTooLong: "Seal it in parts of less than a tebibyte."
         case .outOfBounds: "Ask for what is there."

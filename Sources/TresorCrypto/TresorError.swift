@@ -60,6 +60,12 @@ public enum TresorError: Error, Hashable, Sendable {
         case notStored = "the store did not keep what it accepted"
         /// The store has the change, but the home could not record it.
         case notNoted = "the change is made, but this home could not be written; look before you repeat it"
+        /// The service cannot be reached, or does not answer in time.
+        case unreachable = "it cannot be reached, or does not answer"
+        /// The service cannot prove that it has its name.
+        case certificate = "its certificate is not valid for this address"
+        /// The answer is not that of a tresor service.
+        case foreign = "the answer is not that of a tresor service"
         /// A date has passed, but only by the clock of this machine.
         case clock = "this machine's clock is too far from the log's to end dates by it"
         /// Any other cause.
@@ -119,6 +125,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case tresorExists = "you have a tresor with this name"
         /// Another person founded the tresor.
         case notFounder = "you are not the founder of this tresor"
+        /// The address of a service has another form, or is `http://` to another machine.
+        case address = "an address is https://HOST or https://HOST:PORT, or http:// to this machine"
         /// Resealing would open the file to members who cannot read it now (SPEC §10.7).
         case newcomers = "newer members could open the file afterwards"
         /// The content, or the sealed file, has more than 2^40 bytes.

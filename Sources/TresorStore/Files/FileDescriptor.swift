@@ -19,7 +19,25 @@ package struct FileDescriptor: ~Copyable, Sendable {
     ///
     /// - Throws: the ``SystemError`` of open(2).
     package init(_ path: String, in parent: Int32 = AT_FDCWD, _ flags: Int32, mode: FileMode = 0) throws(SystemError) {
-        let opened = try SystemCall.open(path, in: parent, flags, mode: mode)
+        try self.init(opened: try SystemCall.open(path, in: parent, flags, mode: mode))
+    }
+
+    #if !canImport(Darwin)
+        /// Makes a TCP socket of an address family. Its calls do not wait.
+        ///
+        /// - Throws: the ``SystemError`` of socket(2).
+        package init(socketOf family: Int32) throws(SystemError) {
+            #if canImport(Musl)
+                let kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC
+            #else
+                let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+            #endif
+            try self.init(opened: try SystemError.retrying { socket(family, kind, 0) })
+        }
+    #endif
+
+    /// Takes over what was opened, under a number above 2.
+    private init(opened: Int32) throws(SystemError) {
         guard opened <= 2 else {
             number = opened
             return

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import TresorCore
+package import TresorCrypto
+
+/// Asks a service, in the name of the ``Speaker`` of the task (SPEC §18).
+///
+/// It makes a session for each speaker and keeps it for an hour. It asks again where a connection broke, and where the
+/// service is busy or away for a moment: with the same request id, so that nothing is done twice.
+package final class ServiceClient: Sendable {
+    private let transport: any Transport
+    private let clock: @Sendable () -> UInt64
+    private let pause: @Sendable (Duration) async throws -> Void
+    private let state: Mutex<State>
+
+    private struct State {
+        /// The id of the service, once it is known.
+        var server: Hash256?
+        /// The seconds by which the clock of the service is ahead of ours, once a refusal has told it.
+        var lead: Int64?
+        var sessions: [SessionName: (key: SessionKey, identity: Identity?)] = [:]
+    }
+
+    /// Makes a client.
+    ///
+    /// - Parameters:
+    ///   - server: the id of the service, if it is known; otherwise the service is asked for it once.
+    ///   - clock: gives seconds since 1970.
+    ///   - pause: waits before a request is sent again.
+    package init(
+        over transport: any Transport, expecting server: Hash256? = nil, clock: @escaping @Sendable () -> UInt64,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.transport = transport
+        self.clock = clock
+        self.pause = pause
+        state = Mutex(State(server: server))
+    }
+
+    /// Sends a request and reads its answer.
+    ///
+    /// - Throws: ``TresorError/noAccess`` where the speaker may not do this, or nobody speaks; ``TresorError/waiting``,
+    ///   ``TresorError/unverified`` and ``TresorError/unsupported`` as the service says; ``TresorError/busy``;
+    ///   ``TresorError/store(_:)`` for anything else that is not an answer.
+    package func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
+        let body = request.bytes
+        guard body.count <= Request.operation.maximumBodyByteCount else { throw .store(.full) }
+        var attempts = try Attempts()
+        var isRenewed = false
+        while true {
+            let outcome = try await send(body, to: Request.operation, attempts, seconds: Self.wait(of: request))
+            switch outcome {
+            case .answer(let bytes):
+                do throws(TresorError) { return try Request.Answer(bytes) } catch {
+                    throw error == .unsupported ? error : .store(.foreign)
+                }
+            case .refused(let refusal, let date):
+                // One session may have ended, or one of the two clocks may be off: both are mended once.
+                guard refusal.status == .unauthorized, !isRenewed else { throw refusal.storeError }
+                isRenewed = true
+                renew(at: date)
+            case .later(let error, let delay):
+                guard let delay = attempts.delay(atLeast: delay) else { throw error }
+                do { try await pause(delay) } catch { throw .cancelled }
+                try attempts.goOn(isKept: Request.operation.keepsAnswer)
+            }
+        }
+    }
+
+    /// Asks for the description of the service. The first answer counts for this client.
+    ///
+    /// - Throws: the errors of ``call(_:)``.
+    package func serverID() async throws(TresorError) -> Hash256 {
+        if let known = state.withLock({ $0.server }) { return known }
+        let id = try await call(ServerRequest()).server.id()
+        return state.withLock { state in
+            let server = state.server ?? id
+            state.server = server
+            return server
+        }
+    }
+
+    /// The clock of the service, as far as it is known.
+    private var now: UInt64 {
+        let lead = state.withLock { $0.lead } ?? 0
+        let time = Int64(clamping: clock()).addingReportingOverflow(lead)
+        return min(UInt64(max(0, time.overflow ? 0 : time.partialValue)), Format.latestTime)
+    }
+
+    private enum Outcome {
+        case answer([UInt8])
+        case refused(Refusal, date: UInt64?)
+        /// To be sent again; the error if it is not.
+        case later(TresorError, after: Duration)
+    }
+
+    private func send(
+        _ body: [UInt8], to operation: ServiceOperation, _ attempts: Attempts, seconds: Int
+    ) async throws(TresorError) -> Outcome {
+        let authorization = try await authorization(for: operation, body: body, id: attempts.id)
+        let request = TransportRequest(
+            target: "/v1/\(operation.rawValue)", authorization: authorization?.text, body: body,
+            timeout: .seconds(seconds), maximumAnswerByteCount: ServiceOperation.maximumAnswerByteCount)
+        let answer: TransportAnswer
+        do throws(TransportFailure) {
+            answer = try await transport.exchange(request)
+        } catch {
+            // A connection that cannot be made again after it broke is the same outage.
+            guard error.isBroken || (attempts.count > 0 && error == .unreachable) else { throw error.error }
+            return .later(error.error, after: .zero)
+        }
+        guard answer.isOfService else { throw .store(.foreign) }
+        if answer.status == 200 { return .answer(answer.body) }
+        guard let refusal = Refusal(status: answer.status, body: answer.body) else { throw .store(.foreign) }
+        guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
+            return .refused(refusal, date: answer.date)
+        }
+        return .later(refusal.storeError, after: .seconds(Int64(answer.retryAfter ?? 0)))
+    }
+
+    /// The time that an answer may take, in seconds.
+    private static func wait(of request: some ServiceRequest) -> Int {
+        switch request {
+        case let news as NewsRequest: 30 + Int(news.seconds)
+        case is AppendRequest, is PutWrapsRequest: 60
+        default: 30
+        }
+    }
+}
+
+/// Sessions.
+extension ServiceClient {
+    fileprivate struct SessionName: Hashable {
+        let user: UserID
+        let generation: UInt32
+        let device: DeviceID?
+    }
+
+    /// The duration of a session in seconds: an hour. It is not used in its last minute.
+    private static let duration: UInt64 = 3600
+    private static let reserve: UInt64 = 60
+
+    /// Signs a request in the name of the speaker; `nil` for an operation that anyone may ask for.
+    private func authorization(
+        for operation: ServiceOperation, body: [UInt8], id: [UInt8]
+    ) async throws(TresorError) -> Authorization? {
+        guard operation.speaker != .anyone else { return nil }
+        guard let speaker = Speaker.current else { throw .noAccess }
+        if case .device = speaker, operation.speaker != .device { throw .noAccess }
+        let session = try session(of: speaker, at: try await serverID())
+        return try session.authorization(for: operation, body: body, id: id, time: now)
+    }
+
+    private func session(of speaker: Speaker, at server: Hash256) throws(TresorError) -> SessionKey {
+        let now = now
+        let name = SessionName(speaker)
+        let kept = state.withLock { state in
+            // The key of a session goes with those of its identity.
+            state.sessions = state.sessions.filter { !($0.value.identity?.isLocked ?? false) }
+            return state.sessions[name]?.key
+        }
+        if let kept, kept.statement.since <= now + RequestStatement.clockWindow,
+            now + Self.reserve <= kept.statement.until
+        {
+            return kept
+        }
+        let made: (key: SessionKey, identity: Identity?)
+        switch speaker {
+        case .person(let identity):
+            made = (
+                try SessionKey(of: identity, device: nil, server: server, since: now, duration: Self.duration), identity
+            )
+        case .device(let share):
+            made = (try SessionKey(of: share, server: server, since: now, duration: Self.duration), nil)
+        }
+        state.withLock { $0.sessions[name] = made }
+        return made.key
+    }
+
+    /// Makes a new session after a refusal, by the clock of the service if ours is off.
+    private func renew(at date: UInt64?) {
+        let own = clock()
+        state.withLock { state in
+            state.sessions = [:]
+            guard let date, state.lead == nil, date <= Format.latestTime else { return }
+            let lead = Int64(clamping: date) - Int64(clamping: min(own, Format.latestTime))
+            if lead.magnitude > RequestStatement.clockWindow / 2 { state.lead = lead }
+        }
+    }
+}
+
+extension ServiceClient.SessionName {
+    fileprivate init(_ speaker: Speaker) {
+        switch speaker {
+        case .person(let identity): self.init(user: identity.user, generation: identity.generation, device: nil)
+        case .device(let share): self.init(user: share.user, generation: 0, device: share.id)
+        }
+    }
+}
+
+/// The attempts to have one request answered: at most three more within 10 seconds.
+private struct Attempts {
+    private static let most = 3
+    private static let time = Duration.seconds(10)
+    private static let delays: [Duration] = [.milliseconds(50), .seconds(1), .seconds(3)]
+
+    private(set) var id: [UInt8]
+    private(set) var count = 0
+    private var waited = Duration.zero
+    private let start = ContinuousClock.now
+
+    init() throws(TresorError) { id = try randomBytes(RequestStatement.idByteCount) }
+
+    /// The time after which to ask again; `nil` for no more.
+    func delay(atLeast least: Duration) -> Duration? {
+        guard count < Self.most else { return nil }
+        let delay = max(least, Self.delays[count])
+        let spent = max(waited, start.duration(to: .now))
+        return spent + delay <= Self.time ? delay : nil
+    }
+
+    /// Counts an attempt.
+    ///
+    /// - Parameter isKept: whether the service gives the answer to the same id again.
+    mutating func goOn(isKept: Bool) throws(TresorError) {
+        waited += Self.delays[count]
+        count += 1
+        if !isKept { id = try randomBytes(RequestStatement.idByteCount) }
+    }
+}
+
+extension ServiceOperation {
+    /// Whether a request may be sent again under its id. A server share is handed out once for an id.
+    fileprivate var keepsAnswer: Bool { self != .serverShare }
+}
+
+extension Refusal {
+    /// Reads the refusal of a service; `nil` for a status or a body that is none.
+    fileprivate init?(status: Int, body: [UInt8]) {
+        guard let status = Status(rawValue: status), let error = try? Self.error(body) else { return nil }
+        self.init(status, error)
+    }
+
+    /// The error that a store throws for it (SPEC §11).
+    fileprivate var storeError: TresorError {
+        switch (status, error) {
+        case (.full, _): .store(.full)
+        case (.tooManyRequests, _): .busy
+        case (.unauthorized, _): .noAccess
+        case (_, .noAccess), (_, .waiting), (_, .unverified), (_, .unsupported): error
+        default: .store(.other)
+        }
+    }
+}

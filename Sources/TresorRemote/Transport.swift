@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The way to a service and back, for one exchange at a time or for several at once.
+package protocol Transport: Sendable {
+    /// Sends a request and reads its answer. It never sends a request twice.
+    ///
+    /// - Throws: ``TransportFailure``.
+    func exchange(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
+}
+
+/// One request: `POST` with a body of the type ``MediaType/text``.
+package struct TransportRequest: Sendable {
+    /// The target, for example `/v1/append`.
+    package let target: String
+    /// The value of the header `Authorization`; `nil` for none.
+    package let authorization: String?
+    package let body: [UInt8]
+    /// The time within which the whole answer is there, counted from the connection on.
+    package let timeout: Duration
+    /// The maximum size of the body of the answer in bytes.
+    package let maximumAnswerByteCount: Int
+}
+
+/// One answer.
+package struct TransportAnswer: Sendable {
+    package let status: Int
+    /// Whether the body is of the type ``MediaType/text``.
+    package let isOfService: Bool
+    /// The time of the header `Date`, in seconds since 1970; `nil` for none.
+    package let date: UInt64?
+    /// The value of the header `Retry-After` in seconds; `nil` for none.
+    package let retryAfter: UInt32?
+    package let body: [UInt8]
+}
+
+/// The failure of an exchange.
+package struct TransportFailure: Error, Hashable, Sendable {
+    package let error: TresorError
+    /// Whether the connection broke after the request was sent, so that nobody knows whether it was done.
+    package let isBroken: Bool
+
+    init(_ error: TresorError, isBroken: Bool = false) {
+        self.error = error
+        self.isBroken = isBroken
+    }
+
+    /// The connection ended before the answer did.
+    static let broken = TransportFailure(.store(.unreachable), isBroken: true)
+    /// There is no connection, or no answer in time.
+    static let unreachable = TransportFailure(.store(.unreachable))
+    /// The certificate is not that of the address, has expired, or is signed by nobody who is trusted.
+    static let certificate = TransportFailure(.store(.certificate))
+    /// The answer is not that of a service.
+    static let foreign = TransportFailure(.store(.foreign))
+    static let cancelled = TransportFailure(.cancelled)
+}
+
+/// The type of all bodies of a service.
+package enum MediaType {
+    package static let text = "application/vnd.tresor"
+}

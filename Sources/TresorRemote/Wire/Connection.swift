@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if !canImport(Darwin)
+    import Synchronization
+    import TresorCrypto
+
+    /// A connection to a service, in clear or over TLS. One exchange uses it at a time.
+    final class Connection: Sendable {
+        let socket: Socket
+        private let tls: TLSStream?
+        /// Connects within 5 seconds.
+        init(to route: Route, for exchange: ExchangeControl) throws(TransportFailure) {
+            let deadline = ContinuousClock.now + .seconds(5)
+            let address = route.address
+            let end = HostAndPort(host: address.host, port: address.port)
+            let socket = try Socket.connect(
+                to: route.proxy ?? end, onlyLoopback: !address.isSecure, until: deadline, for: exchange)
+            self.socket = socket
+            do throws(TransportFailure) {
+                if route.proxy != nil { try Self.tunnel(through: socket, to: end, until: deadline) }
+                tls =
+                    if let context = route.context {
+                        try TLSStream(over: socket, to: address.host, in: context, until: deadline)
+                    } else {
+                        nil
+                    }
+            } catch {
+                throw exchange.isCancelled ? .cancelled : error == .broken ? .unreachable : error
+            }
+        }
+
+        /// Asks a proxy for a connection to the service (RFC 9110 §9.3.6). The proxy sees host and port.
+        private static func tunnel(
+            through socket: Socket, to end: HostAndPort, until deadline: Deadline
+        ) throws(TransportFailure) {
+            try socket.send(Array("CONNECT \(end.text) HTTP/1.1\r\nHost: \(end.text)\r\n\r\n".utf8), until: deadline)
+            var bytes: [UInt8] = []
+            let head = try AnswerReader.head(&bytes) { () throws(TransportFailure) in
+                try socket.receive(until: deadline)
+            }
+            guard head.status == 200, bytes.isEmpty else { throw .foreign }
+        }
+
+        /// Sends a request and reads its answer.
+        ///
+        /// - Returns: the answer, and whether the connection may carry another exchange.
+        func exchange(
+            _ request: TransportRequest, host: String
+        ) throws(TransportFailure) -> (answer: TransportAnswer, isReusable: Bool) {
+            let deadline = ContinuousClock.now + request.timeout
+            do throws(TransportFailure) {
+                try send(Self.head(of: request, host: host), until: deadline)
+                try send(request.body, until: deadline)
+            } catch {
+                // A server that refuses a request early closes the connection; its refusal may be here already.
+                guard error == .broken else { throw error }
+            }
+            var bytes: [UInt8] = []
+            let (head, body) = try AnswerReader.answer(
+                &bytes, maximumByteCount: request.maximumAnswerByteCount
+            ) { () throws(TransportFailure) in try receive(until: deadline) }
+            let answer = TransportAnswer(
+                status: head.status, isOfService: head.type == MediaType.text, date: head.date,
+                retryAfter: head.retryAfter, body: body)
+            return (answer, !head.isLast && bytes.isEmpty)
+        }
+
+        private static func head(of request: TransportRequest, host: String) -> [UInt8] {
+            var lines = ["POST \(request.target) HTTP/1.1", "Host: \(host)"]
+            if let authorization = request.authorization { lines.append("Authorization: \(authorization)") }
+            lines += ["Content-Type: \(MediaType.text)", "Content-Length: \(request.body.count)", "", ""]
+            return Array(lines.joined(separator: "\r\n").utf8)
+        }
+
+        private func send(_ bytes: [UInt8], until deadline: Deadline) throws(TransportFailure) {
+            if let tls { try tls.send(bytes, until: deadline) } else { try socket.send(bytes, until: deadline) }
+        }
+
+        private func receive(until deadline: Deadline) throws(TransportFailure) -> [UInt8] {
+            if let tls { try tls.receive(until: deadline) } else { try socket.receive(until: deadline) }
+        }
+
+        /// Whether nothing has come since the last answer: neither an end, nor bytes that nobody asked for.
+        func isQuiet() -> Bool {
+            if let tls { return tls.isQuiet() }
+            do throws(TransportFailure) { return try socket.receiveNow() == nil } catch { return false }
+        }
+    }
+
+    /// Where the service is, and how it is reached.
+    struct Route: Sendable {
+        let address: ServiceAddress
+        let proxy: HostAndPort?
+        /// `nil` for a connection in clear.
+        let context: TLSContext?
+    }
+
+    /// The end of an exchange from outside: the cancellation of its task.
+    final class ExchangeControl: Sendable {
+        private struct State {
+            var socket: Socket?
+            var isCancelled = false
+        }
+
+        private let state = Mutex(State())
+
+        var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+        /// Names the socket that the exchange uses.
+        ///
+        /// - Throws: ``TransportFailure/cancelled`` if the exchange was cancelled.
+        func use(_ socket: Socket) throws(TransportFailure) {
+            let isCancelled = state.withLock { state in
+                state.socket = socket
+                return state.isCancelled
+            }
+            if isCancelled { throw .cancelled }
+        }
+
+        func cancel() {
+            let socket = state.withLock { state in
+                state.isCancelled = true
+                return state.socket
+            }
+            socket?.shutDown()
+        }
+    }
+#endif

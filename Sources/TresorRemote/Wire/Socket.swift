@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if !canImport(Darwin)
+    import TresorStore
+
+    #if canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+
+    /// The time until which a step waits.
+    typealias Deadline = ContinuousClock.Instant
+
+    /// A TCP connection. Each wait has a deadline. One thread reads and writes; any thread may shut it down.
+    final class Socket: Sendable {
+        private let descriptor: FileDescriptor
+
+        /// A connection that is gone is an error, and no signal.
+        #if canImport(Musl)
+            private static let quietly = MSG_NOSIGNAL
+        #else
+            private static let quietly = Int32(MSG_NOSIGNAL)
+        #endif
+
+        private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+        /// Connects to the first address of a host that answers.
+        ///
+        /// - Parameters:
+        ///   - onlyLoopback: whether only addresses of this machine are tried.
+        ///   - exchange: can shut down the connection from its beginning on.
+        static func connect(
+            to place: HostAndPort, onlyLoopback: Bool, until deadline: Deadline, for exchange: ExchangeControl
+        ) throws(TransportFailure) -> Socket {
+            var failure = TransportFailure.unreachable
+            for address in Resolver.addresses(of: place) where !onlyLoopback || address.isLoopback {
+                do throws(TransportFailure) {
+                    return try connect(to: address, until: deadline, for: exchange)
+                } catch {
+                    failure = error
+                    if error == .cancelled { break }
+                }
+            }
+            throw failure
+        }
+
+        private static func connect(
+            to address: SocketAddress, until deadline: Deadline, for exchange: ExchangeControl
+        ) throws(TransportFailure) -> Socket {
+            let connected: Socket
+            do throws(SystemError) {
+                connected = Socket(try FileDescriptor(socketOf: address.family))
+            } catch {
+                throw .unreachable
+            }
+            try exchange.use(connected)
+            guard connected.begin(address) else { throw exchange.isCancelled ? .cancelled : .unreachable }
+            do throws(TransportFailure) {
+                try connected.wait(for: POLLOUT, until: deadline)
+            } catch {
+                throw exchange.isCancelled ? .cancelled : .unreachable
+            }
+            guard connected.error == 0 else { throw exchange.isCancelled ? .cancelled : .unreachable }
+            return connected
+        }
+
+        /// Begins to connect.
+        ///
+        /// - Returns: whether it is connected, or on its way.
+        private func begin(_ address: SocketAddress) -> Bool {
+            var on: Int32 = 1
+            setsockopt(
+                descriptor.number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+            let result = address.bytes.withUnsafeBytes { bytes in
+                systemConnect(
+                    descriptor.number, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                    socklen_t(bytes.count))
+            }
+            return result == 0 || errno == EINPROGRESS || errno == EINTR
+        }
+
+        /// The error of a connection that was begun; 0 for none.
+        private var error: Int32 {
+            var value: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            guard getsockopt(descriptor.number, SOL_SOCKET, SO_ERROR, &value, &size) == 0 else { return errno }
+            return value
+        }
+
+        /// Sends all bytes.
+        ///
+        /// - Throws: ``TransportFailure/broken``; ``TransportFailure/unreachable`` after the deadline.
+        func send(_ bytes: [UInt8], until deadline: Deadline) throws(TransportFailure) {
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes.withUnsafeBytes { memory in
+                    systemSend(
+                        descriptor.number, memory.baseAddress?.advanced(by: sent), memory.count - sent,
+                        Self.quietly)
+                }
+                if count > 0 {
+                    sent += count
+                } else {
+                    guard errno == EAGAIN || errno == EINTR else { throw .broken }
+                    try wait(for: POLLOUT, until: deadline)
+                }
+            }
+        }
+
+        /// Reads what is there, and waits if nothing is.
+        ///
+        /// - Returns: 1 byte to 16 KiB; none at the end of the connection.
+        /// - Throws: ``TransportFailure/broken``; ``TransportFailure/unreachable`` after the deadline.
+        func receive(until deadline: Deadline) throws(TransportFailure) -> [UInt8] {
+            while true {
+                if let bytes = try receiveNow() { return bytes }
+                try wait(for: POLLIN, until: deadline)
+            }
+        }
+
+        /// Reads what is there; `nil` if nothing is, and none at the end of the connection.
+        ///
+        /// - Throws: ``TransportFailure/broken``.
+        func receiveNow() throws(TransportFailure) -> [UInt8]? {
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: 16 << 10) { memory, count in
+                var received = recv(descriptor.number, memory.baseAddress, memory.count, 0)
+                while received < 0, errno == EINTR {
+                    received = recv(descriptor.number, memory.baseAddress, memory.count, 0)
+                }
+                if received < 0 { failure = errno }
+                count = max(0, received)
+            }
+            guard failure != 0 else { return bytes }
+            guard failure == EAGAIN else { throw .broken }
+            return nil
+        }
+
+        private func wait(for events: Int32, until deadline: Deadline) throws(TransportFailure) {
+            while true {
+                let left = ContinuousClock.now.duration(to: deadline)
+                guard left > .zero else { throw .unreachable }
+                let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+                var waiting = pollfd(fd: descriptor.number, events: Int16(events), revents: 0)
+                let count = poll(&waiting, 1, Int32(clamping: milliseconds + 1))
+                if count > 0 { return }
+                guard count == 0 || errno == EINTR else { throw .broken }
+            }
+        }
+
+        /// Ends the connection in both directions, and whatever waits for it. Any thread may call it.
+        func shutDown() { _ = shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+    }
+
+    /// The address of a socket, as the system gives and takes it.
+    struct SocketAddress: Sendable {
+        let family: Int32
+        let bytes: [UInt8]
+
+        /// Whether it is an address of this machine.
+        var isLoopback: Bool {
+            switch family {
+            case AF_INET: bytes.count >= 8 && bytes[4] == 127
+            case AF_INET6: bytes.count >= 24 && bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
+            default: false
+            }
+        }
+    }
+
+    /// The addresses of a host. Names go through the system's files and name servers, addresses do not.
+    enum Resolver {
+        static func addresses(of place: HostAndPort) -> [SocketAddress] {
+            let numeric = addresses(of: place, flags: AI_NUMERICHOST | AI_NUMERICSERV)
+            return numeric.isEmpty ? addresses(of: place, flags: AI_NUMERICSERV) : numeric
+        }
+
+        private static func addresses(of place: HostAndPort, flags: Int32) -> [SocketAddress] {
+            var hints = addrinfo()
+            hints.ai_family = AF_UNSPEC
+            #if canImport(Musl)
+                hints.ai_socktype = SOCK_STREAM
+            #else
+                hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            #endif
+            hints.ai_flags = flags
+            var list: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo(place.host, String(place.port), &hints, &list) == 0 else { return [] }
+            defer { freeaddrinfo(list) }
+            var found: [SocketAddress] = []
+            var next = list
+            while let entry = next?.pointee {
+                let bytes = UnsafeRawBufferPointer(start: entry.ai_addr, count: Int(entry.ai_addrlen))
+                found.append(SocketAddress(family: entry.ai_family, bytes: Array(bytes)))
+                next = entry.ai_next
+            }
+            return found
+        }
+    }
+
+    private func systemConnect(_ number: Int32, _ address: UnsafePointer<sockaddr>?, _ size: socklen_t) -> Int32 {
+        connect(number, address, size)
+    }
+
+    private func systemSend(_ number: Int32, _ start: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
+        send(number, start, count, flags)
+    }
+#endif

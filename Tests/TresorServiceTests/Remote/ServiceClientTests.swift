@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCore
+import TresorCrypto
+
+@testable import TresorRemote
+
+/// What a client does when an answer is not the one it hoped for.
+@Suite struct ServiceClientTests {
+    /// The ids of the requests that put a card.
+    private static func ids(_ stage: RemoteStage) -> [[UInt8]] {
+        stage.transport.sent.compactMap(\.authorization).compactMap { try? Authorization($0).id }
+    }
+
+    @Test func theServiceIsAskedForItsIDOnce() async throws {
+        let stage = try RemoteStage()
+        #expect(try await stage.publish() == .done)
+        #expect(try await stage.publish() == .done)
+        #expect(stage.handler.seen.map(\.operation) == [.server, .putCard, .putCard])
+    }
+
+    @Test func aKnownIDIsNotAskedFor() async throws {
+        let id = try RemoteStage().handler.server.id()
+        let stage = try RemoteStage(expecting: id)
+        #expect(try await stage.publish() == .done)
+        #expect(stage.handler.seen.map(\.operation) == [.putCard])
+    }
+
+    @Test func aSessionForAnotherServiceIsRefused() async throws {
+        let stage = try RemoteStage(expecting: try BLAKE2b.hash(.userID, [9]))
+        #expect(await errorOf { _ = try await stage.publish() } == .noAccess)
+    }
+
+    @Test func oneSessionServesAllRequestsOfAPerson() async throws {
+        let stage = try RemoteStage()
+        _ = try await stage.publish()
+        _ = try await stage.asAnna { (store) async throws(TresorError) in try await store.cards(handle: [1]) }
+        let statements = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).statement }
+        #expect(statements.count == 2)
+        #expect(Set(statements).count == 1)
+        #expect(statements[0].until - statements[0].since == 3600)
+    }
+
+    @Test func nobodyIsRefusedWithoutARequest() async throws {
+        let stage = try RemoteStage()
+        #expect(await errorOf { _ = try await stage.store.cards(handle: [1]) } == .noAccess)
+        #expect(stage.transport.sent.isEmpty)
+        #expect(try await stage.store.kitCopy(locator: .zero) == nil)
+    }
+
+    @Test(arguments: [LoopbackTransport.Fault.breaking, .losingAnswer])
+    func aBrokenConnectionIsMendedWithTheSameID(_ fault: LoopbackTransport.Fault) async throws {
+        let stage = try RemoteStage(fault: { [1, 2].contains($0) ? fault : nil })
+        #expect(try await stage.publish() == .done)
+        let ids = Self.ids(stage)
+        #expect(ids.count == 3)
+        #expect(Set(ids).count == 1)
+        #expect(stage.waited == [.milliseconds(50), .seconds(1)])
+    }
+
+    @Test func aConnectionThatBreaksFourTimesIsGivenUp() async throws {
+        let stage = try RemoteStage(fault: { $0 > 0 ? .breaking : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == .store(.unreachable))
+        #expect(stage.transport.sent.count == 5)
+    }
+
+    /// The address may be wrong, and nothing was sent.
+    @Test func aServiceThatIsNotThereIsAskedOnce() async throws {
+        let stage = try RemoteStage(fault: { _ in .unreachable })
+        #expect(await errorOf { _ = try await stage.publish() } == .store(.unreachable))
+        #expect(stage.transport.sent.count == 1)
+    }
+
+    @Test func aServiceThatStartsAgainIsAwaited() async throws {
+        let stage = try RemoteStage(fault: { $0 == 1 ? .breaking : $0 == 2 ? .unreachable : nil })
+        #expect(try await stage.publish() == .done)
+    }
+
+    /// A server share is handed out once for an id.
+    @Test func aServerShareIsAskedForUnderAnotherID() async throws {
+        let stage = try RemoteStage(fault: { $0 == 2 ? .losingAnswer : nil })
+        _ = try await stage.publish()
+        let user = stage.identity.user
+        let device = try DeviceID.random()
+        let share = try await stage.asAnna { (store) async throws(TresorError) in
+            try await store.serverShare(user: user, device: device)
+        }
+        #expect(share == nil)
+        #expect(Set(Self.ids(stage)).count == 3)
+    }
+
+    @Test(arguments: [
+        (429, TresorError.busy, TresorError.busy), (503, .store(.other), .store(.other)),
+    ])
+    func aBusyServiceIsAskedFourTimes(_ status: Int, _ said: TresorError, _ error: TresorError) async throws {
+        let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == error)
+        #expect(Self.ids(stage).count == 4)
+        #expect(Set(Self.ids(stage)).count == 1)
+    }
+
+    @Test func theTimeThatAServiceAsksForIsKept() async throws {
+        let stage = try RemoteStage(fault: { $0 == 1 ? refused(429, .busy, retryAfter: 4) : nil })
+        #expect(try await stage.publish() == .done)
+        #expect(stage.waited == [.seconds(4)])
+    }
+
+    @Test func nobodyWaitsLongerThanTenSeconds() async throws {
+        let stage = try RemoteStage(fault: { $0 == 1 ? refused(429, .busy, retryAfter: 11) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == .busy)
+        #expect(stage.waited.isEmpty)
+    }
+
+    @Test(arguments: [
+        (400, TresorError.altered, TresorError.store(.other)), (400, .failed(.other), .store(.other)),
+        (400, .unsupported, .unsupported), (400, .unverified, .unverified), (401, .noAccess, .noAccess),
+        (403, .noAccess, .noAccess), (403, .waiting, .waiting), (405, .failed(.other), .store(.other)),
+        (413, .failed(.other), .store(.other)), (421, .failed(.other), .store(.other)),
+        (507, .store(.other), .store(.full)),
+    ])
+    func aRefusalIsAnErrorOfTheStore(_ status: Int, _ said: TresorError, _ error: TresorError) async throws {
+        let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == error)
+        #expect(stage.waited.isEmpty)
+    }
+
+    /// A redirect, a proxy's page, an unknown status, a body of another form.
+    @Test(
+        arguments: [
+            (302, Refusal(.invalid, .busy).body, true), (502, Array("<html>".utf8), false),
+            (503, Array("<html>".utf8), false), (503, [], true), (418, Refusal(.invalid, .busy).body, true),
+            (200, [0], false), (200, [], true), (200, [0, 0], true), (200, [2], true), (403, [1], true),
+            (204, [], true),
+        ] as [(Int, [UInt8], Bool)])
+    func anythingElseIsNoAnswer(_ status: Int, _ body: [UInt8], _ isOfService: Bool) async throws {
+        let answer = TransportAnswer(
+            status: status, isOfService: isOfService, date: nil, retryAfter: nil, body: body)
+        let stage = try RemoteStage(fault: { $0 > 0 ? .answering(answer) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == .store(.foreign))
+        #expect(stage.transport.sent.count == 2)
+    }
+
+    @Test(arguments: [-86_400, 86_400] as [Int64])
+    func aClockThatIsOffIsMendedOnce(_ lead: Int64) async throws {
+        let stage = try RemoteStage(lead: lead)
+        #expect(try await stage.publish() == .done)
+        #expect(try await stage.publish() == .done)
+        // The service, a refusal, and two requests by its clock.
+        #expect(stage.transport.sent.count == 4)
+        let times = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).time }
+        #expect(times.map { Int64($0) - Int64(RemoteStage.time) } == [0, lead, lead])
+    }
+
+    @Test func aSecondRefusalIsTheEnd() async throws {
+        let stage = try RemoteStage(fault: { $0 > 0 ? refused(401, .noAccess) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == .noAccess)
+        #expect(stage.transport.sent.count == 3)
+    }
+
+    @Test func aLockedIdentitySignsNothing() async throws {
+        let stage = try RemoteStage()
+        _ = try await stage.publish()
+        stage.identity.lock()
+        #expect(await errorOf { _ = try await stage.publish() } == .usage(.locked))
+        #expect(stage.transport.sent.count == 2)
+    }
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if !canImport(Darwin)
+    import Foundation
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorStore
+
+    @testable import TresorRemote
+
+    /// The transport over sockets, before servers that do what they should not.
+    @Suite(.serialized) struct SocketTransportTests {
+        private static func request(
+            _ body: [UInt8] = [], timeout: Duration = .seconds(20), authorization: String? = nil
+        ) -> TransportRequest {
+            TransportRequest(
+                target: "/v1/server", authorization: authorization, body: body, timeout: timeout,
+                maximumAnswerByteCount: 1 << 16)
+        }
+
+        private static func transport(
+            to address: String, authority: String? = nil, proxy: UInt16? = nil
+        ) throws -> SocketTransport {
+            try SocketTransport(
+                to: ServiceAddress(address), certificates: authority,
+                proxy: proxy.map { HostAndPort(host: "127.0.0.1", port: $0) })
+        }
+
+        private static func failure(
+            of transport: SocketTransport, _ request: TransportRequest = Self.request()
+        ) async -> TransportFailure? {
+            do {
+                _ = try await transport.exchange(request)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        @Test func aRequestIsExact() async throws {
+            let server = try TestServer { _ in .answering(answer([1, 2, 3], headers: ["Retry-After: 5"])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            let reply = try await transport.exchange(Self.request([7, 8], authorization: "Tresor a.b"))
+            #expect(reply.body == [1, 2, 3])
+            #expect(reply.status == 200)
+            #expect(reply.isOfService)
+            #expect(reply.retryAfter == 5)
+            let head = """
+                POST /v1/server HTTP/1.1\r
+                Host: 127.0.0.1:\(server.port)\r
+                Authorization: Tresor a.b\r
+                Content-Type: application/vnd.tresor\r
+                Content-Length: 2\r
+                \r
+
+                """
+            #expect(server.seen.map(\.bytes) == [Array(head.utf8) + [7, 8]])
+        }
+
+        @Test func oneConnectionServesManyRequests() async throws {
+            let server = try TestServer { request in .answering(answer([UInt8(request.bytes.last ?? 0)])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://localhost:\(server.port)")
+            for number in UInt8(0)..<20 {
+                #expect(try await transport.exchange(Self.request([number])).body == [number])
+            }
+            #expect(server.connectionCount == 1)
+        }
+
+        @Test func aConnectionThatTheServerClosedIsNotUsedAgain() async throws {
+            let server = try TestServer { _ in .answering(answer([1])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            _ = try await transport.exchange(Self.request())
+            server.dropConnections()
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(try await transport.exchange(Self.request()).body == [1])
+            #expect(server.connectionCount == 2)
+        }
+
+        /// Bytes that nobody asked for are never the answer to the next request.
+        @Test(arguments: [answer([1]) + answer([2]), answer([1]) + [0], answer([1], headers: ["Connection: close"])])
+        func aConnectionWithMoreThanAnAnswerIsDropped(_ bytes: [UInt8]) async throws {
+            let server = try TestServer { $0.connection == 0 ? .answering(bytes) : .answering(answer([9])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            #expect(try await transport.exchange(Self.request()).body == [1])
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(try await transport.exchange(Self.request()).body == [9])
+        }
+
+        @Test func anAnswerThatIsCutAnywhereIsABrokenConnection() async throws {
+            let whole = answer([1, 2, 3])
+            let server = try TestServer { .closing(Array(whole[..<$0.connection])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            for count in 0..<whole.count {
+                #expect(await Self.failure(of: transport) == .broken, "\(count)")
+            }
+            #expect(server.connectionCount == whole.count)
+        }
+
+        @Test(arguments: [
+            Array("<html>hello</html>\r\n\r\n".utf8), Array("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n".utf8),
+            Array("HTTP/1.1 200 OK\r\n\r\n".utf8), Array("HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n".utf8),
+            Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".utf8),
+            Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) + answer([1]), [UInt8](repeating: 0x41, count: 20_000),
+        ])
+        func anythingElseIsForeign(_ bytes: [UInt8]) async throws {
+            let server = try TestServer { _ in .answering(bytes) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            #expect(await Self.failure(of: transport) == .foreign)
+        }
+
+        /// A server may refuse a request before it has read it.
+        @Test func anEarlyRefusalIsRead() async throws {
+            let server = try TestServer { _ in .closing(answer([1], status: 413)) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            #expect(try await transport.exchange(Self.request([0])).status == 413)
+        }
+
+        @Test func aSilentServerIsLeft() async throws {
+            let server = try TestServer { _ in .hanging }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            let start = ContinuousClock.now
+            let failed = await Self.failure(of: transport, Self.request(timeout: .milliseconds(300)))
+            #expect(failed == .unreachable)
+            #expect(start.duration(to: .now) < .seconds(10))
+        }
+
+        @Test func aCancelledTaskEndsItsConnection() async throws {
+            let server = try TestServer { _ in .hanging }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            let task = Task { await Self.failure(of: transport, Self.request(timeout: .seconds(600))) }
+            while server.seen.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            task.cancel()
+            #expect(await task.value == .cancelled)
+            #expect(await task.value != .broken)
+        }
+
+        @Test func nobodyThereIsUnreachable() async throws {
+            let server = try TestServer { _ in .hanging }
+            server.stop()
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            #expect(await Self.failure(of: transport) == .unreachable)
+        }
+
+        @Test(.enabled(if: TLSFront.isPossible), arguments: ["localhost", "127.0.0.1"])
+        func tlsCarriesRequests(_ host: String) async throws {
+            let server = try TestServer { .answering(answer(Array($0.bytes.suffix(40_000)))) }
+            defer { server.stop() }
+            let front = try TLSFront(to: server.port)
+            let transport = try Self.transport(to: "https://\(host):\(front.port)", authority: front.authority)
+            for number in UInt8(0)..<4 {
+                let body = [UInt8](repeating: number, count: 40_000)
+                #expect(try await transport.exchange(Self.request(body)).body == body)
+            }
+            #expect(server.connectionCount == 1)
+            server.dropConnections()
+            try await Task.sleep(for: .milliseconds(100))
+            let body = [UInt8](repeating: 9, count: 40_000)
+            #expect(try await transport.exchange(Self.request(body)).body == body)
+        }
+
+        @Test(.enabled(if: TLSFront.isPossible), arguments: [TLSFront.Certificate.expired, .other])
+        func aWrongCertificateIsRefused(_ certificate: TLSFront.Certificate) async throws {
+            let server = try TestServer { _ in .answering(answer([1])) }
+            defer { server.stop() }
+            let front = try TLSFront(to: server.port, showing: certificate)
+            for host in ["localhost", "127.0.0.1"] {
+                let transport = try Self.transport(to: "https://\(host):\(front.port)", authority: front.authority)
+                #expect(await Self.failure(of: transport) == .certificate)
+            }
+            #expect(server.seen.isEmpty)
+        }
+
+        @Test(.enabled(if: TLSFront.isPossible))
+        func anAuthorityThatNobodyTrustsIsRefused() async throws {
+            let server = try TestServer { _ in .answering(answer([1])) }
+            defer { server.stop() }
+            let (front, other) = (try TLSFront(to: server.port), try TLSFront(to: server.port))
+            for authority in [nil, other.authority] {
+                let transport = try Self.transport(to: "https://localhost:\(front.port)", authority: authority)
+                #expect(await Self.failure(of: transport) == .certificate)
+            }
+            #expect(server.seen.isEmpty)
+        }
+
+        @Test(.enabled(if: TLSFront.isPossible))
+        func anOlderTLSIsRefused() async throws {
+            let server = try TestServer { _ in .answering(answer([1])) }
+            defer { server.stop() }
+            let front = try TLSFront(to: server.port, onlyTLS12: true)
+            let transport = try Self.transport(to: "https://localhost:\(front.port)", authority: front.authority)
+            #expect(await Self.failure(of: transport) == .unreachable)
+            #expect(server.seen.isEmpty)
+        }
+
+        @Test func aServerWithoutTLSIsUnreachable() async throws {
+            let server = try TestServer { _ in .closing(answer([1])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "https://localhost:\(server.port)")
+            server.dropConnections()
+            #expect(await Self.failure(of: transport, Self.request(timeout: .seconds(1))) == .unreachable)
+        }
+
+        @Test(arguments: [nil, "/nonexistent/authority", "/dev/null"] as [String?])
+        func aFileWithoutCertificatesIsAFailure(_ path: String?) throws {
+            if let path {
+                #expect(throws: TresorError.failed(.inputOutput)) {
+                    try Self.transport(to: "https://localhost", authority: path)
+                }
+            } else {
+                _ = try Self.transport(to: "https://localhost")
+            }
+        }
+
+        @Test(arguments: [403, 502]) func aProxyThatRefusesIsForeign(_ status: Int) async throws {
+            let proxy = try TestServer { _ in .answering(answer([], status: status)) }
+            defer { proxy.stop() }
+            let transport = try Self.transport(to: "https://tresor.example:8443", proxy: proxy.port)
+            #expect(await Self.failure(of: transport) == .foreign)
+            #expect(
+                proxy.seen.map(\.text) == [
+                    "CONNECT tresor.example:8443 HTTP/1.1\r\nHost: tresor.example:8443\r\n\r\n"
+                ])
+        }
+
+        @Test func aProxyInFrontOfThisMachineIsRefused() {
+            #expect(throws: TresorError.usage(.address)) { try Self.transport(to: "http://127.0.0.1", proxy: 1) }
+        }
+    }
+#endif
