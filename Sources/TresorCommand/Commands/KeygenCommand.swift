@@ -44,16 +44,31 @@ struct KeygenCommand: SurfaceCommand {
             throw isThere(in: places)
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
-        let workplace = try await CommandContext.open(options, creating: true)
+        let service = try places.service()
+        try checkKit(goesTo: service)
+        let workplace = try await CommandContext.open(options, creating: true, identifying: false)
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
         // Without a note, the next run would look for the store in the home.
-        if let path = places.givenStore { try places.noteStore(path) }
-        try await publish(session, workplace)
+        if places.givenStore != nil || service != nil { try places.noteStore() }
+        if service == nil {
+            try await publish(session, workplace)
+        } else {
+            workplace.output.say("the service does not know you yet: register with it")
+            workplace.output.hint("tresor register")
+        }
         try report(session, workplace)
     }
 
+    /// A service keeps the copy of a kit for people whom it knows, so that a kit is made after the registration.
+    private func checkKit(goesTo service: ServiceLocation?) throws(CommandFailure) {
+        guard service != nil, kit.kit != nil else { return }
+        throw .usage(
+            "a service keeps the copy for a kit only after you have registered",
+            hints: ["tresor … {--kit} --no-kit", "tresor recover --new-kit --kit FILE (once you have registered)"])
+    }
+
     private func make(_ handle: Name, _ workplace: CommandContext) async throws -> Session {
-        try await checkFree(handle, in: workplace)
+        if try workplace.invocation.places.service() == nil { try await checkFree(handle, in: workplace) }
         let typed = try workplace.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
         let password = try PasswordSource.prepared(typed)

@@ -38,7 +38,7 @@ struct RecoverCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
+        let workplace = try await CommandContext.open(options, identifying: newKit)
         if newKit { try await makeKit(workplace) } else { try await recover(workplace) }
     }
 
@@ -80,7 +80,7 @@ struct RecoverCommand: SurfaceCommand {
                 hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
         }
         let places = workplace.invocation.places
-        if let path = options.store, FileIdentity(path: places.storeNote) == nil { try places.noteStore(path) }
+        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
         if recovered.isFromStore {
             if isNew {
                 workplace.output.say(

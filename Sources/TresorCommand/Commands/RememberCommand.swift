@@ -63,6 +63,7 @@ struct RememberCommand: SurfaceCommand {
     /// Refuses to keep both shares on one disk, where they are stolen together.
     private func checkDisk(_ workplace: CommandContext) throws {
         let places = workplace.invocation.places
+        guard try places.service() == nil else { return }
         let store = try places.store()
         let directory = [places.data, places.state].first { directory in
             FileIdentity.isInside(store, directory: directory)
@@ -97,17 +98,17 @@ struct ForgetCommand: SurfaceCommand {
     func perform() async throws {
         let local = try CommandContext.local(options)
         let isRemembered = (try? local.client.device.isRememberedBlocking()) ?? true
-        try Interrupts.atomically { try local.client.device.destroyShareBlocking() }
-        if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle() }
+        let share = try Interrupts.atomically { try local.client.device.destroyShareBlocking() }
+        if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle(share) }
         local.output.say(isRemembered ? "this device is no longer trusted" : "this device was not trusted")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 
-    /// Destroys the server share too.
-    private func settle() async throws {
+    /// Destroys the server share too. To a service, the device itself says so.
+    private func settle(_ share: DeviceShare?) async throws {
         do {
-            let workplace = try await CommandContext.open(options)
-            try await Interrupts.atomically { try await workplace.client.cleanup.finish() }
+            let workplace = try await CommandContext.open(options, identifying: false)
+            try await Interrupts.atomically { try await workplace.client.cleanup.finish(as: share) }
         } catch {
             let failure = CommandFailure(error)
             let isMissing = failure.error == .notFound

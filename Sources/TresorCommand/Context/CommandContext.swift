@@ -9,17 +9,28 @@ import TresorStore
 struct CommandContext: Sendable {
     let invocation: Invocation
     let client: Client
+    /// The session in whose name a service is asked, and whether this device opened it; `nil` before a file.
+    private let speaking: (session: Session, isByDevice: Bool)?
 
     var output: Output { invocation.output }
 
     /// Opens the home and the store.
     ///
-    /// - Parameter creating: whether a missing store is made.
-    /// - Throws: 10 when there is no store.
-    static func open(_ options: GlobalOptions, creating: Bool = false) async throws -> CommandContext {
+    /// - Parameters:
+    ///   - creating: whether a missing file is made.
+    ///   - identifying: whether a service is asked in the name of this home's identity, which is opened for it.
+    /// - Throws: 10 when there is no store, and for a service without an identity here.
+    static func open(
+        _ options: GlobalOptions, creating: Bool = false, identifying: Bool = true
+    ) async throws -> CommandContext {
         let invocation = try Invocation(options)
         let path = try invocation.places.store()
         CommandFailure.storeIs(at: path)
+        if let service = try invocation.places.service() {
+            let store = try Surroundings.current.openService(service, Surroundings.current.now)
+            let context = CommandContext(invocation: invocation, store: store)
+            return identifying ? try await context.identified() : context
+        }
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
             // A file that is being made has another name until it is complete.
@@ -61,10 +72,26 @@ struct CommandContext: Sendable {
 
     private init(invocation: Invocation, store: any Store) {
         self.invocation = invocation
+        speaking = nil
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
         client = Client(
             home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now
         ).steady()
+    }
+
+    private init(invocation: Invocation, speaking: (session: Session, isByDevice: Bool)) {
+        self.invocation = invocation
+        self.speaking = speaking
+        client = speaking.session.client
+    }
+
+    /// Opens the identity, in whose name a service is asked from now on. What an earlier command could not delete
+    /// without it is deleted first.
+    private func identified() async throws -> CommandContext {
+        let place = try invocation.places.store()
+        let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
+        try? await opened.session.client.cleanup.finish()
+        return CommandContext(invocation: invocation, speaking: opened)
     }
 
     /// The default store is in the home, which the first command makes.
@@ -134,15 +161,22 @@ struct CommandContext: Sendable {
     ///   - reason: completes "password for anna (…)".
     ///   - acceptingDevice: whether a trusted device is enough.
     func unlock(to reason: String, acceptingDevice: Bool = true) async throws -> Session {
+        if let speaking, acceptingDevice || !speaking.isByDevice { return speaking.session }
+        return try await open(to: reason, acceptingDevice: acceptingDevice).session
+    }
+
+    private func open(
+        to reason: String, acceptingDevice: Bool
+    ) async throws -> (session: Session, isByDevice: Bool) {
         let file = try identityFile()
         let prompt = "password for \(DisplayText.name(file.chain.handle.bytes)) (to \(reason)): "
         do {
             return try await invocation.passwords.unlock(
                 prompt: prompt,
-                device: { acceptingDevice ? try await unlockWithDevice() : nil },
+                device: { acceptingDevice ? try await unlockWithDevice().map { ($0, true) } : nil },
                 open: { typed in
                     let password = try PasswordSource.prepared(typed)
-                    return try await client.unlock(password: password)
+                    return (try await client.unlock(password: password), false)
                 })
         } catch let error as TresorError where error == .wrongPassword {
             throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])

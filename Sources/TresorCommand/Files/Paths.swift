@@ -2,6 +2,7 @@
 
 import Tresor
 import TresorCrypto
+import TresorRemote
 import TresorStore
 
 #if canImport(Darwin)
@@ -18,11 +19,16 @@ struct Paths: Sendable, Equatable {
     let state: String
     /// The value of `--store` or `TRESOR_STORE`.
     let givenStore: String?
+    /// The values of `--store-ca` and `--store-proxy`.
+    let givenCertificates: String?
+    let givenProxy: String?
 
     /// - Throws: 64 when there is no place at all, or a directory of XDG is relative.
     init(options: GlobalOptions, environment: Environment) throws(CommandFailure) {
         guard options.home != "", options.store != "" else { throw .usage("--home and --store need a path") }
         givenStore = options.store ?? environment.store
+        givenCertificates = options.storeCa
+        givenProxy = options.storeProxy
         if let home = options.home ?? environment.home {
             data = home
             state = Self.join(home, "state")
@@ -37,21 +43,53 @@ struct Paths: Sendable, Equatable {
 
     var defaultStore: String { Self.join(data, "store.db") }
 
-    /// The store to use: the given one, else the noted one, else the one in the home.
+    /// The store to use: the given one, else the noted one, else the one in the home. A path, or the address of a service.
     ///
-    /// - Throws: 1 for a note that others could have written, or that is no absolute path.
+    /// - Throws: 1 for a note that others could have written, or that is no absolute path; the errors of ``service()``.
     func store() throws(CommandFailure) -> String {
+        if let service = try service() { return service.address.description }
         if let givenStore { return givenStore }
         return try notedStore() ?? defaultStore
     }
 
-    /// Notes the store's absolute path in the home, which must exist, so that later commands find it.
-    func noteStore(_ path: String) throws(CommandFailure) {
+    /// The service to use; `nil` if the store is a file. A service that the home notes is reached as it notes.
+    ///
+    /// - Throws: 64 for an address of another form, and for options of a service beside a file.
+    func service() throws(CommandFailure) -> ServiceLocation? {
+        var noted: ServiceLocation?
+        if givenStore == nil || ServiceAddress.isMeant(by: givenStore ?? "") { noted = try notedService() }
+        guard let text = givenStore ?? noted?.address.description, ServiceAddress.isMeant(by: text) else {
+            guard givenCertificates == nil, givenProxy == nil else {
+                throw .usage(
+                    "--store-ca and --store-proxy go with the address of a service",
+                    hints: ["tresor … {--store} --store https://HOST"])
+            }
+            return nil
+        }
+        var service = try ServiceLocation(
+            text, certificates: givenCertificates.map { Self.absolute($0) }, proxy: givenProxy)
+        if let noted, noted.address == service.address {
+            service.certificates = service.certificates ?? noted.certificates
+            service.proxy = service.proxy ?? noted.proxy
+        }
+        return service
+    }
+
+    private func notedService() throws(CommandFailure) -> ServiceLocation? {
+        guard let note = try notedStore(), ServiceAddress.isMeant(by: note) else { return nil }
+        return ServiceLocation(note: note)
+    }
+
+    /// Notes the store in the home, which must exist, so that later commands find it: the absolute path of a file, or
+    /// the address of a service.
+    func noteStore() throws(CommandFailure) {
         let file = OutputFile(path: storeNote, access: .owner)
-        try file.write(Array((Self.absolute(path) + "\n").utf8).span)
+        let note = if let service = try service() { service.note } else { Self.absolute(try store()) + "\n" }
+        try file.write(Array(note.utf8).span)
         try file.commit()
     }
 
+    /// The note: an absolute path, or the lines of a service.
     private func notedStore() throws(CommandFailure) -> String? {
         let file: SecretFile
         do throws(CommandFailure) {
@@ -60,9 +98,10 @@ struct Paths: Sendable, Equatable {
             if error.error == .notFound { return nil }
             throw error
         }
-        var bytes = try file.publicBytes(limit: Int(PATH_MAX))
+        var bytes = try file.publicBytes(limit: 2 * Int(PATH_MAX))
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        guard let path = String(validating: bytes, as: UTF8.self), Self.isAbsolute(path), !bytes.contains(0) else {
+        let text = String(validating: bytes, as: UTF8.self)
+        guard let path = text, Self.isAbsolute(path) || ServiceLocation(note: path) != nil, !bytes.contains(0) else {
             throw CommandFailure(
                 .failed(.damaged), "\(DisplayText.quoted(storeNote)) does not name a store",
                 hints: ["tresor … {--store} --store FILE"],

@@ -60,12 +60,14 @@ enum HintCompletion {
         return rest
     }
 
+    private static let placeOptions = ["--home", "--store", "--store-ca", "--store-proxy"]
+
     private static func places(in words: [String]) -> [String] {
         var places: [String] = []
         for (index, word) in words.enumerated() {
-            if word == "--home" || word == "--store" {
+            if Self.placeOptions.contains(word) {
                 places += words[index...].prefix(2)
-            } else if word.hasPrefix("--home=") || word.hasPrefix("--store=") {
+            } else if Self.placeOptions.contains(where: { word.hasPrefix("\($0)=") }) {
                 places.append(word)
             }
         }

@@ -10,8 +10,21 @@ struct GlobalOptions: ParsableArguments, Sendable {
         completion: .directory)
     var home: String?
 
-    @Option(help: ArgumentHelp("Use this store.", valueName: "FILE", visibility: Self.visibility), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "Use this store: a file, or https:// and a host.", valueName: "FILE|URL", visibility: Self.visibility),
+        completion: .file())
     var store: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificates in FILE for the store.", valueName: "FILE", visibility: Self.visibility),
+        completion: .file())
+    var storeCa: String?
+
+    @Option(
+        help: ArgumentHelp("Reach the store through a proxy.", valueName: "HOST:PORT", visibility: Self.visibility))
+    var storeProxy: String?
 
     @Option(
         help: ArgumentHelp("Read the password from FILE.", valueName: "FILE", visibility: Self.visibility),
@@ -41,7 +54,9 @@ struct GlobalOptions: ParsableArguments, Sendable {
     static func offer() { isOffering.withLock { $0 = true } }
 
     private static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
-    private static let valued: Set<String> = ["--home", "--store", "--password-file", "--password-fd", "--color"]
+    private static let valued: Set<String> = [
+        "--home", "--store", "--store-ca", "--store-proxy", "--password-file", "--password-fd", "--color",
+    ]
 
     /// How many words a common option takes, itself included; `nil` if the word is none.
     static func length(of word: String) -> Int? {

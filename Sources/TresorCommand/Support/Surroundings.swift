@@ -26,6 +26,11 @@ struct Surroundings: Sendable {
     var openStore: @Sendable (String, Bool) async throws(TresorError) -> any Store = {
         (path, creating) async throws(TresorError) in try await SQLiteStore.open(at: path, creating: creating)
     }
+    /// Opens the store of a service, which signs requests by a clock.
+    var openService: @Sendable (ServiceLocation, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> any Store =
+        {
+            (service, clock) throws(CommandFailure) in try service.open(clock: clock)
+        }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
     /// The words of this run, from which ``HintCompletion`` makes hints.

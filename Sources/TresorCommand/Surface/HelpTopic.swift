@@ -21,7 +21,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
     private static let optionsText = """
         Options of every command, before or after its name
           --home DIR                 keep your identity and data under DIR
-          --store FILE               use this store
+          --store FILE|URL           use this store: a file, or https://HOST[:PORT] for a service
+          --store-ca FILE            trust the certificates in FILE (PEM), not the system's, for the service
+          --store-proxy HOST:PORT    reach the service through this proxy
           --password-file FILE       read the password from FILE, which nobody else may read
           --password-fd N            read the password from descriptor N
           --batch                    never ask; a missing answer is an error that names the option giving it
@@ -63,7 +65,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
           --home DIR                 puts both under DIR, the second in DIR/state
 
         The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
-        the home. A home belongs to one store: a copy of the store with other changes looks like a fork.
+        the home. It is a file, or a service at https://HOST, noted with its --store-ca and --store-proxy; http:// is for
+        this machine alone. A service knows who asks, so every command opens your identity first.
+        A home belongs to one store: a copy of the store with other changes looks like a fork.
         Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
         """
