@@ -178,8 +178,8 @@ let package = Package(
         .testTarget(
             name: "TresorServiceTests",
             dependencies: [
-                "Tresor", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote", "TresorServer",
-                "TresorService", "TresorStore", "TresorTesting",
+                "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote",
+                "TresorServer", "TresorService", "TresorStore", "TresorTesting",
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
