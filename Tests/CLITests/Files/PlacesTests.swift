@@ -49,12 +49,32 @@ struct PlacesTests {
         var environment = Environment()
         environment.home = scratch.url.path
         #expect(try places([], environment).store() == scratch.path("store.db"))
-        try places([], environment).noteStore("/srv/clinic.db")
+        try places(["--store", "/srv/clinic.db"], environment).noteStore()
         #expect(scratch.mode("store") == 0o600)
         #expect(try places([], environment).store() == "/srv/clinic.db")
         environment.store = "e.db"
         #expect(try places([], environment).store() == "e.db")
         #expect(try places(["--store", "o.db"], environment).store() == "o.db")
+    }
+
+    @Test("A service is noted with its way, and reached by it until another way is given")
+    func service() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        let given = ["--store", "https://A.example/", "--store-ca", "/ca", "--store-proxy", "p:1"]
+        try places(given, environment).noteStore()
+        #expect(try scratch.text("store") == "https://a.example\nca /ca\nproxy p:1\n")
+        #expect(try places([], environment).store() == "https://a.example")
+        let noted = try places([], environment).service()
+        #expect(try places(["--store", "https://a.example"], environment).service() == noted)
+        #expect(try places(["--store-ca", "/cb"], environment).service()?.certificates == "/cb")
+        #expect(try places(["--store", "https://b.example"], environment).service()?.certificates == nil)
+        #expect(try places(["--store", "o.db"], environment).service() == nil)
+        #expect(throws: CommandFailure.self) {
+            try places(["--store", "o.db", "--store-ca", "/ca"], environment).store()
+        }
+        #expect(throws: CommandFailure.self) { try places(["--store", "http://a.example"], environment).store() }
     }
 
     @Test("A slash is one whatever mark stands behind it")
@@ -75,7 +95,7 @@ struct PlacesTests {
         let scratch = try Scratch()
         var environment = Environment()
         environment.home = scratch.url.path
-        try places([], environment).noteStore("clinic.db")
+        try places(["--store", "clinic.db"], environment).noteStore()
         #expect(try scratch.text("store") == FileManager.default.currentDirectoryPath + "/clinic.db\n")
     }
 
