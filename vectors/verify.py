@@ -192,7 +192,7 @@ def opaque32(x): return u32(len(x)) + x
 
 
 MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
-                               b"T1", b"X1", b"Q1", b"U1")]
+                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1")]
 
 
 # 4.2 Armour
@@ -1228,6 +1228,21 @@ def encode_kept_wraps(wraps):
     return preamble(b"tresorK1") + b"".join(tresor + u64(epoch) + opaque16(wrap) for tresor, epoch, wrap in wraps)
 
 
+# 8.5 What lies where: noted stores
+
+def read_noted_stores(data):
+    reader, stores = Reader(data), []
+    reader.preamble(b"tresorn1")
+    while reader.left():
+        stores.append((reader.digest(), reader.opaque16(1, 4096)))
+    require(all(a[0] < b[0] for a, b in zip(stores, stores[1:])))
+    return stores
+
+
+def encode_noted_stores(stores):
+    return preamble(b"tresorn1") + b"".join(tresor + opaque16(name) for tresor, name in stores)
+
+
 # 8.5 What lies where: marks
 
 def read_marks(data):
@@ -2080,6 +2095,35 @@ def read_kept_log(data):
 
 def encode_kept_log(entries):
     return preamble(b"tresorL1") + b"".join(opaque32(entry) for entry in entries)
+
+
+# 11.1 Exports
+
+def read_export(data):
+    """The tresor, its entries, the chains by rising user, the wraps by rising user and epoch."""
+    require(len(data) <= 1 << 28)
+    reader = Reader(data)
+    reader.preamble(b"tresorx1")
+    tresor, entries, cards, wraps = reader.digest(), [], [], []
+    count = reader.u32()
+    require(count >= 1)
+    for _ in range(count):
+        entries.append(reader.opaque32(1, 1048576))
+    for _ in range(reader.u32()):
+        cards.append(read_chain(reader.opaque32(1, 524288)))
+        require(len(cards) == 1 or cards[-2].user < cards[-1].user)
+    for _ in range(reader.u32()):
+        wraps.append(read_wrap(reader.opaque16(1, 65535)))
+        require(wraps[-1].tresor == tresor)
+        require(len(wraps) == 1 or (wraps[-2].user, wraps[-2].epoch) < (wraps[-1].user, wraps[-1].epoch))
+    reader.end()
+    return tresor, entries, cards, wraps
+
+
+def encode_export(tresor, entries, cards, wraps):
+    parts = [[opaque32(entry) for entry in entries], [opaque32(encode_chain(chain)) for chain in cards]]
+    parts.append([opaque16(encode_wrap(w.tresor, w.epoch, w.user, w.generation, w.enc, w.ct)) for w in wraps])
+    return preamble(b"tresorx1") + tresor + b"".join(u32(len(part)) + b"".join(part) for part in parts)
 
 
 def read_evidence(data):
@@ -2956,6 +3000,10 @@ def encode_pieces(wanted, data):
         return encode_kept_wraps(read_kept_wraps(data))
     if wanted == b"tresorY1":
         return encode_marks(read_marks(data))
+    if wanted == b"tresorn1":
+        return encode_noted_stores(read_noted_stores(data))
+    if wanted == b"tresorx1":
+        return encode_export(*read_export(data))
     if wanted == b"tresorI1":
         return encode_identity_file(read_identity_file(data))
     if wanted == b"tresorN1":

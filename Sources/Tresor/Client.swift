@@ -19,6 +19,8 @@ public struct Client: Sendable {
     let folded = FoldCache()
     /// The objects of the home that this process has decoded.
     let recalled = Recalled()
+    /// The name of the store, as the person of this home gave it; `nil` where nobody did.
+    private(set) var storeName: StoreName?
     /// The readings of one operation; `nil` where every step reads the store.
     private(set) var steadyLogs: SteadyLogs?
     /// The snapshots of a session's client; without them every log is folded from its first entry.
@@ -37,6 +39,24 @@ public struct Client: Sendable {
         unlockedHome = home
         unlockedStore = store
         self.clock = { min(clock(), Format.latestTime) }
+    }
+
+    /// Makes a client of a home that may use several stores.
+    ///
+    /// - Parameter name: the name of the store, as the person gave it.
+    package init(
+        home: any Home, store: any Store, named name: StoreName?, clock: @escaping @Sendable () -> UInt64
+    ) {
+        self.init(home: home, store: store, clock: clock)
+        storeName = name
+    }
+
+    /// Returns this client on another store, which nobody named.
+    func reading(_ store: any Store) -> Client {
+        var client = Client(home: unlockedHome, store: store, clock: clock)
+        client.keeper = keeper
+        client.identity = identity
+        return client
     }
 
     /// Returns this client for one operation: within a second, *settle* takes a log that was just read.
@@ -92,6 +112,9 @@ public struct Client: Sendable {
 
     /// The proofs and repairs that need no secret.
     package var audit: Audit { Audit(client: self) }
+
+    /// The exports of tresors, which people carry from one store to another.
+    package var exchange: Exchange { Exchange(client: self) }
 
     /// Reads the identity file of this home (SPEC §8).
     ///

@@ -27,6 +27,8 @@ package enum Conformance {
         case .cleanupJournal: return try CleanupJournal(bytes).bytes
         case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
+        case .export: return try TresorExport(bytes).bytes
+        case .notedStores: return try NotedStores(bytes).bytes
         case .server: return try Server(bytes).bytes
         case .session: return try SessionStatement(bytes).bytes
         case .loginStatement: return try LoginStatement(bytes).bytes

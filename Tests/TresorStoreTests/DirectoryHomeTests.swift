@@ -10,7 +10,7 @@ import TresorCrypto
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .wraps, .cleanupJournal, .deviceShare, .log(tresor(1)),
+        .identity, .names, .marks, .pins, .heads, .notedStores, .wraps, .cleanupJournal, .deviceShare, .log(tresor(1)),
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)),
         .evidence(digest(3)),
@@ -31,6 +31,7 @@ import TresorCrypto
         case .marks: "deep/data/marks"
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
+        case .notedStores: "deep/data/stores"
         case .wraps: "deep/data/wraps"
         case .deviceShare: "state/device-half"
         case .cleanupJournal: "deep/data/leftovers"

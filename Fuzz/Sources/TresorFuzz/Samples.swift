@@ -26,6 +26,8 @@ struct Samples: @unchecked Sendable {
     let keptWraps: [UInt8]
     let marks: [UInt8]
     let cleanupJournal: [UInt8]
+    let export: [UInt8]
+    let notedStores: [UInt8]
 
     init() throws {
         let time: UInt64 = 1_777_730_400
@@ -62,6 +64,13 @@ struct Samples: @unchecked Sendable {
         var kept = KeptWraps()
         for (index, wrap) in wraps.enumerated() { kept[state.tresor, UInt64(index + 1)] = wrap }
         keptWraps = kept.bytes
+        export = try TresorExport(
+            tresor: state.tresor, entries: entries, cards: [anna.chain, renewed.chain],
+            wraps: wraps.map { try Wrap($0) }
+        ).bytes
+        var noted = NotedStores()
+        noted[state.tresor] = StoreName(Array("/srv/clinic.db".utf8))
+        notedStores = noted.bytes
         var marked = Marks()
         marked[state.tresor] = .confirmed
         marks = marked.bytes

@@ -119,6 +119,8 @@ enum Target: String, CaseIterable {
         if let heads = try? PinnedHeads(bytes) { try same(heads.bytes, bytes) }
         if let log = try? LogCopy(bytes) { try same(log.bytes, bytes) }
         if let wraps = try? KeptWraps(bytes) { try same(wraps.bytes, bytes) }
+        if let stores = try? NotedStores(bytes) { try same(stores.bytes, bytes) }
+        if let export = try? TresorExport(bytes) { try same(export.bytes, bytes) }
         if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
         if let journal = try? CleanupJournal(bytes) { try same(journal.bytes, bytes) }
         try names(bytes)

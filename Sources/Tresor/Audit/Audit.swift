@@ -36,6 +36,9 @@ package struct Audit: Sendable {
                 return isIdentityRead ? try client.cleanup.isPendingBlocking() : false
             } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
+        reading(.notedStores, &findings) { () throws(TresorError) in
+            if let bytes = try home.read(.notedStores) { _ = try NotedStores(bytes) }
+        }
         reading(.wraps, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
         }
@@ -43,7 +46,11 @@ package struct Audit: Sendable {
         let wanted = tresors ?? known
         for (index, tresor) in wanted.enumerated() {
             try Cancellation.check()
-            findings += await check(tresor)
+            if tresors == nil, await isElsewhere(tresor) {
+                findings.append(Finding(subject: .tresor(tresor), remark: .elsewhere))
+            } else {
+                findings += await check(tresor)
+            }
             progress?(WorkDone(UInt64(index + 1), of: UInt64(wanted.count)))
         }
         try Cancellation.check()
@@ -135,6 +142,9 @@ package struct Audit: Sendable {
             return Finding(subject: subject, remark: .failed(error))
         }
     }
+
+    /// Whether the store need not have a tresor, and has nothing of it. A failure of the store is a finding of its own.
+    func isElsewhere(_ tresor: TresorID) async -> Bool { (try? await client.archive.isElsewhere(tresor)) ?? false }
 
     private func check(_ tresor: TresorID) async -> [Finding] {
         let subject = Finding.Subject.tresor(tresor)

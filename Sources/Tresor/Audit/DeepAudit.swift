@@ -25,6 +25,7 @@ package struct DeepAudit: Sendable {
         for (index, tresor) in wanted.enumerated() {
             try Cancellation.check()
             defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(wanted.count))) }
+            if tresors == nil, await client.audit.isElsewhere(tresor) { continue }
             let subject = Finding.Subject.member(identity.user, of: tresor)
             do throws(TresorError) {
                 let state = try await client.logs.state(of: tresor)

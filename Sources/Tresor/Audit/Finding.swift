@@ -95,6 +95,8 @@ package struct Finding: Hashable, Sendable {
         case unknownBody(sequence: UInt64, type: UInt16)
         /// The store has a wrap for a person who is no member, or for an epoch that is not theirs.
         case surplusWrap
+        /// This store does not have the tresor, and the home first saw it in another one.
+        case elsewhere
         /// The head of a verified log, with the age of its newest entry in seconds.
         case head(Head, age: UInt64)
     }
@@ -107,7 +109,7 @@ package struct Finding: Hashable, Sendable {
     /// The severity, which follows from the condition.
     package var level: Level {
         switch remark {
-        case .fine, .head: .ok
+        case .fine, .head, .elsewhere: .ok
         case .failed, .forked, .lostEntries: .bad
         default: .warn
         }

@@ -114,7 +114,7 @@ extension Audit {
 
 extension Entry {
     /// The people who are no longer members after this entry.
-    fileprivate var dismissed: [UserID] {
+    var dismissed: [UserID] {
         switch try? body {
         case .remove(let remove): remove.principals.map(\.userID)
         case .leave: [author]

@@ -89,7 +89,7 @@ package struct LogArchive: Sendable {
         }
     }
 
-    /// Keeps the log part by part, then in a session the snapshot, then the head. An interruption leaves parts that
+    /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An interruption leaves parts that
     /// count for nothing.
     ///
     /// - Parameters:
@@ -101,6 +101,11 @@ package struct LogArchive: Sendable {
     @discardableResult
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
+            if client.storeName != nil, notedStores()[state.tresor] == nil {
+                try? await Cores.apart { () throws(TresorError) in
+                    try home.exclusively { () throws(TresorError) in try noteStore(of: state.tresor) }
+                }
+            }
             guard keeper?.isDue(state) == true else { return true }
             try? await Cores.apart { () throws(TresorError) in
                 try home.exclusively { () throws(TresorError) in keepSnapshot(state) }
@@ -155,6 +160,7 @@ package struct LogArchive: Sendable {
             try home.replace(.log(state.tresor, part: part), with: LogCopy(entries: before + entries).bytes)
             guard first + UInt64(entries.count) == state.entryCount else { return .kept }
             keepSnapshot(state)
+            try noteStore(of: state.tresor)
             try home.replace(.heads, with: heads.bytes)
             folded.keep(state)
             return .kept

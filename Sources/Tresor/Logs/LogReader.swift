@@ -32,8 +32,9 @@ package struct LogReader: Sendable {
     /// - Parameters:
     ///   - remembering: whether to remember the log.
     ///   - progress: takes the number of entries that are verified; nobody knows how many there are.
-    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows. ``TresorError/forked`` for an
-    ///   older or different history, with the evidence kept in the home. The error of the rule for a log that is not
+    /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows, and for one that this store does
+    ///   not have and the home first saw in another. ``TresorError/forked`` for an older or different history, with the
+    ///   evidence kept in the home. The error of the rule for a log that is not
     ///   valid. ``TresorError/cancelled`` for a task that was cancelled; nothing is remembered then.
     @concurrent package func state(
         of tresor: TresorID, remembering: Remembering = .yes, progress: WorkDone.Report? = nil
@@ -92,7 +93,7 @@ package struct LogReader: Sendable {
             progress?(WorkDone(next))
             if page.count < Self.pageCount { break }
         }
-        guard next > first || pinned == nil else { throw try await fork(of: tresor, shown: shown) }
+        if next == first, pinned != nil { throw try await silence(on: tresor, shown: shown) }
         guard let state = fold.state else { throw .notFound }
         return (state, fresh, shown)
     }
@@ -124,6 +125,12 @@ package struct LogReader: Sendable {
     /// Does what ``known()`` does, on the calling thread.
     package func knownBlocking() throws(TresorError) -> [TresorID] {
         try client.heads().heads.keys.sorted()
+    }
+
+    /// Returns the error for a store that shows no entry from the pinned head on. A store need not have a tresor that this
+    /// home first saw in another one.
+    private func silence(on tresor: TresorID, shown: [UInt8]) async throws(TresorError) -> TresorError {
+        try await client.archive.isElsewhere(tresor) ? .notFound : try await fork(of: tresor, shown: shown)
     }
 
     /// Returns the error for another or a shorter history: ``TresorError/forked``, with both sides kept.

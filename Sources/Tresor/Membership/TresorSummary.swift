@@ -18,6 +18,8 @@ public struct TresorSummary: Identifiable, Sendable {
     public let isApart: Bool
     /// Whether the tresor is hidden; only one that lies apart can be.
     package let isHidden: Bool
+    /// Whether this store does not have the tresor, and the home first saw it in another: no fault of this store.
+    package let isElsewhere: Bool
     /// The error of reading it, if any.
     public let error: TresorError?
 
@@ -27,7 +29,7 @@ public struct TresorSummary: Identifiable, Sendable {
     /// Makes an entry of a list, for example for a preview.
     package init(
         tresor: TresorID, state: LogState? = nil, name: Name?, founderTrust: Person.Trust? = nil, isApart: Bool = false,
-        isHidden: Bool = false, error: TresorError? = nil
+        isHidden: Bool = false, isElsewhere: Bool = false, error: TresorError? = nil
     ) {
         self.tresor = tresor
         self.state = state
@@ -35,6 +37,7 @@ public struct TresorSummary: Identifiable, Sendable {
         self.founderTrust = founderTrust
         self.isApart = isApart
         self.isHidden = isHidden
+        self.isElsewhere = isElsewhere
         self.error = error
     }
 }

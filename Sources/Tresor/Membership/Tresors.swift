@@ -89,8 +89,8 @@ package struct Tresors: Sendable {
         } catch {
             return TresorSummary(
                 tresor: tresor, state: state, name: knownNameBlocking(of: tresor), founderTrust: trust,
-                isApart: isApart,
-                isHidden: isHidden, error: error)
+                isApart: isApart, isHidden: isHidden,
+                isElsewhere: error == .notFound && client.archive.otherStore(of: tresor) != nil, error: error)
         }
     }
 

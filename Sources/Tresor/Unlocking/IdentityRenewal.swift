@@ -132,10 +132,11 @@ public struct IdentityRenewal: Sendable {
         return renewals
     }
 
-    /// Whether an error of a tresor's log is permanent. Such a tresor must not prevent another renewal.
+    /// Whether an error of a tresor's log is permanent, or the tresor lies in another store. Such a tresor must not
+    /// prevent another renewal.
     private static func holdsUpNothing(_ error: TresorError) -> Bool {
         switch error {
-        case .forked, .altered, .unsupported, .noAccess, .unverified: true
+        case .forked, .altered, .unsupported, .noAccess, .unverified, .notFound: true
         default: false
         }
     }

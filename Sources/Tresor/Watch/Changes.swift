@@ -133,6 +133,8 @@ private struct View {
         do throws(TresorError) {
             state = try await client.logs.state(of: tresor)
         } catch {
+            // This store need not have a tresor that the home first saw in another.
+            if error == .notFound, client.archive.otherStore(of: tresor) != nil { return [] }
             defer { seen.error = error }
             return seen.error == error ? [] : [.failed(tresor, error)]
         }

@@ -9,9 +9,11 @@ import TresorStore
 struct InspectCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file or a card.",
+            name: "inspect", group: .data, abstract: "Show what anyone can see of a sealed file, a card or an export.",
             usage: "tresor inspect [INPUT…]",
-            discussion: "Needs no keys. The header of a sealed file is a claim; it is not proved.",
+            discussion: """
+                Needs no keys. The header of a sealed file, and what an export shows, are claims; they are not proved.
+                """,
             classes: [.local],
             examples: ["tresor inspect plan.tresor"])
     }
@@ -40,6 +42,7 @@ struct InspectCommand: InputsCommand {
     private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
+        if ExportFile.isExport(start) { return try show(try ExportFile.read(input, after: start), input, workplace) }
         guard CardFile.isSealedFile(start) else {
             let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
             return try show(chain, input, workplace)
@@ -91,6 +94,28 @@ struct InspectCommand: InputsCommand {
         object["number"] = .string(number)
         object["generation"] = .unsigned(UInt64(chain.newest.generation))
         object["time"] = .time(chain.newest.time)
+        try workplace.output.object(object)
+    }
+
+    private func show(_ export: TresorExport, _ input: InputFile, _ workplace: CommandContext) throws {
+        let count = input.byteCount ?? export.bytes.count
+        guard options.json else {
+            let people = export.cards.map { DisplayText.name($0.handle.bytes) }
+            return try lines(
+                [
+                    ("export", "\(input.shownName), \(count) bytes; what follows is not proved"),
+                    ("tresor", export.tresor.description), ("entries", String(export.entries.count)),
+                    ("cards", people.joined(separator: ", ")), ("wraps", String(export.wraps.count)),
+                ], workplace)
+        }
+        var object: JSONObject = ["type": "inspected", "kind": "export"]
+        if let path = input.path { object["input"] = .string(path) }
+        object["size"] = .unsigned(UInt64(count))
+        object["tresor"] = .string(export.tresor.description)
+        object["entries"] = .unsigned(UInt64(export.entries.count))
+        object["cards"] = .unsigned(UInt64(export.cards.count))
+        object["wraps"] = .unsigned(UInt64(export.wraps.count))
+        object["proved"] = false
         try workplace.output.object(object)
     }
 

@@ -14,9 +14,9 @@ struct ListCommand: SurfaceCommand {
                 tresor list --hide T | --unhide T
                 """,
             discussion: """
-                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, forked, or \
-                another error. Tresors of owners you have not verified are listed below the others; --hide hides \
-                one.
+                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, elsewhere (in \
+                another store), forked, or another error. Tresors of owners you have not verified are listed below \
+                the others; --hide hides one.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -123,6 +123,7 @@ struct ListCommand: SurfaceCommand {
                 error = .unverified
             }
             if let failed = summary.error { state = failed.name.replacing("_", with: " ") }
+            if summary.isElsewhere { (state, error) = ("elsewhere", nil) }
             if summary.isApart { object["apart"] = true }
             if summary.isHidden { object["hidden"] = true }
             object["state"] = .string(state == Self.rekeyPending ? "rotate_first" : state.replacing(" ", with: "_"))

@@ -9,7 +9,7 @@ struct RootCommand: ParsableCommand {
         KeygenCommand.self, CardCommand.self, VerifyCommand.self, RememberCommand.self, ForgetCommand.self,
         DeviceCommand.self, PasswdCommand.self, RecoverCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
-        RotateCommand.self, LogCommand.self,
+        RotateCommand.self, LogCommand.self, ExportCommand.self, ImportCommand.self,
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
         CheckCommand.self, SelftestCommand.self, CompletionCommand.self,
         HelpCommand.self,

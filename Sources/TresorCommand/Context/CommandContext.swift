@@ -37,7 +37,8 @@ struct CommandContext: Sendable {
             let store = try await Interrupts.atomically { () async throws(TresorError) in
                 try await Surroundings.current.openStore(path, creating)
             }
-            return CommandContext(invocation: invocation, store: store)
+            return CommandContext(
+                invocation: invocation, store: store, named: StoreName(Array(Paths.absolute(path).utf8)))
         } catch {
             if case .store(.readOnly) = error { throw notWritable(path) }
             if case .store = error { throw CommandFailure(of: error, CommandFailure(error).message, file: path) }
@@ -67,15 +68,16 @@ struct CommandContext: Sendable {
 
     /// Makes a context without a store, for commands that need the home alone.
     static func local(_ options: GlobalOptions) throws -> CommandContext {
-        CommandContext(invocation: try Invocation(options), store: MemoryStore())
+        CommandContext(invocation: try Invocation(options), store: MemoryStore(), named: nil)
     }
 
-    private init(invocation: Invocation, store: any Store) {
+    private init(invocation: Invocation, store: any Store, named name: StoreName?) {
         self.invocation = invocation
         speaking = nil
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
         client = Client(
-            home: SteadyHome(UninterruptedHome(home: home)), store: store, clock: Surroundings.current.now
+            home: SteadyHome(UninterruptedHome(home: home)), store: store, named: name,
+            clock: Surroundings.current.now
         ).steady()
     }
 

@@ -108,6 +108,7 @@ struct FindingReport {
             "the store has lost \(Self.entries(count)) of the log verified here: tresor check --repair -t T"
         case .missingWrap: "the store lacks a key that is theirs; tresor check --repair -t T restores it"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
+        case .elsewhere: "not in this store; you first saw it in another one"
         case .head(let head, let age):
             "\(Self.entries(head.sequence + 1)) in the store, valid; the newest is \(Self.days(age)) old"
         }

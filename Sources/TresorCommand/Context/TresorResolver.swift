@@ -180,7 +180,14 @@ struct TresorResolver: Sendable {
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
         let id = tresor.description.prefix(10)
         switch error {
-        case .notFound: return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
+        case .notFound:
+            if let other = client.archive.otherStore(of: tresor) {
+                let path = String(decoding: other.bytes, as: UTF8.self)
+                return CommandFailure(
+                    of: error, "this store does not have \(id), which you first saw in \(DisplayText.quoted(path))",
+                    hints: ["tresor … {--store} --store \(Shell.path(path))"])
+            }
+            return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
         case .forked:
             return CommandFailure(
                 of: error, "the store shows an older or a different history of \(id) than this home has verified",

@@ -67,7 +67,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
         The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
         the home. It is a file, or a service at https://HOST, noted with its --store-ca and --store-proxy; http:// is for
         this machine alone. A service knows who asks, so every command opens your identity first.
-        A home belongs to one store: a copy of the store with other changes looks like a fork.
+        the home. A home may use several stores. It notes the path of the one in which it first saw a tresor: another store
+        need not have that tresor. A copy of a store with other changes looks like a fork.
         Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
         """
@@ -79,8 +80,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an
-        unknown exit code as a failure, and ignore unknown fields. Secrets and contents are never included.
+        device, finding, tests, exported, imported, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC.
+        Treat an unknown exit code as a failure, and ignore unknown fields. Secrets and contents are never included.
 
         """
 }

@@ -11,6 +11,8 @@ package enum Armour: String, Sendable {
     case card = "TRESOR CARD"
     /// A sealed file.
     case file = "TRESOR FILE"
+    /// The export of a tresor.
+    case export = "TRESOR EXPORT"
 
     private static let lineCharacterCount = 64
     /// The number of bytes that a whole line encodes.

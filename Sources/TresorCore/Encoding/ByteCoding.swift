@@ -200,6 +200,8 @@ package enum Magic: String, CaseIterable, Sendable {
     case keptWraps = "tresorK1"
     case marks = "tresorY1"
     case state = "tresorS2"
+    case export = "tresorx1"
+    case notedStores = "tresorn1"
     case server = "tresorN1"
     case session = "tresorT1"
     case loginStatement = "tresorQ1"

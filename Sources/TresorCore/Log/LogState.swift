@@ -22,6 +22,14 @@ public enum History: Hashable, Sendable {
     case all
     /// All epochs from the one that began with the grant.
     case from(epoch: UInt64)
+
+    /// The number of the first epoch that the member may read.
+    package var firstEpoch: UInt64 {
+        switch self {
+        case .all: 1
+        case .from(let epoch): epoch
+        }
+    }
 }
 
 /// A member of a tresor.

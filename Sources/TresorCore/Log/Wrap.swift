@@ -75,6 +75,19 @@ package struct Wrap: Hashable, Sendable {
         guard generation <= identity.generation else { throw .noAccess }
     }
 
+    /// Returns the entry from which on a log calls for this wrap: its receiver is a member then, its epoch has begun and
+    /// is theirs, and the log has the card. `nil` if the log does not call for it at its end.
+    ///
+    /// Whether the wrap opens, only its receiver can tell.
+    package func firstEntry(in state: LogState) -> UInt64? {
+        guard tresor == state.tresor, let member = state.members[user], opensHistory == (member.history == .all),
+            epoch >= member.history.firstEpoch, epoch <= state.epoch,
+            state.chain(of: user)?.card(generation: generation) != nil,
+            let known = state.generations[user]?.first(where: { $0.generation >= generation })
+        else { return nil }
+        return max(member.since, state.epochs[Int(epoch - 1)].sequence, known.sequence)
+    }
+
     /// Opens the wrap and compares its content with the log.
     ///
     /// - Parameters:

@@ -17,6 +17,8 @@ public struct HomeObject: Hashable, Sendable {
         case pins
         /// The pinned heads: the highest verified head of each tresor (SPEC §9.8).
         case heads
+        /// The store where this home first saw each tresor (SPEC §8.5).
+        case notedStores
         /// One part of the local copy of a verified log (SPEC §9.8): a cache, bound to its head.
         case log(TresorID, part: UInt64 = 0)
         /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
@@ -46,6 +48,7 @@ public struct HomeObject: Hashable, Sendable {
         case .marks: "marks"
         case .pins: "pins"
         case .heads: "heads"
+        case .notedStores: "stores"
         case .wraps: "wraps"
         case .deviceShare: "device-half"
         case .cleanupJournal: "leftovers"
@@ -78,6 +81,7 @@ extension HomeObject {
     package static let marks = HomeObject(.marks)
     package static let pins = HomeObject(.pins)
     package static let heads = HomeObject(.heads)
+    package static let notedStores = HomeObject(.notedStores)
     package static let wraps = HomeObject(.wraps)
     package static let deviceShare = HomeObject(.deviceShare)
     package static let cleanupJournal = HomeObject(.cleanupJournal)

@@ -22,6 +22,8 @@ struct EncodingVectors: TestWriter {
         home.addKeptWraps()
         home.addImpossibleGenerations()
         home.addMarks()
+        ExportVectors(file: file).addExport()
+        ExportVectors(file: file).addNotedStores()
         return file
     }
 

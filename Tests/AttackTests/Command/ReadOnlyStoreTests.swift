@@ -38,7 +38,11 @@
             let before = stage["medium/store.db"]
             try protect(file: file, directory: directory)
             defer { chmod(stage.scratch["medium"], 0o755) }
+            try stage.expect(as: "anna", ["export", "-t", "plans", "-o", "plans.export"])
             for arguments in [
+                ["members", "-t", "plans", "--at", "1"], ["log", "-t", "plans", "--head"],
+                ["list", "--json"], ["card", "anna"], ["device", "list"],
+                ["export", "-t", "plans", "-o", "again.export"], ["import", "plans.export"],
                 ["list"], ["members", "-t", "plans"], ["log", "-t", "plans"], ["check"],
                 ["decrypt", "medium/plan.tresor", "-o", "read.json"], ["check", "--deep", "medium/plan.tresor"],
             ] {

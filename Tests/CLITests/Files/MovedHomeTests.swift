@@ -27,7 +27,7 @@ struct MovedHomeTests {
         let digest = try #require(Hash256([UInt8](repeating: 7, count: 32)))
         let tresor = TresorID(digest)
         return [
-            .identity, .names, .pins, .heads, .wraps, .cleanupJournal, .deviceShare, .log(tresor),
+            .identity, .names, .pins, .heads, .notedStores, .wraps, .cleanupJournal, .deviceShare, .log(tresor),
             .log(tresor, part: 1),
             .state(tresor), .evidence(digest),
         ]

@@ -53,6 +53,10 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         note.devices = [CleanupJournal.Device(user: anna.identity.user, id: try .random())]
         note.slots = [try .random()]
         note.generations = [1, 2]
+        var noted = NotedStores()
+        noted[tresor] = StoreName(Array("/srv/clinic.db".utf8))
+        let export = try TresorExport(
+            tresor: tresor, entries: try await log(tresor, in: world.store).dropLast(), cards: [], wraps: [Wrap(wrap)])
         var specimens = [
             Specimen(name: "card", bytes: card, magicCount: 1, lengths: [(10, 2)]) { try CardChain($0).bytes },
             Specimen(name: "identity file", bytes: identity, magicCount: 1, lengths: [(10, 4), (14 + chainCount, 2)]) {
@@ -66,6 +70,12 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             },
             Specimen(name: "kept wraps", bytes: kept.bytes, magicCount: 1, lengths: [(50, 2)]) {
                 try KeptWraps($0).bytes
+            },
+            Specimen(name: "noted stores", bytes: noted.bytes, magicCount: 1, lengths: [(42, 2)]) {
+                try NotedStores($0).bytes
+            },
+            Specimen(name: "export", bytes: export.bytes, magicCount: 1, lengths: [(42, 4), (46, 4)]) {
+                try TresorExport($0).bytes
             },
             Specimen(name: "marks", bytes: marks.bytes, magicCount: 1, lengths: []) { try Marks($0).bytes },
             Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
@@ -145,7 +155,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
 
     /// Objects that are a sequence of parts: a prefix of whole parts is one too.
     private func isSequence(_ name: String) -> Bool {
-        ["card", "pins", "heads", "cached log", "kept wraps", "marks"].contains(name)
+        ["card", "pins", "heads", "cached log", "kept wraps", "marks", "noted stores"].contains(name)
     }
 
     @Test func A20_trailingBytesAreRefused() async throws {

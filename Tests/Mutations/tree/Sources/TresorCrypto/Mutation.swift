@@ -238,6 +238,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case typedNumber
     /// That only absolute places are taken from the environment.
     case absolutePlace
+    /// That an export is judged like a store before anything of it is sent.
+    case exportJudged
+    /// That a store is noted by the name that the person gave, and that this one is not silent.
+    case notedStore
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }

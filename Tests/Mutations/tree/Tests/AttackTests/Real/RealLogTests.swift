@@ -125,6 +125,38 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A222_aFalseBranchArrivesByMail() async throws {
+            let scene = try await Scene()
+            let (_, entry, count) = try await branch(scene)
+            let whole = try await log(scene.tresor, in: scene.store.truth)
+            let export = try TresorExport(
+                tresor: scene.tresor, entries: Array(whole.prefix(count)) + [entry], cards: [], wraps: [])
+            try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
+            try await scene.settle()
+            let empty = EvilStore()
+            let house = scene.world.session(of: scene.house, seeing: empty)
+            await RealAttackTests.expectReal(.forked, without: .exportJudged, against: [house]) {
+                let error = await failure { _ = try await house.client.exchange.take(export) }
+                if try await log(scene.tresor, in: empty).isEmpty, let error { throw error }
+                return true
+            }
+        }
+
+        @Test func A223_theSilenceOfAStoreIsTakenForThatOfAnother() async throws {
+            let scene = try await Scene()
+            let (tresor, clock) = (scene.tresor, scene.world.clock)
+            let client = Client(
+                home: MemoryHome(), store: scene.store, named: StoreName(Array("/one".utf8)), clock: { clock.now })
+            try client.people.pinBlocking(scene.anna.identity.chain)
+            _ = try await client.logs.state(of: tresor)
+            scene.store.frozen(0)
+            await RealAttackTests.expectReal(.forked, without: .notedStore) {
+                let error = await failure { _ = try await client.logs.state(of: tresor) }
+                if let error, error != .notFound { throw error }
+                return error != nil
+            }
+        }
+
         @Test func A206_aWrongClockEndsADate() async throws {
             let scene = try await Scene()
             let user = scene.house.identity.user
@@ -217,11 +249,11 @@ extension RealAttackTests {
 
         @Test func A74_aPoisonedCacheIsBelieved() async throws {
             let scene = try await Scene()
-            let true_ = try await log(scene.tresor, in: scene.store.truth)
+            let whole = try await log(scene.tresor, in: scene.store.truth)
             let other = try scene.entry(.leave, by: scene.bob, after: try await scene.state).bytes
             try await scene.anna.tresors.perform(.rename(Name(typed: "true")), on: scene.tresor)
             let home = try #require(scene.anna.client.home as? MemoryHome)
-            try home.replace(.log(scene.tresor), with: LogCopy(entries: true_ + [other]).bytes)
+            try home.replace(.log(scene.tresor), with: LogCopy(entries: whole + [other]).bytes)
             home.delete(.state(scene.tresor))
             let client = scene.fresh(scene.anna).client
             await RealAttackTests.expectReal(nil, without: .cachedHead, against: [scene.anna]) {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCore
+package import TresorCrypto
+
+/// Writes a tresor as one object, and takes such objects into a store (SPEC §11.1). Needs no secret.
+package struct Exchange: Sendable {
+    let client: Client
+
+    private var store: any Store { client.store }
+
+    /// Returns the log, the wraps and the members' cards of a tresor, as the store holds them.
+    ///
+    /// Only what the verified log calls for is taken. The founder's card is there too, and a card that the store has lost
+    /// comes from the log.
+    ///
+    /// - Throws: the errors of ``LogReader/state(of:remembering:progress:)``; ``TresorError/store(_:)`` when the store
+    ///   has lost entries; ``TresorError/usage(_:)`` with `contentTooLong` for more than 256 MiB.
+    @concurrent package func export(_ tresor: TresorID) async throws(TresorError) -> TresorExport {
+        let state = try await client.logs.state(of: tresor)
+        var entries: [[UInt8]] = []
+        for first in stride(from: 0, to: state.entryCount, by: LogReader.pageCount) {
+            try Cancellation.check()
+            let range = first..<min(first + UInt64(LogReader.pageCount), state.entryCount)
+            entries += try await client.logs.entries(range, of: state)
+        }
+        return try TresorExport(
+            tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state))
+    }
+
+    private func cards(in state: LogState) async throws(TresorError) -> [CardChain] {
+        var cards: [CardChain] = []
+        for user in Set(state.members.keys).union([state.founder]).sorted() {
+            guard let known = state.chain(of: user) else { throw .altered }
+            let offered = try await store.card(of: user).flatMap { try? CardChain($0) }
+            cards.append(offered.map { $0.extends(known) } == true ? offered ?? known : known)
+        }
+        return cards
+    }
+
+    private func wraps(in state: LogState) async throws(TresorError) -> [Wrap] {
+        let users = state.members.keys.sorted()
+        var wraps: [Wrap] = []
+        for epoch in 1...state.epoch {
+            try Cancellation.check()
+            let stored = try await store.wraps(of: users, in: state.tresor, epoch: epoch)
+            guard stored.count == users.count else { throw .store(.other) }
+            for (user, bytes) in zip(users, stored) {
+                guard let bytes, let wrap = try? Wrap(bytes), wrap.user == user, wrap.epoch == epoch,
+                    wrap.firstEntry(in: state) != nil
+                else { continue }
+                wraps.append(wrap)
+            }
+        }
+        return wraps
+    }
+
+    /// Brings to the store what an export continues: entries, cards and wraps that are missing there.
+    ///
+    /// All of it is judged before anything is sent, as an answer of a store that may lie. An export that is older than the
+    /// store's log changes nothing in it. An interrupted call has sent a part of what is true; repeat it.
+    ///
+    /// - Throws: the error of the rule for a log that is not valid. ``TresorError/altered`` for a card of a person whom the
+    ///   log does not name. ``TresorError/forked`` for a log that neither continues nor begins the store's, for one that
+    ///   lacks entries which this home has verified and the store lacks too, and for cards that this home or the log
+    ///   contradicts. ``TresorError/busy`` when the store's log changed in between. The errors of
+    ///   ``LogReader/state(of:remembering:progress:)``.
+    @concurrent package func take(_ export: TresorExport) async throws(TresorError) -> Arrival {
+        let shown = try Fold.state(of: export.entries, tresor: export.tresor)
+        try checkCards(of: export, in: shown)
+        let held = try await client.audit.shownEntries(of: shown)
+        let missing = held?.missing(of: shown.entryCount) ?? shown.entryCount
+        if let held, held.goesOn || held.end == shown.entryCount {
+            _ = try await client.logs.state(of: export.tresor)
+        } else {
+            // The home judges the export alone: with it, the store's log would end where the export does.
+            let file = client.reading(ExportedStore(export: export))
+            _ = try await file.logs.state(of: export.tresor, remembering: .no)
+            guard held != nil else {
+                _ = try await client.logs.state(of: export.tresor)
+                throw .forked
+            }
+        }
+        if missing > 0 { try client.archive.proveWritable() }
+        let cards = try await putCards(of: export, in: shown)
+        var wraps = 0
+        if let held, missing > 0 { wraps = try await putEntries(of: export, in: shown, missingFrom: held) }
+        let state = try await client.logs.state(of: export.tresor)
+        guard state.contains(shown.head) else { throw .store(.notStored) }
+        wraps += try await putWraps(of: export, in: state)
+        return Arrival(state: state, entryCount: Int(missing), cardCount: cards, wrapCount: wraps)
+    }
+
+    /// Checks that each card is of a person in the log, and contradicts neither the log nor this home.
+    private func checkCards(of export: TresorExport, in shown: LogState) throws(TresorError) {
+        let (mine, pins) = (try client.people.ownChain(), try client.pins())
+        for chain in export.cards {
+            guard let known = shown.chain(of: chain.user) else { throw .altered }
+            guard chain.extends(known) || known.extends(chain) else { throw .forked }
+            if let mine, mine.user == chain.user {
+                guard mine.extends(chain) else { throw .forked }
+            } else if let pinned = pins[chain.user]?.chain {
+                guard chain.extends(pinned) || pinned.extends(chain) else { throw .forked }
+            }
+        }
+    }
+
+    /// Puts each card that the store lacks, or of which it has the beginning.
+    private func putCards(of export: TresorExport, in shown: LogState) async throws(TresorError) -> Int {
+        var count = 0
+        for chain in export.cards {
+            try Cancellation.check()
+            let present = try await store.card(of: chain.user)
+            if let present {
+                guard let old = try? CardChain(present), old != chain, chain.extends(old) else { continue }
+            }
+            let outcome = try await store.putCard(
+                chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
+            if outcome == .done { count += 1 }
+        }
+        return count
+    }
+
+    /// Restores the entries that the store lost, and appends the others, each with the wraps that belong to it.
+    ///
+    /// - Returns: the number of wraps.
+    private func putEntries(
+        of export: TresorExport, in shown: LogState, missingFrom held: ShownEntries
+    ) async throws(TresorError) -> Int {
+        let present = Set(held.sequences)
+        for sequence in 0..<held.end where !present.contains(sequence) {
+            try Cancellation.check()
+            let entry = export.entries[Int(sequence)]
+            guard try await store.restore(entry, at: sequence, of: shown.tresor) == .done else { throw .busy }
+        }
+        guard !held.goesOn else { return 0 }
+        var wraps: [UInt64: [StoredWrap]] = [:]
+        for wrap in export.wraps {
+            guard let first = wrap.firstEntry(in: shown) else { continue }
+            wraps[first, default: []].append(StoredWrap(wrap))
+        }
+        var count = 0
+        for sequence in held.end..<shown.entryCount {
+            try Cancellation.check()
+            let entry = export.entries[Int(sequence)]
+            let putting = wraps[sequence] ?? []
+            let change = LogChange(
+                tresor: shown.tresor, sequence: sequence,
+                previous: sequence > 0 ? export.entries[Int(sequence - 1)] : nil, entry: entry, putting: putting,
+                removingWrapsOf: try departed(with: entry, at: sequence, in: shown))
+            guard try await store.append(change) == .done else { throw .busy }
+            count += putting.count
+        }
+        return count
+    }
+
+    /// Returns the people whose wraps go with an entry, as in the act of its author (SPEC §9.7 step 11).
+    private func departed(
+        with entry: [UInt8], at sequence: UInt64, in shown: LogState
+    ) throws(TresorError) -> [UserID] {
+        guard sequence > 0, shown.epoch(at: sequence) > shown.epoch(at: sequence - 1) else {
+            return try Entry(entry).dismissed
+        }
+        return shown.everybody.filter { user in
+            shown.generation(of: user, at: sequence) != nil && shown.role(of: user, at: sequence) == nil
+        }
+    }
+
+    /// Puts each wrap that the log calls for where the store has none.
+    private func putWraps(of export: TresorExport, in state: LogState) async throws(TresorError) -> Int {
+        var count = 0
+        let fitting = export.wraps.filter { $0.firstEntry(in: state) != nil }
+        for (epoch, wraps) in Dictionary(grouping: fitting, by: \.epoch).sorted(by: { $0.key < $1.key }) {
+            let present = try await store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
+            guard present.count == wraps.count else { throw .store(.other) }
+            let missing = zip(wraps, present).filter { $0.1 == nil }.map { StoredWrap($0.0) }
+            guard !missing.isEmpty else { continue }
+            try Cancellation.check()
+            try await store.putWraps(missing, in: state.tresor)
+            count += missing.count
+        }
+        return count
+    }
+}
+
+/// What an export brought to a store.
+package struct Arrival: Sendable {
+    /// The state of the store's log afterwards.
+    package let state: LogState
+    /// The number of entries.
+    package let entryCount: Int
+    /// The number of cards.
+    package let cardCount: Int
+    /// The number of wraps.
+    package let wrapCount: Int
+
+    /// Whether the store had everything.
+    package var isNothing: Bool { entryCount == 0 && cardCount == 0 && wrapCount == 0 }
+}
+
+extension ShownEntries {
+    /// The sequence number after the last entry.
+    fileprivate var end: UInt64 { sequences.last.map { $0 + 1 } ?? 0 }
+}
+
+extension StoredWrap {
+    fileprivate init(_ wrap: Wrap) {
+        self.init(user: wrap.user, epoch: wrap.epoch, bytes: wrap.bytes)
+    }
+}

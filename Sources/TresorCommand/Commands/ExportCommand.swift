@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+
+struct ExportCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "export", group: .tresors, abstract: "Write a tresor to a file, for somebody with another store.",
+            usage: "tresor export -t T [-a] [-o FILE]",
+            discussion: """
+                The file has the log, the wrapped keys and the members' cards: what the store holds of the tresor, and \
+                nothing secret. It has no sealed files; send those too. Anyone who gets it learns what the store learns. \
+                -a makes text.
+                """,
+            classes: [.identity, .store], further: [.busy],
+            examples: ["tresor export -t interventions -o interventions.export"])
+    }
+
+    @OptionGroup var tresor: TresorOption
+
+    @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
+    var a = false
+
+    @Option(
+        name: .short, help: ArgumentHelp("Write to FILE; - forces standard output.", valueName: "FILE"),
+        completion: .file())
+    var output: String?
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let plan = try OutputPlan(inputs: [], output: output, directory: nil, json: options.json) { $0 }
+        let workplace = try await CommandContext.open(options)
+        try workplace.invocation.refuseOwnFiles(plan)
+        try refuseTerminal(plan)
+        let id = try await tresor.id(in: workplace, to: "export a tresor")
+        let export = try await export(id, workplace)
+        let bytes = a ? export.armoured : export.bytes
+        if case .file(let path) = plan.steps[0].target {
+            let file = OutputFile(path: path, access: .everybody)
+            try file.write(bytes.span)
+            try file.commit()
+        } else {
+            try workplace.output.data(bytes.span)
+        }
+        try report(export, count: bytes.count, plan.steps[0].target, workplace)
+    }
+
+    private func export(_ id: TresorID, _ workplace: CommandContext) async throws -> TresorExport {
+        do throws(TresorError) {
+            return try await workplace.client.exchange.export(id)
+        } catch {
+            if error == .usage(.contentTooLong) {
+                throw CommandFailure(of: error, "\(id.description.prefix(10)) is too large for one file")
+            }
+            throw workplace.tresors.logFailure(error, id)
+        }
+    }
+
+    /// Before a password is asked for.
+    private func refuseTerminal(_ plan: OutputPlan) throws {
+        guard !a, case .standardOutput(isForced: false) = plan.steps[0].target, Channel.output.isTerminal else {
+            return
+        }
+        throw CommandFailure.usage(
+            "an export is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
+    }
+
+    private func report(
+        _ export: TresorExport, count: Int, _ target: OutputPlan.Target, _ workplace: CommandContext
+    ) throws {
+        guard options.json else { return }
+        var object: JSONObject = [
+            "type": "exported", "tresor": .string(export.tresor.description),
+            "entries": .unsigned(UInt64(export.entries.count)), "cards": .unsigned(UInt64(export.cards.count)),
+            "wraps": .unsigned(UInt64(export.wraps.count)), "size": .unsigned(UInt64(count)),
+        ]
+        if case .file(let path) = target { object["file"] = .string(path) }
+        try workplace.output.object(object)
+    }
+}

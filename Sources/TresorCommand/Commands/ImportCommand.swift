@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+
+struct ImportCommand: InputsCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "import", group: .tresors, abstract: "Bring what an exported tresor continues to your store.",
+            usage: "tresor import [INPUT…]",
+            discussion: """
+                Judges the file like a store that may lie, then adds the entries, the wrapped keys and the cards that \
+                your store lacks. A file that is older than your store changes nothing. After an interruption, run it \
+                again.
+                """,
+            classes: [.local, .write], examples: ["tresor import interventions.export"])
+    }
+
+    @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
+    var inputs: [String] = []
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await CommandContext.open(options)
+        var outcomes = Outcomes()
+        for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
+            do {
+                if let path { try workplace.invocation.refuseStore(path) }
+                let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+                try await take(input, workplace)
+                outcomes.succeeded()
+            } catch {
+                guard inputs.count > 1 else { throw error }
+                outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
+            }
+        }
+        try outcomes.finish()
+    }
+
+    private func take(_ input: InputFile, _ workplace: CommandContext) async throws {
+        let export = try ExportFile.read(input)
+        let arrival: Arrival
+        do throws(TresorError) {
+            arrival = try await Interrupts.atomically { () async throws(TresorError) in
+                try await workplace.client.exchange.take(export)
+            }
+        } catch {
+            throw failure(error, export, input)
+        }
+        try report(arrival, input, workplace)
+    }
+
+    private func failure(_ error: TresorError, _ export: TresorExport, _ input: InputFile) -> CommandFailure {
+        let id = export.tresor.description.prefix(10)
+        switch error {
+        case .altered:
+            return CommandFailure(
+                of: error, "the log of \(id) in \(input.shownName), or the one in the store, is damaged or forged",
+                file: input.path)
+        case .forked:
+            return CommandFailure(
+                of: error,
+                "\(input.shownName) shows an older or a different history of \(id) than the store, or than this home "
+                    + "has verified", hints: ["tresor check"], file: input.path)
+        case .notFound, .unsupported: return CommandFailure(error, file: input.path)
+        default: return CommandFailure(error)
+        }
+    }
+
+    private func report(_ arrival: Arrival, _ input: InputFile, _ workplace: CommandContext) throws {
+        let state = arrival.state
+        let founder = state.founder
+        let owner = workplace.tresors.handle(of: founder, in: state)
+        let title = "\(state.tresor.description.prefix(10)) (made by \(owner))"
+        if arrival.isNothing {
+            workplace.output.say("nothing new for \(title) in \(input.shownName)")
+        } else {
+            let counts = [
+                Self.count(arrival.entryCount, "entry", "entries"),
+                Self.count(arrival.wrapCount, "wrapped key", "wrapped keys"),
+                Self.count(arrival.cardCount, "card", "cards"),
+            ]
+            workplace.output.say("\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)")
+        }
+        if let chain = state.chain(of: founder),
+            try !workplace.client.trust.memberTrustBlocking(of: founder, in: state).isVerified
+        {
+            let word = Shell.word(chain.handle, or: founder)
+            workplace.output.say("\(owner) is not verified; compare safety numbers: tresor verify \(word)")
+        }
+        guard options.json else { return }
+        var object: JSONObject = ["type": "imported"]
+        if let path = input.path { object["input"] = .string(path) }
+        object["tresor"] = .string(state.tresor.description)
+        object["head"] = .unsigned(state.head.sequence)
+        object["entries"] = .unsigned(UInt64(arrival.entryCount))
+        object["cards"] = .unsigned(UInt64(arrival.cardCount))
+        object["wraps"] = .unsigned(UInt64(arrival.wrapCount))
+        try workplace.output.object(object)
+    }
+
+    private static func count(_ count: Int, _ one: String, _ several: String) -> String {
+        "\(count) \(count == 1 ? one : several)"
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The log, the cards and the wraps of one tresor in one object (SPEC §11.1): what a store holds of it, and no secret.
+///
+/// It proves nothing. A reader judges it as the answer of a store that may lie: ``Fold`` judges the entries, and the
+/// log judges cards and wraps.
+package struct TresorExport: Hashable, Sendable {
+    /// The most bytes of an export: 256 MiB.
+    package static let maximumByteCount = 1 << 28
+
+    /// The tresor.
+    package let tresor: TresorID
+    /// The entries from the genesis on, not decoded; at least one.
+    package let entries: [[UInt8]]
+    /// The card chains of people, by rising user id.
+    package let cards: [CardChain]
+    /// The wraps, by rising user id and epoch.
+    package let wraps: [Wrap]
+
+    /// Makes an export; orders cards and wraps.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for more than 256 MiB.
+    package init(
+        tresor: TresorID, entries: [[UInt8]], cards: [CardChain], wraps: [Wrap]
+    ) throws(TresorError) {
+        self.tresor = tresor
+        self.entries = entries
+        self.cards = cards.sorted { $0.user < $1.user }
+        self.wraps = wraps.sorted { $0.user == $1.user ? $0.epoch < $1.epoch : $0.user < $1.user }
+        let byteCount =
+            entries.reduce(0) { $0 + $1.count } + cards.reduce(0) { $0 + $1.bytes.count } + 1289 * wraps.count
+        guard byteCount + 4 * (entries.count + cards.count) + 54 <= Self.maximumByteCount else {
+            throw .usage(.contentTooLong)
+        }
+    }
+
+    /// Decodes an export. Chains and wraps are read; entries are not.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.export)
+        let tresor = TresorID(try decoder.digest())
+        entries = try decoder.list(of: 1, byteCount: 5) { (decoder) throws(TresorError) in
+            try decoder.vector32(1...Entry.maximumByteCount)
+        }
+        var lastCard: UserID?
+        cards = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
+            let chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+            if let lastCard, chain.user <= lastCard { throw .altered }
+            lastCard = chain.user
+            return chain
+        }
+        var lastWrap: Wrap?
+        wraps = try decoder.list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
+            let wrap = try Wrap(try decoder.vector16(1...Int(UInt16.max)))
+            guard wrap.tresor == tresor else { throw .altered }
+            if let last = lastWrap {
+                guard last.user < wrap.user || last.user == wrap.user && last.epoch < wrap.epoch else { throw .altered }
+            }
+            lastWrap = wrap
+            return wrap
+        }
+        self.tresor = tresor
+        try decoder.end()
+    }
+
+    /// Reads an armoured export.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(armoured text: [UInt8]) throws(TresorError) {
+        try self.init(Armour.export.dearmour(text))
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.export)
+        encoder.digest(tresor.digest)
+        encoder.list(entries) { $0.vector32($1) }
+        encoder.list(cards) { $0.vector32($1.bytes) }
+        encoder.list(wraps) { $0.vector16($1.bytes) }
+        return encoder.bytes
+    }
+
+    /// The armoured form.
+    package var armoured: [UInt8] { Armour.export.armour(bytes) }
+}

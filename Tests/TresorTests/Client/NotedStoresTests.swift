@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+
+/// A home that uses several stores (SPEC §8.5).
+@Suite struct NotedStoresTests {
+    let world = World(store: MemoryStore())
+    let first = EvilStore()
+    let second = EvilStore()
+    let home = MemoryHome()
+    let anna: Session
+    let tresor: TresorID
+
+    init() async throws {
+        anna = try await world.quick("anna", home: home, seeing: first)
+        tresor = try await Self.session(of: anna, in: world, seeing: first, "/first").tresors
+            .create(Name(typed: "plans")).tresor
+    }
+
+    private static func session(
+        of anna: Session, in world: World, seeing store: any Store, _ name: String?
+    ) throws -> Session {
+        let clock = world.clock
+        let client = Client(
+            home: anna.client.home, store: store, named: name.flatMap { StoreName(Array($0.utf8)) },
+            clock: { clock.now })
+        return Session(client: client, identity: anna.identity)
+    }
+
+    private func session(seeing store: any Store, _ name: String?) throws -> Session {
+        try Self.session(of: anna, in: world, seeing: store, name)
+    }
+
+    private var noted: NotedStores? { home.read(.notedStores).flatMap { try? NotedStores($0) } }
+
+    @Test func theFirstStoreIsNotedAndStays() async throws {
+        #expect(noted?[tresor] == StoreName(Array("/first".utf8)))
+        let export = try await session(seeing: first, "/first").client.exchange.export(tresor)
+        let elsewhere = try session(seeing: second, "/second")
+        #expect(try await elsewhere.client.exchange.take(export).entryCount == 1)
+        _ = try await elsewhere.tresors.perform(.rotate, on: tresor)
+        #expect(noted?[tresor] == StoreName(Array("/first".utf8)))
+    }
+
+    @Test func aStoreWithoutANameNotesNothing() async throws {
+        home.delete(.notedStores)
+        _ = try await session(seeing: first, nil).tresors.all()
+        #expect(noted == nil)
+        // A home of an earlier release learns it with the next reading.
+        _ = try await session(seeing: first, "/first").tresors.all()
+        #expect(noted?[tresor] != nil)
+    }
+
+    @Test func theSilenceOfAnotherStoreIsNoFinding() async throws {
+        let elsewhere = try session(seeing: second, "/second")
+        let summary = try #require(try await elsewhere.tresors.all().first)
+        let name = try Name(typed: "plans")
+        #expect(summary.isElsewhere && summary.state == nil && summary.name == name)
+        #expect(await failure { _ = try await elsewhere.client.logs.state(of: tresor) } == .notFound)
+        let findings = try await elsewhere.client.audit.check().filter { $0.subject == .tresor(tresor) }
+        #expect(findings == [Finding(subject: .tresor(tresor), remark: .elsewhere)])
+        #expect(try await elsewhere.audit.check() == [])
+        #expect(findings.allSatisfy { $0.level == .ok })
+        #expect(anna.evidenceCount == 0)
+        // The person who names it hears that it is not there.
+        let named = try await elsewhere.client.audit.check([tresor]).filter { $0.subject == .tresor(tresor) }
+        #expect(named.map(\.remark) == [.failed(.notFound)])
+    }
+
+    @Test(arguments: ["/first", nil]) func A223_theSilenceOfTheNotedStoreIsOne(_ name: String?) async throws {
+        first.frozen(0)
+        let session = try session(seeing: first, name)
+        #expect(await failure { _ = try await session.client.logs.state(of: tresor) } == .forked)
+        let summary = try #require(try await session.tresors.all().first)
+        #expect(summary.error == .forked && !summary.isElsewhere)
+        #expect(anna.evidenceCount == 1)
+    }
+
+    @Test func anOlderLogInAnotherStoreIsOne() async throws {
+        let export = try await session(seeing: first, "/first").client.exchange.export(tresor)
+        let elsewhere = try session(seeing: second, "/second")
+        _ = try await elsewhere.client.exchange.take(export)
+        _ = try await session(seeing: first, "/first").tresors.perform(.rotate, on: tresor)
+        #expect(await failure { _ = try await elsewhere.client.logs.state(of: tresor) } == .forked)
+        #expect(anna.evidenceCount == 1)
+    }
+
+    @Test func notesThatDoNotReadCountAsNone() async throws {
+        try home.replace(.notedStores, with: [1, 2, 3])
+        let elsewhere = try session(seeing: second, "/second")
+        #expect(await failure { _ = try await elsewhere.client.logs.state(of: tresor) } == .forked)
+        let findings = try await elsewhere.client.audit.check()
+        #expect(findings.contains(Finding(subject: .file(.notedStores), remark: .failed(.altered))))
+    }
+
+    @Test func aRenewalDoesNotWaitForTheOtherStore() async throws {
+        let elsewhere = try session(seeing: second, "/second")
+        try await elsewhere.client.people.publishCard()
+        let renewed = try await elsewhere.renewal.renew(
+            password: password("anna"), cost: .floor, kit: nil)
+        let outcomes = try await renewed.renewal.finishInEachTresor()
+        #expect(outcomes.map(\.error) == [.notFound])
+        #expect(try !renewed.renewal.isUnfinishedBlocking())
+    }
+
+    @Test func watchingAnotherStoreReportsNothing() async throws {
+        let elsewhere = try session(seeing: second, "/second")
+        let own = try await elsewhere.tresors.create(Name(typed: "here")).tresor
+        let (client, user) = (elsewhere.client, anna.identity.user)
+        let first = Task {
+            var changes = Changes(client: client, user: user, interval: .milliseconds(1)).makeAsyncIterator()
+            return await changes.next()
+        }
+        // The first change is one of the tresor that this store has, however late the watcher begins.
+        for _ in 0..<5 {
+            try await Task.sleep(for: .milliseconds(100))
+            _ = try await elsewhere.tresors.perform(.rotate, on: own)
+        }
+        guard case .epochChanged(own, _) = await first.value else {
+            Issue.record("another change came first")
+            return
+        }
+    }
+}
