@@ -47,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -111,16 +112,19 @@ let package = Package(
         .executableTarget(
             name: "TresorServer",
             dependencies: [
-                "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorStore",
+                "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorSQLite", "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "Hummingbird", package: "hummingbird", condition: server),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
                 .product(name: "HummingbirdTLS", package: "hummingbird", condition: server),
+                .product(name: "Logging", package: "swift-log", condition: server),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
         .target(
@@ -180,6 +184,8 @@ let package = Package(
             dependencies: [
                 "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote",
                 "TresorServer", "TresorService", "TresorStore", "TresorTesting",
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),

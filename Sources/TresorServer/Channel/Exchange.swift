@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOCore
+    import NIOHTTP1
+    import TresorCore
+    import TresorCrypto
+
+    /// One request and what it holds until it is answered. Lives on the event loop of its connection.
+    final class Exchange {
+        /// `nil` while there is none, and after a head that was refused.
+        var head: AcceptedHead?
+        /// The source for limits.
+        var source: [UInt8]
+        private var budget: SharedBudget?
+        var isAnswered = false
+        private(set) var body: [UInt8] = []
+        private let start = ContinuousClock.now
+
+        init(source: [UInt8]) { self.source = source }
+
+        /// The time since the head.
+        var nanoseconds: Int64 {
+            let time = (ContinuousClock.now - start).components
+            return time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
+        }
+        var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+        /// Whether the client waits for news.
+        var isLongPoll: Bool { head?.route == .operation(.news) }
+
+        func append(_ bytes: ByteBuffer) {
+            guard let head, body.count + bytes.readableBytes <= head.bodyByteCount else { return }
+            if body.isEmpty { body.reserveCapacity(head.bodyByteCount) }
+            body.append(contentsOf: bytes.readableBytesView)
+        }
+
+        /// Takes the room of the body.
+        ///
+        /// - Returns: `false` if there is too little.
+        func takeRoom(in budget: SharedBudget) -> Bool {
+            guard budget.take(head?.bodyByteCount ?? 0, for: source) else { return false }
+            self.budget = budget
+            return true
+        }
+
+        /// Gives the room of the body back, once.
+        func giveBack() {
+            budget?.giveBack(head?.bodyByteCount ?? 0, for: source)
+            budget = nil
+        }
+
+        /// The whole request; `nil` as long as its body is not.
+        var request: WireRequest? {
+            guard let head, body.count == head.bodyByteCount else { return nil }
+            return WireRequest(route: head.route, body: body, authorization: head.authorization, source: source)
+        }
+    }
+
+    /// A whole request.
+    struct WireRequest: Sendable {
+        let route: Route
+        let body: [UInt8]
+        let authorization: String?
+        let source: [UInt8]
+    }
+
+    /// An answer on the wire.
+    struct WireReply: Sendable {
+        let status: Int
+        let body: [UInt8]
+        /// The media type; `nil` for no body.
+        let mediaType: String?
+        let error: TresorError?
+        let retryAfter: UInt32?
+
+        private init(status: Int, body: [UInt8], mediaType: String?) {
+            self.status = status
+            self.body = body
+            self.mediaType = mediaType
+            error = nil
+            retryAfter = nil
+        }
+
+        /// The answer of an operation.
+        init(_ reply: ServiceReply) {
+            status = reply.status
+            body = reply.body
+            mediaType = HeadRule.mediaType
+            error = reply.error
+            retryAfter = reply.retryAfter
+        }
+
+        /// The service works.
+        static let healthy = WireReply(status: 200, body: [], mediaType: nil)
+        /// The service does not work.
+        static let unavailable = WireReply(status: 503, body: [], mediaType: nil)
+
+        /// The metrics.
+        static func metrics(_ text: String) -> WireReply {
+            WireReply(status: 200, body: Array(text.utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8")
+        }
+
+        /// The headers: the exact length, the time, and nothing that names this program.
+        func headers(isLast: Bool) -> HTTPHeaders {
+            var headers: HTTPHeaders = ["Date": CalendarTime.now.httpDate, "Content-Length": String(body.count)]
+            if let mediaType { headers.add(name: "Content-Type", value: mediaType) }
+            if status == 405 { headers.add(name: "Allow", value: "GET, POST") }
+            if let retryAfter { headers.add(name: "Retry-After", value: String(retryAfter)) }
+            if isLast { headers.add(name: "Connection", value: "close") }
+            return headers
+        }
+    }
+#endif

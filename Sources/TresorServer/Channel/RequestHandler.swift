@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOCore
+    import NIOHTTP1
+    import TresorCore
+    import TresorCrypto
+
+    /// One connection: judges each head, reads its body within its time, has it answered, and writes the answer.
+    ///
+    /// One request runs at a time. A request that begins before the last one is answered ends the connection with that
+    /// answer, so that nobody can hide a request behind another one. Lives on the event loop of its channel.
+    final class RequestHandler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private enum State {
+            /// A head has to come.
+            case waiting
+            /// The body of the exchange is read.
+            case reading
+            /// The answer to the exchange is worked out or written.
+            case answering
+            /// Nothing more is answered.
+            case closing
+        }
+
+        private let responder: Responder
+        /// The source of the connection; `nil` while it has no room.
+        private var source: [UInt8]?
+        private var state = State.waiting
+        /// The request that is read or answered; the last one after it is answered.
+        private var exchange: Exchange
+        private var task: Task<Void, Never>?
+        private var timer: Scheduled<Void>?
+        private var closesAfterAnswer = false
+        private var isInputClosed = false
+        private var context: ChannelHandlerContext?
+
+        init(responder: Responder) {
+            self.responder = responder
+            exchange = Exchange(source: [])
+        }
+
+        func handlerAdded(context: ChannelHandlerContext) {
+            self.context = context
+            if context.channel.isActive { takeRoom() }
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            takeRoom()
+            context.fireChannelActive()
+        }
+
+        /// Takes the room of the connection, or ends it.
+        private func takeRoom() {
+            let source = SourceAddress.bytes(context?.remoteAddress)
+            guard self.source == nil else { return }
+            guard responder.connections.take(1, for: source) else {
+                responder.report.turnedAway()
+                return close()
+            }
+            self.source = source
+            responder.report.connections(1)
+            wait()
+        }
+
+        func handlerRemoved(context: ChannelHandlerContext) {
+            end()
+            self.context = nil
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            end()
+            context.fireChannelInactive()
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch (unwrapInboundIn(data), state) {
+            case (.head(let head), .waiting): begin(head)
+            case (.body(let bytes), .reading): exchange.append(bytes)
+            case (.end, .reading): answer()
+            case (.head, .answering): closesAfterAnswer = true
+            default: break
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
+            switch state {
+            case .waiting, .reading: refuse(error == .headerOverflow ? .headersTooLarge : .malformed)
+            case .answering: closesAfterAnswer = true
+            case .closing: break
+            }
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            switch event {
+            case ChannelEvent.inputClosed: inputClosed()
+            case is ChannelShouldQuiesceEvent: quiesce()
+            default: context.fireUserInboundEventTriggered(event)
+            }
+        }
+
+        /// The client sends nothing more. An answer that it may still read is written; a long poll ends.
+        private func inputClosed() {
+            isInputClosed = true
+            closesAfterAnswer = true
+            guard case .answering = state else { return close() }
+            if exchange.isLongPoll { task?.cancel() }
+        }
+
+        /// The service stops. What runs comes to its end; a long poll ends with what it has.
+        private func quiesce() {
+            closesAfterAnswer = true
+            switch state {
+            case .waiting: close()
+            case .answering: if exchange.isLongPoll { task?.cancel() }
+            case .reading, .closing: break
+            }
+        }
+    }
+
+    // MARK: - One exchange
+
+    extension RequestHandler {
+        private func wait() {
+            state = .waiting
+            start(responder.limits.head) { $0.close() }
+        }
+
+        private func begin(_ head: HTTPRequestHead) {
+            exchange = Exchange(source: source ?? [])
+            do throws(Refusal) {
+                let accepted = try responder.rule.accept(head)
+                exchange.head = accepted
+                closesAfterAnswer = closesAfterAnswer || accepted.closes
+                exchange.source = try responder.source(of: accepted, on: exchange.source)
+                guard exchange.takeRoom(in: responder.bodies) else { throw Refusal(.tooManyRequests, .busy) }
+                state = .reading
+                start(responder.limits.body) { $0.close() }
+            } catch {
+                refuse(error)
+            }
+        }
+
+        /// Has a whole request answered.
+        private func answer() {
+            guard let context, let request = exchange.request else { return close() }
+            state = .answering
+            timer?.cancel()
+            let exchange = exchange
+            let loop = context.eventLoop
+            let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
+            task = Task { [responder] in
+                let reply = await responder.reply(to: request)
+                loop.execute { bound.value.handler.finish(bound.value.exchange, reply) }
+            }
+            if request.route == .health {
+                start(responder.limits.health) { $0.finish(exchange, .unavailable) }
+            }
+        }
+
+        private func finish(_ exchange: Exchange, _ reply: WireReply) {
+            guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else { return }
+            task = nil
+            write(reply)
+        }
+
+        /// Answers a request that is not read on, and ends the connection.
+        private func refuse(_ refusal: Refusal) {
+            if exchange.isAnswered { exchange = Exchange(source: source ?? []) }
+            state = .answering
+            closesAfterAnswer = true
+            write(WireReply(ServiceReply(refusal, retryAfter: refusal.status == .tooManyRequests ? 1 : nil)))
+        }
+
+        private func write(_ reply: WireReply) {
+            guard let context else { return }
+            exchange.isAnswered = true
+            exchange.giveBack()
+            responder.report.answered(exchange, reply)
+            let isLast = closesAfterAnswer
+            let head = HTTPResponseHead(
+                version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status),
+                headers: reply.headers(isLast: isLast))
+            start(responder.limits.answer) { $0.close() }
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            if !reply.body.isEmpty {
+                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
+            }
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let end = context.eventLoop.makePromise(of: Void.self)
+            end.futureResult.whenComplete { bound.value.written($0, isLast: isLast) }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: end)
+        }
+
+        private func written(_ result: Result<Void, any Error>, isLast: Bool) {
+            guard case .answering = state else { return }
+            guard case .success = result else { return close() }
+            guard isLast || closesAfterAnswer else { return wait() }
+            leave()
+        }
+
+        /// Says that nothing more comes, and drops what the client still sends for a while: a connection that is closed
+        /// over unread bytes is reset, and the client may not see its answer.
+        private func leave() {
+            guard !isInputClosed else { return close() }
+            state = .closing
+            context?.close(mode: .output, promise: nil)
+            start(responder.limits.farewell) { $0.close() }
+        }
+
+        private func close() {
+            state = .closing
+            context?.close(promise: nil)
+        }
+
+        /// Lets go of what the connection holds.
+        private func end() {
+            exchange.giveBack()
+            if exchange.isLongPoll { task?.cancel() }
+            if let source {
+                responder.connections.giveBack(1, for: source)
+                responder.report.connections(-1)
+            }
+            source = nil
+            state = .closing
+            timer?.cancel()
+            timer = nil
+            task = nil
+        }
+
+        /// Starts the one clock of the connection.
+        private func start(_ time: TimeAmount, _ action: @escaping (RequestHandler) -> Void) {
+            timer?.cancel()
+            guard let context else { return }
+            timer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { action(self) }
+        }
+    }
+#endif

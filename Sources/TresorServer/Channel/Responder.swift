@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+
+    /// What the connections of one address share: the rule of heads, the limits, and who answers.
+    struct Responder: Sendable {
+        /// Who answers.
+        enum Target: Sendable {
+            case service(any ServiceHandler)
+            case metrics(PrometheusRegistry)
+        }
+
+        let target: Target
+        let rule: HeadRule
+        let limits: ServerLimits
+        let report: Report
+        /// The room for connections, and for bodies.
+        let connections: SharedBudget
+        let bodies: SharedBudget
+        /// Whether a proxy stands before the service and names the source of each request.
+        let isBehindProxy: Bool
+
+        init(target: Target, rule: HeadRule, limits: ServerLimits, report: Report, isBehindProxy: Bool) {
+            self.target = target
+            self.rule = rule
+            self.limits = limits
+            self.report = report
+            self.isBehindProxy = isBehindProxy
+            connections = SharedBudget(maximum: limits.connections, share: limits.connectionsOfSource)
+            bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
+        }
+
+        /// The source of a request, for limits.
+        ///
+        /// - Throws: the refusal of a request whose proxy names none.
+        func source(of head: AcceptedHead, on connection: [UInt8]) throws(Refusal) -> [UInt8] {
+            guard isBehindProxy, case .operation = head.route else { return connection }
+            guard let text = head.forwardedFor, let source = SourceAddress.bytes(text) else { throw .malformed }
+            return source
+        }
+
+        /// Answers a whole request.
+        func reply(to request: WireRequest) async -> WireReply {
+            switch (target, request.route) {
+            case (.service(let handler), .operation(let operation)):
+                WireReply(
+                    await handler.answer(
+                        ServiceCall(
+                            operation: operation, body: request.body, authorization: request.authorization,
+                            source: request.source)))
+            case (.service(let handler), .health): await handler.isHealthy() ? .healthy : .unavailable
+            case (.metrics(let registry), .metrics): .metrics(registry.text)
+            default: .unavailable
+            }
+        }
+    }
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOCore
+    import Synchronization
+
+    /// What one client may take of the service (SPEC §18.4).
+    struct ServerLimits: Sendable {
+        /// The time from the beginning of a connection, or from an answer, to the end of the next head.
+        var head = TimeAmount.seconds(10)
+        /// The time from a head to the end of its body.
+        var body = TimeAmount.seconds(30)
+        /// The time in which a client takes an answer.
+        var answer = TimeAmount.seconds(60)
+        /// The time for which the bytes of a refused client are read and dropped, so that it sees the refusal.
+        var farewell = TimeAmount.seconds(2)
+        /// The time in which the database answers a question for its health.
+        var health = TimeAmount.seconds(1)
+        /// The time that running requests have when the service stops.
+        var stop = Duration.seconds(10)
+        /// The connections of all clients, and of one address.
+        var connections = 20_000
+        var connectionsOfSource = 200
+        /// The bytes of the bodies that are being read or answered, of all clients and of one address.
+        var bodyByteCount = 256 << 20
+        var bodyByteCountOfSource = 64 << 20
+    }
+
+    /// An amount of which each source takes a share.
+    final class SharedBudget: Sendable {
+        private struct State {
+            var total = 0
+            var shares: [[UInt8]: Int] = [:]
+        }
+
+        private let maximum: Int
+        private let share: Int
+        private let state = Mutex(State())
+
+        /// - Parameters:
+        ///   - maximum: the amount for all sources.
+        ///   - share: the amount for one source.
+        init(maximum: Int, share: Int) {
+            self.maximum = maximum
+            self.share = share
+        }
+
+        /// The amount that is taken.
+        var taken: Int { state.withLock { $0.total } }
+
+        /// Takes an amount for a source.
+        ///
+        /// - Parameter source: the source; empty for one without a share of its own.
+        /// - Returns: `false` if too little is left; then nothing is taken.
+        func take(_ amount: Int, for source: [UInt8]) -> Bool {
+            state.withLock { state in
+                let taken = state.shares[source, default: 0]
+                guard state.total + amount <= maximum, source.isEmpty || taken + amount <= share else { return false }
+                state.total += amount
+                state.shares[source] = taken + amount
+                return true
+            }
+        }
+
+        /// Gives back what was taken.
+        func giveBack(_ amount: Int, for source: [UInt8]) {
+            state.withLock { state in
+                state.total -= amount
+                let rest = state.shares[source, default: 0] - amount
+                state.shares[source] = rest > 0 ? rest : nil
+            }
+        }
+    }
+
+    /// The address by which limits count: the 4 bytes of IPv4, the first 8 of IPv6, which one customer of a provider
+    /// has.
+    enum SourceAddress {
+        /// The source of a connection; empty for a socket of the file system.
+        static func bytes(_ address: SocketAddress?) -> [UInt8] {
+            guard let address else { return [] }
+            let bytes = address.withSockAddr { Array(UnsafeRawBufferPointer(start: $0, count: $1)) }
+            // Family and port have 4 bytes, and the flow of IPv6 as many.
+            return switch address {
+            case .v4: Array(bytes[4..<8])
+            case .v6: shortened(Array(bytes[8..<24]))
+            case .unixDomainSocket: []
+            }
+        }
+
+        /// The source that a proxy names; `nil` if it is not an address.
+        static func bytes(_ text: String) -> [UInt8]? {
+            (try? SocketAddress(ipAddress: text, port: 0)).map { bytes($0) }
+        }
+
+        /// The address as it is written.
+        static func text(_ source: [UInt8]) -> String {
+            if source.count == 4 { return source.map { String($0) }.joined(separator: ".") }
+            let groups = stride(from: 0, to: source.count, by: 2).map {
+                String(UInt16(source[$0]) << 8 | UInt16(source[$0 + 1]), radix: 16)
+            }
+            return source.isEmpty ? "local" : groups.joined(separator: ":") + "::/64"
+        }
+
+        private static func shortened(_ bytes: [UInt8]) -> [UInt8] {
+            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10...11] == [255, 255]
+            return isMapped ? Array(bytes.suffix(4)) : Array(bytes.prefix(8))
+        }
+    }
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCrypto
+
+    /// The failure of a command, as told to the operator: the thing, the reason, the way out.
+    struct ServerFailure: Error, Hashable, Sendable {
+        /// What went wrong, in the one vocabulary; `nil` for wrong arguments.
+        let error: TresorError?
+        let message: String
+
+        init(_ error: TresorError, _ message: String) {
+            self.error = error
+            self.message = message
+        }
+
+        /// A failure without better words.
+        init(_ error: TresorError) {
+            self.init(error, Self.words(error))
+        }
+
+        private init(usage message: String) {
+            error = nil
+            self.message = message
+        }
+
+        /// Wrong arguments.
+        static func usage(_ message: String) -> ServerFailure { ServerFailure(usage: message) }
+
+        /// The exit code of SPEC §12.
+        var exitCode: Int32 {
+            switch error {
+            case nil, .usage: 64
+            case .notFound: 10
+            case .busy: 11
+            case .wrongPassword: 12
+            case .noAccess: 13
+            case .altered: 14
+            case .forked: 15
+            case .unverified: 16
+            case .waiting: 17
+            case .store: 18
+            case .unsupported: 19
+            default: 1
+            }
+        }
+
+        private static func words(_ error: TresorError) -> String {
+            switch error {
+            case .failed(let fault): fault.rawValue
+            case .store(let fault): "the store: " + fault.rawValue
+            default: error.name
+            }
+        }
+    }
+#endif

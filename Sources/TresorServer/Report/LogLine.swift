@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCrypto
+
+    /// One line of the log: a JSON object whose fields come from a closed list.
+    ///
+    /// No field takes a text from outside: each value is a number, a time, an address where the operator asked for it,
+    /// or a word of a closed list. So no name, no tresor and no secret can reach the log.
+    struct LogLine: Sendable {
+        /// The fields, in the order in which they stand.
+        enum Field: String, CaseIterable, Sendable {
+            case at, level, event, operation, status, error, ms
+            case bytesIn = "in"
+            case bytesOut = "out"
+            case port, source, process
+        }
+
+        /// What happened.
+        enum Event: String, CaseIterable, Sendable {
+            /// The service starts, and listens.
+            case starting, listening
+            /// A request was answered.
+            case request
+            /// A client had too many connections.
+            case turnedAway = "turned-away"
+            /// The certificate was read again.
+            case certificate
+            /// The service stops, and has stopped.
+            case stopping, stopped
+        }
+
+        enum Level: String, CaseIterable, Sendable {
+            case info, warning, error
+        }
+
+        private var values: [Field: String] = [:]
+
+        init(_ event: Event, _ level: Level = .info, at time: CalendarTime = .now, process: Int32) {
+            values[.at] = Self.quoted(time.text)
+            values[.level] = Self.quoted(level.rawValue)
+            values[.event] = Self.quoted(event.rawValue)
+            values[.process] = String(process)
+        }
+
+        /// Says how a request went.
+        mutating func add(_ exchange: Exchange, _ reply: WireReply, source: Bool) {
+            values[.operation] = (exchange.head?.route.name).map(Self.quoted)
+            values[.status] = String(reply.status)
+            values[.error] = reply.error.map { Self.quoted($0.name) }
+            values[.ms] = String(exchange.milliseconds)
+            values[.bytesIn] = String(exchange.body.count)
+            values[.bytesOut] = String(reply.body.count)
+            if source { values[.source] = Self.quoted(SourceAddress.text(exchange.source)) }
+        }
+
+        /// Says which port the service listens on.
+        mutating func add(port: Int) { values[.port] = String(port) }
+
+        /// The line, with its end.
+        var text: String {
+            let fields = Field.allCases.compactMap { field in values[field].map { "\"\(field.rawValue)\":\($0)" } }
+            return "{" + fields.joined(separator: ",") + "}\n"
+        }
+
+        /// A word of a closed list, or digits: nothing in it needs an escape.
+        private static func quoted(_ word: String) -> String { "\"\(word)\"" }
+    }
+#endif

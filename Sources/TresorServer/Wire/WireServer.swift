@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+    import HummingbirdCore
+    import HummingbirdTLS
+    import Logging
+    import NIOCore
+    import NIOPosix
+    import ServiceLifecycle
+    import TresorCore
+    import UnixSignals
+
+    /// The service on its addresses, from the start to the graceful stop.
+    struct WireServer: Sendable {
+        /// Where the service listens.
+        enum Address: Hashable, Sendable {
+            case network(host: String, port: Int)
+            /// A socket in the file system, behind a proxy.
+            case socket(path: String)
+        }
+
+        let handler: any ServiceHandler
+        let address: Address
+        /// The host names under which clients know the service.
+        let names: [String]
+        /// The certificate; `nil` for none, on loopback or behind a proxy.
+        var certificates: Certificates?
+        /// Where the metrics are, on loopback; `nil` for nowhere.
+        var metrics: Address?
+        var limits = ServerLimits()
+        let report: Report
+        /// Ends all waits, when the service begins to stop.
+        var stopping: @Sendable () -> Void = {}
+        /// What runs beside the service, and ends after it.
+        var companions: [any Service] = []
+
+        /// Makes the group of everything that runs.
+        ///
+        /// - Parameters:
+        ///   - signals: the signals that stop it. It then accepts nothing, ends waits, finishes what runs, and returns.
+        ///   - listening: is told the port once the service listens; 0 for a socket of the file system.
+        func group(
+            stoppedBy signals: [UnixSignal], listening: @escaping @Sendable (Int) -> Void = { _ in }
+        ) throws -> ServiceGroup {
+            let logger = Logger(label: "tresor-server") { _ in SwiftLogNoOpLogHandler() }
+            let loops = MultiThreadedEventLoopGroup.singleton
+            let responder = Responder(
+                target: .service(handler), rule: .service(names: names), limits: limits, report: report,
+                isBehindProxy: address.isSocket)
+            let channel = StrictChannel(responder: responder)
+            let report = report
+            let running: @Sendable (any Channel) async -> Void = { [address] channel in
+                address.openToGroup()
+                let port = channel.localAddress?.port
+                report.say(.listening, port: port)
+                listening(port ?? 0)
+            }
+            var services = companions
+            if let metrics {
+                let responder = Responder(
+                    target: .metrics(report.registry), rule: .metrics, limits: limits, report: report,
+                    isBehindProxy: false)
+                services.append(
+                    StrictChannel(responder: responder).server(
+                        configuration: metrics.configuration, eventLoopGroup: loops, logger: logger))
+            }
+            if let certificates {
+                services.append(CertificateReloader(certificates: certificates, report: report))
+                services.append(
+                    try TLSChannel(channel, tlsConfiguration: certificates.configuration).server(
+                        configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
+                        logger: logger))
+            } else {
+                services.append(
+                    channel.server(
+                        configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
+                        logger: logger))
+            }
+            services.append(Ending(report: report, stopping: stopping))
+            var configuration = ServiceGroupConfiguration(
+                services: services.map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: logger)
+            configuration.maximumGracefulShutdownDuration = limits.stop
+            return ServiceGroup(configuration: configuration)
+        }
+    }
+
+    extension WireServer.Address {
+        var isSocket: Bool {
+            if case .socket = self { true } else { false }
+        }
+
+        /// Lets the group of the process use the socket, so that the proxy need not be the same user.
+        fileprivate func openToGroup() {
+            if case .socket(let path) = self { chmod(path, 0o660) }
+        }
+
+        /// The configuration of the listening socket. Many clients may come at once.
+        fileprivate var configuration: ServerConfiguration {
+            let address: BindAddress =
+                switch self {
+                case .network(let host, let port): .hostname(host, port: port)
+                case .socket(let path): .unixDomainSocket(path: path)
+                }
+            return ServerConfiguration(address: address, backlog: 4096)
+        }
+    }
+
+    /// Is stopped first, before the connections are.
+    private struct Ending: Service {
+        let report: Report
+        let stopping: @Sendable () -> Void
+
+        func run() async throws {
+            try? await gracefulShutdown()
+            report.say(.stopping)
+            stopping()
+        }
+    }
+
+    /// Reads the certificate again at SIGHUP.
+    private struct CertificateReloader: Service {
+        let certificates: Certificates
+        let report: Report
+
+        func run() async throws {
+            await cancelWhenGracefulShutdown {
+                for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                    do throws(ServerFailure) {
+                        try certificates.reload()
+                        report.say(.certificate)
+                    } catch {
+                        report.say(.certificate, .error)
+                    }
+                }
+            }
+        }
+    }
+#endif

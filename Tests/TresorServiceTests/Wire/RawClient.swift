@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+import Dispatch
+
+/// A client that sends bytes as they are, over a socket of loopback.
+///
+/// Its calls block threads of their own, so that the service keeps those of the pool.
+final class RawClient: Sendable {
+    private let descriptor: Int32
+
+    /// Connects to a port of 127.0.0.1.
+    init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port)).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard status == 0 else {
+            close(descriptor)
+            throw Failure()
+        }
+    }
+
+    struct Failure: Error {}
+
+    deinit { close(descriptor) }
+
+    /// Sends bytes. A connection that is closed on the other side takes none.
+    func send(_ bytes: [UInt8]) async {
+        await Self.apart { [descriptor] in
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes[sent...].withUnsafeBytes {
+                    systemSend(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return }
+                sent += count
+            }
+        }
+    }
+
+    func send(_ text: String) async { await send(Array(text.utf8)) }
+
+    /// Says that nothing more comes.
+    func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Reads until the other side closes, at most for some seconds.
+    ///
+    /// - Returns: the bytes, and whether the other side closed.
+    func readToEnd(seconds: Int = 10) async -> (bytes: [UInt8], isClosed: Bool) {
+        await Self.apart { [descriptor] in
+            var bytes: [UInt8] = []
+            while Self.isReadable(descriptor, seconds) {
+                guard let more = Self.receive(descriptor), !more.isEmpty else { return (bytes, true) }
+                bytes += more
+            }
+            return (bytes, false)
+        }
+    }
+
+    /// Reads one answer by its length.
+    func readAnswer(seconds: Int = 10) async -> Answer? {
+        await Self.apart { [descriptor] in
+            var bytes: [UInt8] = []
+            while Self.isReadable(descriptor, seconds) {
+                guard let more = Self.receive(descriptor), !more.isEmpty else { return nil }
+                bytes += more
+                if let answer = Answer(bytes), answer.isWhole { return answer }
+            }
+            return nil
+        }
+    }
+
+    private static func isReadable(_ descriptor: Int32, _ seconds: Int) -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, Int32(seconds * 1000)) > 0
+    }
+
+    private static func receive(_ descriptor: Int32) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        return count < 0 ? nil : Array(buffer.prefix(count))
+    }
+
+    private static func apart<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: body()) }
+        }
+    }
+}
+
+/// An answer as it came.
+struct Answer: Sendable {
+    let status: Int
+    let headers: [String: String]
+    let body: [UInt8]
+
+    /// `nil` for bytes that begin no answer.
+    init?(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1.1 "),
+            let status = Int(text.dropFirst(9).prefix(3))
+        else { return nil }
+        self.status = status
+        var headers: [String: String] = [:]
+        for line in text[..<end.lowerBound].split(separator: "\r\n").dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = String(parts.last?.drop { $0 == " " } ?? "")
+        }
+        self.headers = headers
+        body = Array(bytes.dropFirst(text[..<end.upperBound].utf8.count))
+    }
+
+    /// Whether the body has its length.
+    var isWhole: Bool { headers["content-length"].flatMap { Int($0) } == body.count }
+}
+
+private func systemSend(_ descriptor: Int32, _ start: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
+    send(descriptor, start, count, flags)
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Testing
+
+    @testable import TresorServer
+
+    /// The service over TLS, against OpenSSL's own client.
+    @Suite struct TLSTests {
+        private static let request = "GET /health HTTP/1.1\r\nHost: tresor.example\r\nConnection: close\r\n\r\n"
+
+        @Test("TLS 1.3 is spoken, with HTTP/1.1 and the certificate of the file")
+        func speaksTLS() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            try await Wire.run(certificates: files.certificates) { wire in
+                let text = await OpenSSL.connect(wire.port, ["-tls1_3", "-alpn", "http/1.1"], Self.request)
+                #expect(text.contains("HTTP/1.1 200 OK"))
+                #expect(text.contains("CN = first.example") || text.contains("CN=first.example"))
+                #expect(text.contains("ALPN protocol: http/1.1"))
+            }
+        }
+
+        @Test("A125: an older TLS is refused, and others are served", arguments: ["-tls1_2", "-tls1_1"])
+        func refusesOlderTLS(version: String) async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            try await Wire.run(certificates: files.certificates) { wire in
+                let text = await OpenSSL.connect(wire.port, [version], Self.request)
+                #expect(!text.contains("HTTP/1.1"))
+                #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("HTTP/1.1 200 OK"))
+            }
+        }
+
+        @Test("A request without TLS gets nothing")
+        func refusesPlainRequests() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            try await Wire.run(certificates: files.certificates) { wire in
+                let result = try await wire.send(Array(Self.request.utf8))
+                #expect(result.answer == nil)
+                #expect(result.isClosed)
+                #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("HTTP/1.1 200 OK"))
+            }
+        }
+
+        @Test("A handshake that does not go on ends with the time of a head")
+        func endsSlowHandshakes() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            var limits = ServerLimits()
+            limits.head = .milliseconds(700)
+            try await Wire.run(limits: limits, certificates: files.certificates) { wire in
+                let client = try RawClient(port: wire.port)
+                await client.send([22, 3, 1, 2, 0, 1, 0, 1])
+                #expect(await client.readToEnd().isClosed)
+            }
+        }
+
+        @Test("A certificate that was read again is the one of new connections; a bad one changes nothing")
+        func reloadsCertificates() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            let certificates = try files.certificates
+            try await Wire.run(certificates: certificates) { wire in
+                try await files.replace("second.example")
+                #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("first.example"))
+                try certificates.reload()
+                let text = await OpenSSL.connect(wire.port, [], Self.request)
+                #expect(text.contains("second.example"))
+                #expect(!text.contains("first.example"))
+                try Data("nothing".utf8).write(to: files.certificate)
+                #expect(throws: ServerFailure.self) { try certificates.reload() }
+                #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("second.example"))
+            }
+        }
+
+        @Test("A key of another certificate is refused at the start")
+        func refusesStrangeKeys() async throws {
+            let first = try await CertificateFiles.make("first.example")
+            let second = try await CertificateFiles.make("second.example")
+            defer {
+                first.remove()
+                second.remove()
+            }
+            #expect(throws: ServerFailure.self) {
+                _ = try Certificates(certificate: first.certificate.path, key: second.key.path)
+            }
+            #expect(throws: ServerFailure.self) {
+                _ = try Certificates(certificate: first.certificate.path, key: first.certificate.path)
+            }
+            #expect(throws: ServerFailure.self) { _ = try Certificates(certificate: "/nowhere", key: first.key.path) }
+        }
+    }
+
+    /// A certificate that vouches for itself, in a directory of its own.
+    struct CertificateFiles {
+        let directory: URL
+        var certificate: URL { directory.appendingPathComponent("certificate.pem") }
+        var key: URL { directory.appendingPathComponent("key.pem") }
+
+        static func make(_ name: String) async throws -> CertificateFiles {
+            let directory = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-tls-\(UUID())")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            let files = CertificateFiles(directory: directory)
+            try await files.replace(name)
+            return files
+        }
+
+        func replace(_ name: String) async throws {
+            _ = await OpenSSL.run(
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)", "-keyout", key.path, "-out",
+                    certificate.path,
+                ], "")
+            try #require(FileManager.default.fileExists(atPath: certificate.path))
+        }
+
+        var certificates: Certificates {
+            get throws { try Certificates(certificate: certificate.path, key: key.path) }
+        }
+
+        func remove() { try? FileManager.default.removeItem(at: directory) }
+    }
+
+    /// The program of OpenSSL.
+    enum OpenSSL {
+        /// Connects, sends a text, and returns all that was said.
+        static func connect(_ port: Int, _ options: [String], _ text: String) async -> String {
+            await run(
+                ["s_client", "-connect", "127.0.0.1:\(port)", "-servername", "tresor.example", "-ign_eof"] + options,
+                text)
+        }
+
+        static func run(_ arguments: [String], _ input: String) async -> String {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    let process = Process()
+                    let sent = Pipe()
+                    let received = Pipe()
+                    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+                    process.arguments = ["timeout", "20", "openssl"] + arguments
+                    process.standardInput = sent
+                    process.standardOutput = received
+                    process.standardError = received
+                    guard (try? process.run()) != nil else { return continuation.resume(returning: "") }
+                    try? sent.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+                    try? sent.fileHandleForWriting.close()
+                    let output = received.fileHandleForReading.readDataToEndOfFile()
+                    process.waitUntilExit()
+                    continuation.resume(returning: String(decoding: output, as: UTF8.self))
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import ServiceLifecycle
+    import Synchronization
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorServer
+
+    /// A service on a port of loopback, with a handler that notes what reaches it.
+    struct Wire {
+        let port: Int
+        let handler: NotingHandler
+        let log: LogLines
+        let report: Report
+        let group: ServiceGroup
+
+        /// Runs a service while `body` does.
+        static func run(
+            names: [String] = ["tresor.example"], limits: ServerLimits = ServerLimits(),
+            certificates: Certificates? = nil, metrics: Bool = false, handler: NotingHandler = NotingHandler(),
+            _ body: (Wire) async throws -> Void
+        ) async throws {
+            let log = LogLines()
+            let report = Report(logsSources: false) { log.add($0) }
+            let server = WireServer(
+                handler: handler, address: .network(host: "127.0.0.1", port: 0), names: names,
+                certificates: certificates, limits: limits, report: report)
+            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+            let group = try server.group(stoppedBy: []) { continuation.yield($0) }
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                for await port in ports {
+                    try await body(Wire(port: port, handler: handler, log: log, report: report, group: group))
+                    break
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+
+        /// Sends bytes on a connection of their own, and reads what comes until it is closed.
+        func send(_ bytes: [UInt8]) async throws -> (answer: Answer?, bytes: [UInt8], isClosed: Bool) {
+            let client = try RawClient(port: port)
+            await client.send(bytes)
+            let (bytes, isClosed) = await client.readToEnd(seconds: 8)
+            return (Answer(bytes), bytes, isClosed)
+        }
+
+        /// Whether another client is served: an operation reaches the handler.
+        func serves() async throws -> Bool {
+            let client = try RawClient(port: port)
+            await client.send(Self.request("server"))
+            return await client.readAnswer()?.status == 200
+        }
+
+        /// A request as an honest client sends it.
+        static func request(_ operation: String, body: [UInt8] = [], headers: [String] = []) -> [UInt8] {
+            let lines =
+                [
+                    "POST /v1/\(operation) HTTP/1.1", "Host: tresor.example", "Content-Length: \(body.count)",
+                    "Content-Type: application/vnd.tresor",
+                ] + headers
+            return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
+        }
+    }
+
+    /// Notes the calls that reach it, and answers each with its own body.
+    final class NotingHandler: ServiceHandler {
+        private let noted = Mutex<[ServiceCall]>([])
+        private let health = Mutex(true)
+        private let cancelled = Mutex(0)
+
+        var calls: [ServiceCall] { noted.withLock { $0 } }
+        /// The waits for news that ended since their client left, or the service stopped.
+        var endedWaits: Int { cancelled.withLock { $0 } }
+        func setHealthy(_ value: Bool) { health.withLock { $0 = value } }
+
+        func answer(_ call: ServiceCall) async -> ServiceReply {
+            noted.withLock { $0.append(call) }
+            if call.operation == .news {
+                do {
+                    try await Task.sleep(for: .seconds(55))
+                } catch {
+                    cancelled.withLock { $0 += 1 }
+                }
+            }
+            if call.operation == .account { return ServiceReply(.forbidden) }
+            return ServiceReply(body: call.body)
+        }
+
+        func isHealthy() async -> Bool {
+            guard health.withLock({ $0 }) else {
+                try? await Task.sleep(for: .seconds(20))
+                return false
+            }
+            return true
+        }
+    }
+
+    /// The lines of a log.
+    final class LogLines: Sendable {
+        private let lines = Mutex<[String]>([])
+
+        var all: [String] { lines.withLock { $0 } }
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import ServiceLifecycle
+    import Testing
+    import TresorCore
+
+    @testable import TresorServer
+
+    /// What one client may take, and how waits and the service end.
+    @Suite struct WireLimitTests {
+        @Test("A126: a slow head ends the connection, and others are served")
+        func endsSlowHeads() async throws {
+            var limits = ServerLimits()
+            limits.head = .milliseconds(700)
+            try await Wire.run(limits: limits) { wire in
+                let slow = try RawClient(port: wire.port)
+                let start = ContinuousClock.now
+                for byte in "POST /v1/" { await slow.send(String(byte)) }
+                #expect(try await wire.serves())
+                let end = await slow.readToEnd()
+                #expect(end.isClosed)
+                #expect(end.bytes.isEmpty)
+                #expect((.milliseconds(500)...(.seconds(5))).contains(ContinuousClock.now - start))
+            }
+        }
+
+        @Test("A126: a body that comes byte by byte ends with its time, not with its last byte")
+        func endsSlowBodies() async throws {
+            var limits = ServerLimits()
+            limits.body = .milliseconds(700)
+            try await Wire.run(limits: limits) { wire in
+                let slow = try RawClient(port: wire.port)
+                let request = Wire.request("append", body: [UInt8](repeating: 1, count: 40))
+                await slow.send(Array(request.dropLast(40)))
+                for _ in 0..<15 {
+                    try await Task.sleep(for: .milliseconds(100))
+                    await slow.send([1])
+                }
+                #expect(await slow.readToEnd().isClosed)
+                #expect(wire.handler.calls.isEmpty)
+                #expect(try await wire.serves())
+            }
+        }
+
+        @Test("An idle connection ends")
+        func endsIdleConnections() async throws {
+            var limits = ServerLimits()
+            limits.head = .milliseconds(500)
+            try await Wire.run(limits: limits) { wire in
+                let client = try RawClient(port: wire.port)
+                await client.send(Wire.request("card"))
+                #expect(await client.readAnswer()?.status == 200)
+                #expect(await client.readToEnd().isClosed)
+            }
+        }
+
+        @Test("A client that announces too much sees 413, though it goes on to send")
+        func refusesLongBodies() async throws {
+            try await Wire.run { wire in
+                let client = try RawClient(port: wire.port)
+                await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 2 << 20)))
+                let (bytes, _) = await client.readToEnd()
+                #expect(Answer(bytes)?.status == 413)
+                #expect(wire.handler.calls.isEmpty)
+            }
+        }
+
+        @Test("The largest body arrives whole")
+        func takesTheLargestBody() async throws {
+            try await Wire.run { wire in
+                let body = [UInt8](repeating: 5, count: ServiceOperation.append.maximumBodyByteCount)
+                let client = try RawClient(port: wire.port)
+                await client.send(Wire.request("append", body: body))
+                #expect(await client.readAnswer(seconds: 30)?.status == 200)
+                #expect(wire.handler.calls.map(\.body.count) == [body.count])
+            }
+        }
+
+        @Test("One address has a number of connections, and gets them back")
+        func limitsConnections() async throws {
+            var limits = ServerLimits()
+            limits.connectionsOfSource = 3
+            try await Wire.run(limits: limits) { wire in
+                var clients: [RawClient] = []
+                for _ in 0..<3 {
+                    let client = try RawClient(port: wire.port)
+                    await client.send(Wire.request("card"))
+                    #expect(await client.readAnswer()?.status == 200)
+                    clients.append(client)
+                }
+                let fourth = try RawClient(port: wire.port)
+                await fourth.send(Wire.request("card"))
+                #expect(await fourth.readToEnd().bytes.isEmpty)
+                #expect(wire.handler.calls.count == 3)
+                clients[0].finish()
+                #expect(await clients[0].readToEnd().isClosed)
+                var isServed = false
+                for _ in 0..<50 where !isServed {
+                    isServed = (try? await wire.serves()) ?? false
+                    if !isServed { try await Task.sleep(for: .milliseconds(50)) }
+                }
+                #expect(isServed)
+            }
+        }
+
+        @Test("Bodies that are being read share a room, of which one address has a part")
+        func limitsRoom() async throws {
+            var limits = ServerLimits()
+            limits.bodyByteCountOfSource = 1000
+            try await Wire.run(limits: limits) { wire in
+                let first = try RawClient(port: wire.port)
+                await first.send(Array(Wire.request("append", body: [UInt8](repeating: 1, count: 900)).dropLast()))
+                let client = try RawClient(port: wire.port)
+                var status: Int?
+                for _ in 0..<50 where status != 429 {
+                    await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 200)))
+                    status = await client.readAnswer()?.status
+                }
+                #expect(status == 429)
+                await first.send([1])
+                #expect(await first.readAnswer()?.status == 200)
+                let again = try RawClient(port: wire.port)
+                await again.send(Wire.request("card", body: [UInt8](repeating: 1, count: 200)))
+                #expect(await again.readAnswer()?.status == 200)
+            }
+        }
+
+        @Test("A wait for news ends when the client leaves")
+        func endsWaitsOfClientsThatLeave() async throws {
+            try await Wire.run { wire in
+                var client: RawClient? = try RawClient(port: wire.port)
+                await client?.send(Wire.request("news"))
+                try await until { wire.handler.calls.count == 1 }
+                #expect(try await wire.serves())
+                #expect(wire.handler.endedWaits == 0)
+                client = nil
+                try await until { wire.handler.endedWaits == 1 }
+            }
+        }
+
+        @Test("A stop ends the waits with an answer, finishes what runs, and ends idle connections at once")
+        func stopsGracefully() async throws {
+            let start = ContinuousClock.now
+            try await Wire.run { wire in
+                let idle = try RawClient(port: wire.port)
+                await idle.send(Wire.request("card"))
+                #expect(await idle.readAnswer()?.status == 200)
+                let waiting = try RawClient(port: wire.port)
+                await waiting.send(Wire.request("news"))
+                let reading = try RawClient(port: wire.port)
+                let request = Wire.request("append", body: [1, 2, 3])
+                await reading.send(Array(request.dropLast(1)))
+                try await until { wire.handler.calls.count == 2 }
+                try await Task.sleep(for: .milliseconds(200))
+                await wire.group.triggerGracefulShutdown()
+                #expect(await waiting.readAnswer()?.status == 200)
+                #expect(await idle.readToEnd().isClosed)
+                await reading.send([3])
+                let answer = await reading.readAnswer()
+                #expect(answer?.status == 200)
+                #expect(answer?.headers["connection"] == "close")
+                #expect(throws: (any Error).self) { _ = try RawClient(port: wire.port) }
+            }
+            #expect(ContinuousClock.now - start < .seconds(8))
+        }
+
+        @Test("A stop waits for a client no longer than its time")
+        func stopsInTime() async throws {
+            var limits = ServerLimits()
+            limits.stop = .milliseconds(500)
+            let start = ContinuousClock.now
+            try await Wire.run(limits: limits) { wire in
+                let reading = try RawClient(port: wire.port)
+                await reading.send(Array(Wire.request("append", body: [1, 2, 3]).dropLast(1)))
+                try await Task.sleep(for: .milliseconds(200))
+                await wire.group.triggerGracefulShutdown()
+                #expect(await reading.readToEnd().isClosed)
+            }
+            #expect(ContinuousClock.now - start < .seconds(6))
+        }
+
+        @Test("The health is 200, and 503 after a second without an answer of the database")
+        func saysItsHealth() async throws {
+            try await Wire.run { wire in
+                let client = try RawClient(port: wire.port)
+                let request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                await client.send(request)
+                let answer = try #require(await client.readAnswer())
+                #expect(answer.status == 200)
+                #expect(answer.body.isEmpty)
+                wire.handler.setHealthy(false)
+                let start = ContinuousClock.now
+                await client.send(request)
+                #expect(await client.readAnswer()?.status == 503)
+                #expect(ContinuousClock.now - start < .seconds(3))
+            }
+        }
+
+        private func until(_ condition: () -> Bool) async throws {
+            for _ in 0..<200 where !condition() { try await Task.sleep(for: .milliseconds(25)) }
+            #expect(condition())
+        }
+    }
+#endif
