@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+
     @main
     enum Main {
-        static func main() {}
+        static func main() async {
+            exit(await ServerProgram.run(Array(CommandLine.arguments.dropFirst())))
+        }
     }
 #else
     /// Says how to build the service.

@@ -69,6 +69,14 @@
         ]
 
         private static let besides: [Table] = [
+            // One row, with id 1: what the service was made with.
+            Table(
+                name: "services",
+                columns: [
+                    .integer("id"), .bytes("server"), .bytes("operator"), .integer("registration"), .integer("tresors"),
+                    .integer("entries"), .integer("bytes"), .integer("requests"),
+                ],
+                key: ["id"]),
             // The requests of the last hour that changed something, with the hash of each body, and its answer; none
             // for one that is answered once.
             Table(

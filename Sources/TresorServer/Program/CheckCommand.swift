@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import ArgumentParser
+    import TresorCore
+    import TresorCrypto
+    import TresorService
+    import TresorSQLite
+
+    /// Compares the database of a service with its logs.
+    struct CheckCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "check",
+            abstract: "Fold every log of a service and compare the database with it.",
+            discussion: "It changes nothing, and may run beside the service.")
+
+        @OptionGroup var place: StoreOptions
+
+        func run() async throws {
+            let (service, engine) = try await StoredService.open(place)
+            let report = try await service.check()
+            await engine.close()
+            for finding in report.findings { print(finding.sentence) }
+            print(
+                "checked \(report.tresors) tresors with \(report.entries) entries: \(report.findings.count) findings"
+            )
+            guard report.isClean else {
+                throw ServerFailure(
+                    .store(.damaged), "the database does not agree with its logs; restore it from a backup")
+            }
+        }
+    }
+
+    /// Takes an embedded store into a service.
+    struct ImportCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import", abstract: "Take the store of a file, whole, into a service.",
+            discussion: """
+                Each card becomes an account, and each log is judged entry by entry. What the service has already stays \
+                as it is. Each person trusts their devices again with tresor remember.
+                """)
+
+        @OptionGroup var place: StoreOptions
+
+        @Argument(help: "The store of a file.")
+        var from: String
+
+        func run() async throws {
+            let (service, engine) = try await StoredService.open(place)
+            let store = try await SQLiteStore.open(at: from, creating: false)
+            let report = try await service.importStore(store)
+            await engine.close()
+            print(
+                "took \(report.accounts) accounts and \(report.tresors) tresors with \(report.entries) entries"
+            )
+            if !report.present.isEmpty {
+                print("the service had \(report.present.count) tresors already")
+            }
+            if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that no log calls for") }
+        }
+    }
+
+    /// A service that does not listen.
+    enum StoredService {
+        /// Opens the database of a service.
+        ///
+        /// - Throws: ``ServerFailure``.
+        static func open(_ place: StoreOptions) async throws -> (Service, any SQLEngine) {
+            let engine = try await place.open(creating: false)
+            guard let setup = try await ServiceSetup.read(from: engine) else {
+                throw ServerFailure(
+                    .notFound, "there is no service in \(place.store): make one with tresor-server init")
+            }
+            let settings = setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
+            return (try Service(engine: engine, settings: settings), engine)
+        }
+    }
+
+    extension CheckReport.Finding {
+        /// What was found, for the operator.
+        fileprivate var sentence: String {
+            let reason =
+                switch fault {
+                case .log: "the entries do not fold"
+                case .end: "the row of the tresor names another end or founder"
+                case .access(let count): "access differs for \(count) people"
+                case .wraps(let count): "\(count) members lack the wrap of the epoch"
+                }
+            return "tresor \(Hex.text(tresor.digest.bytes.prefix(8))): \(reason)"
+        }
+    }
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+    import ArgumentParser
+    import TresorCrypto
+    import TresorStore
+
+    /// The commands of `tresor-server`.
+    struct ServerCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "tresor-server", abstract: "Keep tresors for people on several machines.",
+            discussion: "The service sees no care plan and no name of a tresor, and opens nothing.",
+            version: "tresor-server 0.1.0",
+            subcommands: [InitCommand.self, RunCommand.self, ImportCommand.self, CheckCommand.self])
+    }
+
+    /// From arguments to exit code.
+    enum ServerProgram {
+        static func run(_ arguments: [String]) async -> Int32 {
+            signal(SIGPIPE, SIG_IGN)
+            umask(0o077)
+            do {
+                var command = try ServerCommand.parseAsRoot(arguments)
+                guard var asynchronous = command as? any AsyncParsableCommand else {
+                    try command.run()
+                    return 0
+                }
+                try await asynchronous.run()
+                return 0
+            } catch {
+                return tell(error)
+            }
+        }
+
+        private static func tell(_ error: any Error) -> Int32 {
+            if let failure = error as? ServerFailure {
+                StandardError.write("tresor-server: \(failure.message)\n")
+                return failure.exitCode
+            }
+            if let error = error as? TresorError { return tell(ServerFailure(error)) }
+            let message = ServerCommand.fullMessage(for: error)
+            guard ServerCommand.exitCode(for: error) != .success else {
+                print(message)
+                return 0
+            }
+            StandardError.write(message + "\n")
+            return 64
+        }
+    }
+
+    /// Standard error, one write a line.
+    enum StandardError {
+        static func write(_ text: String) {
+            let bytes = Array(text.utf8)
+            try? SystemCall.write(bytes.span.bytes, to: STDERR_FILENO)
+        }
+    }
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+    package import TresorCrypto
+
+    /// What the operator decides about people and their limits.
+    package struct Policy: Hashable, Sendable {
+        package var registration = Registration.byInvitation
+        package var quotas = Quotas()
+
+        package init() {}
+    }
+
+    /// What a service was made with. It lies in its database, so that all its processes are of one mind.
+    package struct ServiceSetup: Hashable, Sendable {
+        /// The description of the service. It never changes.
+        package let server: Server
+        package let `operator`: UserID
+        package let policy: Policy
+
+        package init(server: Server, operator: UserID, policy: Policy) {
+            self.server = server
+            self.operator = `operator`
+            self.policy = policy
+        }
+
+        /// Reads the setup of a database; `nil` if nobody made a service in it.
+        ///
+        /// - Throws: ``TresorError/store(_:)`` with `damaged`, and the errors of the engine.
+        package static func read(from engine: some SQLEngine) async throws(TresorError) -> ServiceSetup? {
+            let rows = try await engine.read(
+                SQL(
+                    "SELECT server, operator, registration, tresors, entries, bytes, requests FROM services WHERE id = 1"
+                ))
+            guard let row = rows.first else { return nil }
+            guard
+                let registration = UInt8(exactly: try row.integer(2)).flatMap(Registration.init(rawValue:)),
+                let requests = UInt32(exactly: try row.integer(6)), let server = try? Server(row.bytes(0))
+            else { throw .store(.damaged) }
+            var policy = Policy()
+            policy.registration = registration
+            policy.quotas.tresors = try row.number(3)
+            policy.quotas.entries = try row.number(4)
+            policy.quotas.bytes = try row.number(5)
+            policy.quotas.requestsPerSecond = requests
+            return ServiceSetup(server: server, operator: UserID(try row.digest(1)), policy: policy)
+        }
+
+        /// Writes the setup of a new service.
+        ///
+        /// - Throws: ``TresorError/busy`` if another process was first; the errors of the engine.
+        package func write(to engine: some SQLEngine) async throws(TresorError) {
+            let quotas = policy.quotas
+            let changes = try await engine.write([
+                SQL(
+                    """
+                    INSERT INTO services (id, server, operator, registration, tresors, entries, bytes, requests)
+                    VALUES (1, $1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
+                    """,
+                    [
+                        .bytes(server.bytes), .digest(`operator`.digest),
+                        .integer(Int64(policy.registration.rawValue)),
+                        .number(quotas.tresors), .number(quotas.entries), .number(quotas.bytes),
+                        .integer(Int64(quotas.requestsPerSecond)),
+                    ])
+            ])
+            guard changes == [1] else { throw .busy }
+        }
+
+        /// The settings of a process.
+        ///
+        /// - Parameters:
+        ///   - policy: the policy of the process.
+        ///   - clock: the clock, in seconds since 1970.
+        package func settings(policy: Policy, clock: @escaping @Sendable () -> UInt64)
+            -> ServiceSettings
+        {
+            ServiceSettings(
+                server: server, operator: `operator`, registration: policy.registration,
+                quotas: policy.quotas,
+                clock: clock)
+        }
+    }
+#endif
