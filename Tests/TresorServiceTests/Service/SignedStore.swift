@@ -107,10 +107,6 @@
             _ = try await ask(PutServerShareRequest(device: device, share: share, deviceKey: deviceKey))
         }
 
-        func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
-            try await putServerShare(share, deviceKey: .zero, user: user, device: device)
-        }
-
         func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
             let share = try await ask(ServerShareRequest(device: device)).share
             return share.isEmpty ? nil : share

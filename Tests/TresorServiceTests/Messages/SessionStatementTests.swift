@@ -6,7 +6,7 @@ import TresorCrypto
 @testable import TresorCore
 
 /// Sessions and their requests: who signs what, and the one text of an authorization.
-@Suite struct SessionTests {
+@Suite struct SessionStatementTests {
     private static let server = MessageSpecimen.digest(1)
     private static let id = [UInt8](repeating: 9, count: 16)
 
