@@ -43,7 +43,9 @@ struct ExportedStore: Store {
         export.wraps.contains { $0.user == user } ? [export.tresor] : []
     }
 
-    func putServerShare(_ share: [UInt8], user: UserID, device: DeviceID) async throws(TresorError) {
+    func putServerShare(
+        _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
+    ) async throws(TresorError) {
         throw Self.keepsNothing
     }
 

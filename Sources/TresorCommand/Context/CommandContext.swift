@@ -28,7 +28,8 @@ struct CommandContext: Sendable {
         CommandFailure.storeIs(at: path)
         if let service = try invocation.places.service() {
             let store = try Surroundings.current.openService(service, Surroundings.current.now)
-            let context = CommandContext(invocation: invocation, store: store)
+            let context = CommandContext(
+                invocation: invocation, store: store, named: StoreName(Array(path.utf8)))
             return identifying ? try await context.identified() : context
         }
         if creating { try makeDirectory(of: path, in: invocation.places) }

@@ -48,7 +48,7 @@ import TresorStore
         let user = anna.identity.user
         let other = CleanupJournal.Device(user: user, id: try DeviceID.random())
         try anna.client.cleanup.note(devices: [other])
-        evil.beforeNextDeletion { [anna] in try? anna.client.device.destroyShareBlocking() }
+        evil.beforeNextDeletion { [anna] in _ = try? anna.client.device.destroyShareBlocking() }
         try await anna.client.cleanup.finish()
         #expect(try anna.client.cleanup.endingDevicesBlocking() == [device.id])
         try await anna.client.cleanup.finish()
