@@ -30,7 +30,8 @@ package struct TresorExport: Hashable, Sendable {
         self.cards = cards.sorted { $0.user < $1.user }
         self.wraps = wraps.sorted { $0.user == $1.user ? $0.epoch < $1.epoch : $0.user < $1.user }
         let byteCount =
-            entries.reduce(0) { $0 + $1.count } + cards.reduce(0) { $0 + $1.bytes.count } + 1289 * wraps.count
+            entries.reduce(0) { $0 + $1.count } + cards.reduce(0) { $0 + $1.bytes.count } + (2 + Wrap.maximumByteCount)
+            * wraps.count
         guard byteCount + 4 * (entries.count + cards.count) + 54 <= Self.maximumByteCount else {
             throw .usage(.contentTooLong)
         }

@@ -57,6 +57,7 @@ import TresorStore
     }
 
     @Test func theSilenceOfAnotherStoreIsNoFinding() async throws {
+        _ = try await session(seeing: first, "/first").tresors.all()
         let elsewhere = try session(seeing: second, "/second")
         let summary = try #require(try await elsewhere.tresors.all().first)
         let name = try Name(typed: "plans")
