@@ -32,10 +32,33 @@
 
         func open() async throws -> any SQLEngine {
             switch place {
-            case .sqlite(let directory): try await SQLiteEngine.open(at: directory["service.db"], creating: true)
+            case .sqlite(let directory):
+                HeldEngine(
+                    engine: try await SQLiteEngine.open(at: directory["service.db"], creating: true),
+                    directory: directory)
             case .postgres(let location): try await PostgresEngine.open(location)
             }
         }
+    }
+
+    /// An engine that keeps its directory.
+    private struct HeldEngine: SQLEngine {
+        let engine: SQLiteEngine
+        let directory: TestDirectory
+
+        var dialect: SQLDialect { engine.dialect }
+
+        func write<Value: Sendable>(
+            erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value { try await engine.write(erasing: erasing, body) }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value { try await engine.read(body) }
+
+        func notify(_ hint: [UInt8]) { engine.notify(hint) }
+        func hints() -> AsyncStream<[UInt8]> { engine.hints() }
+        func close() async { await engine.close() }
     }
 
     /// A directory that goes with the value.

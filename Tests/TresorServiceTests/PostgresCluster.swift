@@ -46,7 +46,8 @@
                 trap 'rm -rf "$directory"' EXIT
                 cd "$directory"
                 "$bin/initdb" -D data -A trust -U tresor --no-sync -E UTF8 --locale C >log 2>&1
-                "$bin/postgres" -D "$directory/data" -k "$directory" -c listen_addresses= "$@" >>log 2>&1 </dev/null &
+                "$bin/postgres" -D "$directory/data" -k "$directory" -c listen_addresses= \
+                    -c max_connections=400 "$@" >>log 2>&1 </dev/null &
                 pid=$!
                 for second in $(seq 300); do
                     "$bin/pg_isready" -q -h "$directory" && break

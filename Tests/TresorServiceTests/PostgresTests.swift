@@ -19,8 +19,9 @@
         private static let count: StaticString = "UPDATE items SET number = number + 1 WHERE item = $1"
         private static let ending = SQL(
             """
-            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
-            AND pg_terminate_backend(pid)
+            WITH others AS MATERIALIZED \
+            (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()) \
+            SELECT count(*) FROM others WHERE pg_terminate_backend(pid, 4000)
             """)
 
         /// How often something ran.
@@ -85,18 +86,20 @@
             let (engine, other) = try await Self.engines()
             let runs = Runs()
             let (isOpen, isBroken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            async let writing = engine.write { (transaction) throws(TresorError) -> [Int] in
-                _ = try transaction.run([SQL(Self.count, [.bytes([1])])])
-                if runs.add() == 1 {
-                    isOpen.signal()
-                    isBroken.wait()
+            let writing = Task {
+                try await engine.write { (transaction) throws(TresorError) -> [Int] in
+                    _ = try transaction.run([SQL(Self.count, [.bytes([1])])])
+                    if runs.add() == 1 {
+                        isOpen.signal()
+                        isBroken.wait()
+                    }
+                    return try transaction.finish([SQL(Self.count, [.bytes([2])])])
                 }
-                return try transaction.finish([SQL(Self.count, [.bytes([2])])])
             }
             try await Cores.apart { isOpen.wait() }
             _ = try await other.read(Self.ending)
             isBroken.signal()
-            await #expect(throws: TresorError.store(.inputOutput)) { try await writing }
+            await #expect(throws: TresorError.store(.inputOutput)) { try await writing.value }
             #expect(runs.value == 1)
             #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([0]), SQLRow([0])])
             await engine.close()

@@ -53,7 +53,8 @@
         ///
         /// - Parameter finishing: whether this also ends the transaction, in the same exchange. A write is then on the
         ///   disk when the call returns, and the body can run nothing more.
-        /// - Throws: `TresorError.store(_:)`, `TresorError.busy`. After an error the body must throw.
+        /// - Throws: `TresorError.store(_:)`, `TresorError.busy`. After an error nothing of the transaction stays, whatever
+        ///   the body does then.
         func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult]
     }
 

@@ -11,6 +11,8 @@
     final class SQLiteTransaction: SQLTransaction {
         private let database: Database
         private var isFinished = false
+        /// The failure of a statement. Whatever the body does then, nothing of the transaction stays.
+        private var failure: TresorError?
 
         private init(_ database: Database) { self.database = database }
 
@@ -32,19 +34,22 @@
         }
 
         private func commit() throws {
+            if let failure { throw failure }
             guard !isFinished else { return }
-            isFinished = true
             try database.commit()
+            isFinished = true
         }
 
         func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
-            guard !isFinished else { throw .store(.other) }
+            guard !isFinished, failure == nil else { throw failure ?? .store(.other) }
             do {
                 let results = try statements.map(run)
                 if finishing { try commit() }
                 return results
             } catch {
-                throw TresorError(store: error)
+                let error = TresorError(store: error)
+                failure = error
+                throw error
             }
         }
 
