@@ -184,6 +184,7 @@ let package = Package(
             dependencies: [
                 "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote",
                 "TresorServer", "TresorService", "TresorStore", "TresorTesting",
+                .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],

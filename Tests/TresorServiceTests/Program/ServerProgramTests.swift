@@ -142,7 +142,7 @@
 
         /// Writes the card of an operator, and returns its path.
         func card() throws -> String {
-            let identity = try Identity.make(handle: Name("operator"), time: 1_800_000_000)
+            let identity = try Identity.make(handle: Name(typed: "operator"), time: 1_800_000_000)
             try Data(identity.chain.bytes).write(to: URL(fileURLWithPath: self["operator.card"]))
             return self["operator.card"]
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Testing
+
 /// A request that two programs could read in two ways, or that no honest client sends.
 struct HostileRequest: Sendable, CustomTestStringConvertible {
     /// What is wrong with it.

@@ -7,7 +7,7 @@
 #else
     import Glibc
 #endif
-import Dispatch
+import Foundation
 
 /// A client that sends bytes as they are, over a socket of loopback.
 ///

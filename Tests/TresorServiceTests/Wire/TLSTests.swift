@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import NIOCore
     import Testing
 
     @testable import TresorServer
