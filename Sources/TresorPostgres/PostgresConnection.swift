@@ -47,7 +47,7 @@
             plans = [:]
         }
 
-        /// Opens the connection if it is not open or was closed by the server meanwhile.
+        /// Opens the connection if it is not open or the server closed it.
         ///
         /// - Throws: `broken` if the server is not there.
         func prepare() throws(PostgresFailure) {
@@ -201,10 +201,12 @@
             throw .broken
         }
 
-        /// Whether the server has not closed the connection. It says nothing on an idle one otherwise.
-        private static func isAlive(_ connection: OpaquePointer) -> Bool {
+        /// Takes in what the server said on an idle connection, and returns whether it has not closed it.
+        ///
+        /// - Parameter rounds: the maximum number of reads. A server that says more counts as gone.
+        static func isAlive(_ connection: OpaquePointer, rounds: Int = 8) -> Bool {
             guard PQstatus(connection) == CONNECTION_OK else { return false }
-            for _ in 0..<8 {
+            for _ in 0..<rounds {
                 var waiting = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
                 guard poll(&waiting, 1, 0) != 0 else { return true }
                 guard PQconsumeInput(connection) == 1, PQstatus(connection) == CONNECTION_OK else { return false }

@@ -23,8 +23,8 @@
         ///
         /// - Parameter connectionCount: the maximum number of connections, beside one for hints; by default two for each
         ///   processor, and two.
-        /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or does not let this
-        ///   program in.
+        /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or refuses this
+        ///   program.
         package static func open(
             _ location: PostgresLocation, connectionCount: Int = 2 * Cores.count + 2
         ) async throws(TresorError) -> PostgresEngine {

@@ -98,8 +98,10 @@
 
         private func receive() {
             guard let connection else { return }
-            guard PQconsumeInput(connection) == 1 else { return reconnect() }
+            // The last words of a server and its end can come as one event, so this reads until nothing is left.
+            let isAlive = PostgresConnection.isAlive(connection, rounds: 1 << 16)
             takeNotifications(from: connection)
+            if !isAlive { reconnect() }
         }
 
         private func takeNotifications(from connection: OpaquePointer) {
