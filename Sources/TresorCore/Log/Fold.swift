@@ -54,7 +54,9 @@ public struct Fold: Sendable {
     /// Takes one entry that was read already, with known hash or signature check.
     ///
     /// - Throws: the error of the broken rule.
-    package mutating func apply(_ entry: Entry, hash: Hash256? = nil, signature: SignatureCheck? = nil) throws(TresorError) {
+    package mutating func apply(_ entry: Entry, hash: Hash256? = nil, signature: SignatureCheck? = nil)
+        throws(TresorError)
+    {
         do throws(Violation) {
             let validator = try EntryValidator(
                 entry: entry, tresor: tresor, head: state?.head, hash: hash, signature: signature)

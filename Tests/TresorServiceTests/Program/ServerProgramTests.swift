@@ -30,8 +30,13 @@
             let description = try ServerAnswer(answer.body)
             #expect(description.registration == .byInvitation)
             #expect(description.server.memoryKiB == 262_144)
-            await client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            #expect(await client.readAnswer()?.status == 200)
+            var health: Int?
+            // On a busy machine the database may take longer than its second.
+            for _ in 0..<20 where health != 200 {
+                await client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                health = await client.readAnswer()?.status
+            }
+            #expect(health == 200)
 
             server.signal(SIGTERM)
             let ending = await server.end()
@@ -52,7 +57,9 @@
                 files.key.path,
             ])
             let port = try #require(await server.port())
-            let request = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            let request =
+                "POST /v1/server HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
+                + "Content-Type: application/vnd.tresor\r\nConnection: close\r\n\r\n"
             #expect(await OpenSSL.connect(port, [], request).contains("first.example"))
             try await files.replace("second.example")
             server.signal(SIGHUP)

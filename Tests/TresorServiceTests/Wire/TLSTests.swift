@@ -9,7 +9,8 @@
 
     /// The service over TLS, against OpenSSL's own client.
     @Suite struct TLSTests {
-        private static let request = "GET /health HTTP/1.1\r\nHost: tresor.example\r\nConnection: close\r\n\r\n"
+        private static let request = String(
+            decoding: Wire.request("card", headers: ["Connection: close"]), as: UTF8.self)
 
         @Test("TLS 1.3 is spoken, with HTTP/1.1 and the certificate of the file")
         func speaksTLS() async throws {
