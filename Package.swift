@@ -204,7 +204,7 @@ let package = Package(
                 "TresorCrypto", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt", "checks.txt"],
+            exclude: ["attacks.txt", "checks.txt", "service.txt"],
             swiftSettings: settings
         ),
     ],

@@ -39,7 +39,10 @@ import Testing
         let all = try Self.ids("attacks.txt")
         let covered = try Self.covered()
         #expect(all.filter { !covered.contains($0) } == [])
-        #expect(covered.subtracting(all).sorted() == [], "ids that are not on the list")
+        // The attacks on the service; `scripts/attacks` does not disable its checks yet.
+        let service = try Self.ids("service.txt")
+        #expect(service.filter { !covered.contains($0) } == [])
+        #expect(covered.subtracting(all + service).sorted() == [], "ids that are not on the lists")
     }
 
     /// The row of an attack in `checks.txt`.

@@ -10,7 +10,7 @@
     /// The log and the metrics of the service.
     @Suite struct ReportTests {
         @Test("A131: a line of the log has the listed fields alone, and nothing that a client sent")
-        func logsListedFields() async throws {
+        func A131_theLogHasListedFieldsAlone() async throws {
             let mark = "c3VwZXJzZWNyZXQ"
             try await Wire.run { wire in
                 _ = try await wire.send(

@@ -11,7 +11,7 @@
     /// The wire against requests that no honest client sends, over real sockets.
     @Suite struct StrictChannelTests {
         @Test("A125, A128: a hostile request is refused, reaches nobody, and disturbs nobody")
-        func refusesHostileRequests() async throws {
+        func A125_A126_hostileRequestsAreRefused() async throws {
             try await Wire.run { wire in
                 for request in HostileRequest.all {
                     let before = wire.handler.calls.count
