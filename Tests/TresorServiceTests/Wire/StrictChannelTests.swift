@@ -10,7 +10,7 @@
 
     /// The wire against requests that no honest client sends, over real sockets.
     @Suite struct StrictChannelTests {
-        @Test("A125, A128: a hostile request is refused, reaches nobody, and disturbs nobody")
+        @Test("A125, A126: a hostile request is refused, reaches nobody, and disturbs nobody")
         func A125_A126_hostileRequestsAreRefused() async throws {
             try await Wire.run { wire in
                 for request in HostileRequest.all {
