@@ -54,7 +54,7 @@ struct KeygenCommand: SurfaceCommand {
             try await publish(session, workplace)
         } else {
             workplace.output.say("the service does not know you yet: register with it")
-            workplace.output.hint("tresor register")
+            workplace.output.hint("tresor register --no-login")
         }
         try report(session, workplace)
     }

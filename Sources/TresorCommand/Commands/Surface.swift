@@ -6,7 +6,7 @@ import Tresor
 enum Surface {
     /// Words of the second stage.
     static let laterStage = [
-        "approve", "serve", "register", "login", "logout", "team", "put", "get", "records", "sync",
+        "serve", "login", "logout", "team", "put", "get", "records", "sync",
     ]
 
     static var commandNames: [String] {

@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 import TresorStore
 
 /// The home, store and clock of one run, and what all commands do with them.
@@ -11,6 +12,8 @@ struct CommandContext: Sendable {
     let client: Client
     /// The session in whose name a service is asked, and whether this device opened it; `nil` before a file.
     private let speaking: (session: Session, isByDevice: Bool)?
+    /// The service that is the store; `nil` before a file.
+    let service: ServiceClient?
 
     var output: Output { invocation.output }
 
@@ -29,7 +32,7 @@ struct CommandContext: Sendable {
         if let service = try invocation.places.service() {
             let store = try Surroundings.current.openService(service, Surroundings.current.now)
             let context = CommandContext(
-                invocation: invocation, store: store, named: StoreName(Array(path.utf8)))
+                invocation: invocation, store: store, named: StoreName(Array(path.utf8)), service: store.service)
             return identifying ? try await context.identified() : context
         }
         if creating { try makeDirectory(of: path, in: invocation.places) }
@@ -72,8 +75,11 @@ struct CommandContext: Sendable {
         CommandContext(invocation: try Invocation(options), store: MemoryStore(), named: nil)
     }
 
-    private init(invocation: Invocation, store: any Store, named name: StoreName?) {
+    private init(
+        invocation: Invocation, store: any Store, named name: StoreName?, service: ServiceClient? = nil
+    ) {
         self.invocation = invocation
+        self.service = service
         speaking = nil
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
         client = Client(
@@ -82,9 +88,12 @@ struct CommandContext: Sendable {
         ).steady()
     }
 
-    private init(invocation: Invocation, speaking: (session: Session, isByDevice: Bool)) {
+    private init(
+        invocation: Invocation, speaking: (session: Session, isByDevice: Bool), service: ServiceClient?
+    ) {
         self.invocation = invocation
         self.speaking = speaking
+        self.service = service
         client = speaking.session.client
     }
 
@@ -94,7 +103,7 @@ struct CommandContext: Sendable {
         let place = try invocation.places.store()
         let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
         try? await opened.session.client.cleanup.finish()
-        return CommandContext(invocation: invocation, speaking: opened)
+        return CommandContext(invocation: invocation, speaking: opened, service: service)
     }
 
     /// The default store is in the home, which the first command makes.

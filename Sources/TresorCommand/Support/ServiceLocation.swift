@@ -69,7 +69,7 @@ struct ServiceLocation: Sendable, Equatable {
     /// Makes the store of the service. Nothing is sent yet.
     ///
     /// - Throws: 1 for a file of certificates that cannot be read.
-    func open(clock: @escaping @Sendable () -> UInt64) throws(CommandFailure) -> any Store {
+    func open(clock: @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore {
         do throws(TresorError) {
             return try HTTPStore(address, certificates: certificates, proxy: proxy, clock: clock)
         } catch {

@@ -4,6 +4,7 @@ import Synchronization
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 import TresorSQLite
 import TresorStore
 
@@ -27,7 +28,7 @@ struct Surroundings: Sendable {
         (path, creating) async throws(TresorError) in try await SQLiteStore.open(at: path, creating: creating)
     }
     /// Opens the store of a service, which signs requests by a clock.
-    var openService: @Sendable (ServiceLocation, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> any Store =
+    var openService: @Sendable (ServiceLocation, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore =
         {
             (service, clock) throws(CommandFailure) in try service.open(clock: clock)
         }

@@ -80,8 +80,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, exported, imported, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC.
-        Treat an unknown exit code as a failure, and ignore unknown fields. Secrets and contents are never included.
+        device, finding, tests, exported, imported, registration, invitation, applicant, error. Ids, hashes and safety
+        numbers are strings, times RFC 3339 in UTC. Treat an unknown exit code as a failure, and ignore unknown fields.
+        Contents are never included, and no secret but an invitation, which register --invite is for.
 
         """
 }

@@ -13,70 +13,25 @@ import TresorTesting
 
 /// The command before a service: homes on disk, and a device that opens each.
 @Suite struct RemoteCommandTests {
-    /// People whose homes note nothing, and a service that judges nothing.
-    private final class Stage: Sendable {
-        let directory: URL
+    private typealias Stage = CommandStage<OpenHandler>
+
+    /// A service that judges nothing.
+    private func stage() throws -> Stage {
         let clock = FixedClock()
-        let handler: OpenHandler
+        return try Stage(before: try OpenHandler(MemoryStore(), clock: clock.read), clock: clock)
+    }
 
-        init() throws {
-            directory = FileManager.default.temporaryDirectory.appending(path: "tresor-remote-\(UUID())")
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-            handler = try OpenHandler(MemoryStore(), clock: clock.read)
-        }
-
-        deinit { try? FileManager.default.removeItem(at: directory) }
-
-        func path(_ name: String) -> String { directory.appending(path: name).path }
-
-        /// A process of its own, as far as the service can tell.
-        func store() -> HTTPStore {
-            HTTPStore(
-                ServiceClient(over: LoopbackTransport(into: handler, clock: clock.read), clock: clock.read))
-        }
-
-        /// Makes a person whom the service knows.
-        func person(_ handle: String) async throws -> Session {
-            let identity = try Identity.make(handle: Name(typed: handle), time: clock.now)
-            let kit = try RecoveryKit()
-            let slot = try identity.seal(
-                under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()),
-                since: clock.now)
-            let home = DirectoryHome(data: path(handle), state: path("\(handle)/state"))
-            try home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
-            let session = Session(client: Client(home: home, store: store(), clock: clock.read), identity: identity)
-            try await session.client.people.publishCard()
-            _ = try await session.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
-            return session
-        }
-
-        /// Runs a command as a person. A word that begins with `@` is a file of the stage.
-        @discardableResult func run(
-            _ code: Int32, as name: String, _ words: String..., source: SourceLocation = #_sourceLocation
-        ) async throws -> String {
-            let files = [path("\(UUID())"), path("\(UUID())")]
-            let descriptors = files.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
-            var surroundings = Surroundings()
-            surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
-            surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
-            surroundings.openService = { [self] (_, _) throws(CommandFailure) in store() }
-            surroundings.now = clock.read
-            let places = ["--home", path(name), "--store", "https://tresor.example", "--batch"]
-            let given = places + words.map { $0.hasPrefix("@") ? path(String($0.dropFirst())) : $0 }
-            let ended = await Surroundings.$current.withValue(surroundings) { await Program.run { given } }
-            for descriptor in descriptors { close(descriptor) }
-            let texts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
-            #expect(ended == code, "\(words): \(texts)", sourceLocation: source)
-            return texts[0]
-        }
+    /// Makes a person whom the service knows.
+    private func person(_ handle: String, on stage: Stage) async throws -> Session {
+        try await stage.settle(try Identity.make(handle: Name(typed: handle), time: stage.clock.now))
     }
 
     @Test func everyCommandWorksBeforeAService() async throws {
-        let stage = try Stage()
-        let anna = try await stage.person("anna")
-        let bruno = try await stage.person("bruno")
+        let stage = try stage()
+        let anna = try await person("anna", on: stage)
+        let bruno = try await person("bruno", on: stage)
         let (hers, his) = (try anna.chain.number().grouped, try bruno.chain.number().grouped)
-        try Data("plan".utf8).write(to: stage.directory.appending(path: "plan"))
+        try stage.write("plan", to: "plan")
 
         try await stage.run(0, as: "anna", "verify", "bruno", "--number", his)
         try await stage.run(0, as: "bruno", "verify", "anna", "--number", hers)
@@ -100,8 +55,8 @@ import TresorTesting
 
     /// Forgetting asks no password: the device itself deletes its server share.
     @Test func aDeviceIsForgottenWithoutAPassword() async throws {
-        let stage = try Stage()
-        let anna = try await stage.person("anna")
+        let stage = try stage()
+        let anna = try await person("anna", on: stage)
         let device = try #require(try await anna.client.device.id())
         try await stage.run(0, as: "anna", "forget")
         #expect(try await stage.handler.store.serverShare(user: anna.user, device: device) == nil)
@@ -110,17 +65,13 @@ import TresorTesting
 
     /// A person who has not registered has an identity, and is told what to do.
     @Test func anIdentityIsMadeBeforeTheRegistration() async throws {
-        let stage = try Stage()
-        let password = stage.path("password")
-        #expect(FileManager.default.createFile(atPath: password, contents: Data("a long password\n".utf8)))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
-        try await stage.run(
-            0, as: "cara", "keygen", "cara", "--no-kit", "--argon2id", "64,3", "--password-file", password)
+        let stage = try stage()
+        try await stage.keygen("cara")
         let note = try String(contentsOfFile: stage.path("cara/store"), encoding: .utf8)
         #expect(note == "https://tresor.example\n")
         #expect(stage.handler.seen.isEmpty)
-        try await stage.run(
-            64, as: "dora", "keygen", "dora", "--kit", "@kit", "--argon2id", "64,3", "--password-file", password)
+        try stage.write("the password of dora\n", to: "dora.password")
+        try await stage.run(64, as: "dora", "keygen", "dora", "--kit", "@kit", "--argon2id", "64,3")
     }
 
     @Test func aServiceIsNotedWithItsWay() throws {

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+
+struct RegisterCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "register", group: .you, abstract: "Get an account with a service, or invite somebody to get one.",
+            usage: """
+                tresor register --no-login [--invitation FILE]
+                tresor register --invite LABEL
+                """,
+            discussion: """
+                Sends your card to the service. The operator of the service admits you, before or after: an \
+                invitation can do so at once. Until then the exit code is 17; run the command again later. \
+                --no-login leaves nothing with the service that a password opens. --invite is for the operator, and \
+                prints an invitation: 26 characters, good once within 14 days. Anyone who has them can use them.
+                """,
+            classes: [.identity, .store, .write], further: [.waiting],
+            examples: [
+                "tresor register --no-login --invitation invitation.txt", "tresor register --no-login",
+                "tresor register --invite \"ward 3\"",
+            ])
+    }
+
+    @Option(
+        help: ArgumentHelp("An invitation that you got from the operator.", valueName: "FILE"), completion: .file())
+    var invitation: String?
+
+    @Flag(help: "Leave no log-in by password with the service.")
+    var noLogin = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Make an invitation, and note LABEL with it, which the operator alone is shown.", valueName: "LABEL"))
+    var invite: String?
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        if let invite { return try await makeInvitation(for: invite) }
+        guard noLogin else {
+            throw CommandFailure(
+                .unsupported, "a log-in by password is for a later stage", hints: ["tresor … --no-login"])
+        }
+        let service = try await AskedService.open(options, to: "register")
+        let code = try invitation.map { try readInvitation($0, service) }
+        let state = try await register(code, with: service)
+        guard state == .active else { throw Self.waiting(state, service) }
+        // The home notes that its card is published, once the service shows it.
+        try await service.session.client.people.publishCard()
+        try report(service)
+    }
+
+    /// Takes each step that is left. A service that has taken a step before says so.
+    private func register(_ code: Invitation?, with service: AskedService) async throws -> AccountState {
+        do throws(TresorError) {
+            let request = RegisterRequest(
+                chain: service.session.chain.bytes, invitation: code?.code ?? [], blinded: [])
+            let state = try await service.call(request).state
+            guard state == .asked else { return state }
+            let statement = try LoginStatement(
+                by: service.session.identity, server: try await service.serverID(), revision: 1, record: .zero,
+                copy: .zero, time: service.workplace.now)
+            let finish = FinishRequest(record: [], statement: statement, copy: [], locator: .zero, kitCopy: [])
+            return try await service.call(finish).state
+        } catch {
+            throw failure(of: error, service)
+        }
+    }
+
+    private func failure(of error: TresorError, _ service: AskedService) -> CommandFailure {
+        switch error {
+        case .unverified:
+            CommandFailure(
+                of: error,
+                "the service at \(service.place) has another card under the handle "
+                    + DisplayText.name(service.session.handle.bytes),
+                hints: ["tresor keygen NAME --no-kit --force"])
+        case .noAccess where invitation != nil:
+            CommandFailure(
+                of: error, "the invitation is not good at \(service.place): it was used, or its time is over",
+                hints: ["tresor register --no-login"])
+        case .noAccess:
+            CommandFailure(
+                of: error, "the service at \(service.place) does not let you register: your account was deleted")
+        case .busy:
+            CommandFailure(
+                of: error, "the service at \(service.place) takes no registration at this moment; try again later")
+        default: CommandFailure(error)
+        }
+    }
+
+    private static func waiting(_ state: AccountState, _ service: AskedService) -> CommandFailure {
+        guard state != .closed else {
+            return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted")
+        }
+        return CommandFailure(
+            of: .waiting, "the operator of \(service.place) has to admit you; then run the same command again",
+            hints: ["tresor register --no-login"])
+    }
+
+    private func report(_ service: AskedService) throws {
+        let workplace = service.workplace
+        guard !options.json else {
+            return try workplace.output.object([
+                "type": "registration", "service": .string(try workplace.invocation.places.store()),
+                "handle": .text(service.session.handle.bytes), "user": .string(service.session.user.description),
+                "state": "active",
+            ])
+        }
+        workplace.output.say("you are registered at \(service.place)")
+        if try workplace.identityFile().kitLocator == nil { workplace.output.hint("tresor recover --new-kit") }
+    }
+}
+
+/// Invitations.
+extension RegisterCommand {
+    /// More than 26 characters with blanks and line ends need.
+    private static let invitationByteCount = 1024
+
+    private func readInvitation(_ path: String, _ service: AskedService) throws(CommandFailure) -> Invitation {
+        let input = try InputFile(path, standardInput: service.workplace.invocation.standardInput)
+        let failure = CommandFailure(
+            .altered, "\(input.shownName) is no invitation, which has 26 characters", file: input.path)
+        let bytes = try input.readAll(limit: Self.invitationByteCount, tooLarge: failure)
+        do throws(TresorError) {
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw .altered }
+            return try Invitation(typed: text)
+        } catch {
+            throw failure
+        }
+    }
+
+    private func makeInvitation(for text: String) async throws {
+        guard invitation == nil, !noLogin else { throw CommandFailure.usage("--invite LABEL stands alone") }
+        let label = try CommandContext.name(text, of: "a label")
+        let service = try await AskedService.open(options, to: "invite somebody")
+        let code = try Invitation()
+        let until = min(service.workplace.now + Invitation.duration, Format.latestTime)
+        do throws(TresorError) {
+            _ = try await service.call(InviteRequest(hash: try code.hash(), label: label, until: until))
+        } catch {
+            guard error == .noAccess else { throw CommandFailure(error) }
+            throw CommandFailure(of: error, "only the operator of \(service.place) invites people")
+        }
+        let output = service.workplace.output
+        guard !options.json else {
+            return try output.object([
+                "type": "invitation", "invitation": .string(code.text), "label": .text(label.bytes),
+                "until": .time(until),
+            ])
+        }
+        try output.line(code.text)
+        output.say(
+            "an invitation for \(DisplayText.name(label.bytes)), good once until \(Timestamp(seconds: until).date)")
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRemote
+
+/// A service, asked for what no ``Store`` has in the name of this home's person (SPEC §18.6).
+struct AskedService: Sendable {
+    let workplace: CommandContext
+    let session: Session
+    /// The address, fit to be shown.
+    let place: String
+    private let client: ServiceClient
+
+    /// Opens the identity of this home.
+    ///
+    /// - Parameter reason: completes "password for anna (to …)".
+    /// - Throws: 64 if the store is a file; the errors of ``CommandContext/open(_:creating:identifying:)``.
+    static func open(_ options: GlobalOptions, to reason: String) async throws -> AskedService {
+        let isService = try CommandContext.local(options).invocation.places.service() != nil
+        guard isService else { throw needed }
+        let workplace = try await CommandContext.open(options)
+        guard let client = workplace.service else { throw needed }
+        return AskedService(
+            workplace: workplace, session: try await workplace.unlock(to: reason),
+            place: DisplayText.quoted(try workplace.invocation.places.store()), client: client)
+    }
+
+    private static var needed: CommandFailure {
+        .usage(
+            "the store is a file: there is nothing to register with, and nobody to admit",
+            hints: ["tresor … {--store} --store https://HOST"])
+    }
+
+    /// Sends a request in the name of this home's person.
+    ///
+    /// - Throws: the errors of `ServiceClient.call`.
+    func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
+        try await Speaker.person(session.identity).call { () async throws(TresorError) in
+            try await client.call(request)
+        }
+    }
+
+    /// The id of the service.
+    func serverID() async throws(TresorError) -> Hash256 { try await client.serverID() }
+}

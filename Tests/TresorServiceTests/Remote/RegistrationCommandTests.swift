@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Synchronization
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorCommand
+    @testable import TresorService
+
+    /// `register` and `approve` before a service that judges, each person with a home on disk.
+    @Suite struct RegistrationCommandTests {
+        /// A service of which a test can lose an answer.
+        private final class Handler: ServiceHandler {
+            private let bench: Bench
+            private let losing = Mutex<ServiceOperation?>(nil)
+
+            init(_ bench: Bench) { self.bench = bench }
+
+            /// The operation whose answers do not arrive.
+            var lost: ServiceOperation? {
+                get { losing.withLock { $0 } }
+                set { losing.withLock { $0 = newValue } }
+            }
+
+            func answer(_ call: ServiceCall) async -> ServiceReply {
+                let reply = await bench.service.answer(call)
+                return call.operation == lost ? .refused(.failed(.other)) : reply
+            }
+
+            func isHealthy() async -> Bool { await bench.service.isHealthy() }
+        }
+
+        /// A service with its operator, whose home is on disk.
+        private func stage(_ bench: Bench) async throws -> CommandStage<Handler> {
+            let stage = try CommandStage(before: Handler(bench), clock: bench.clock)
+            try await stage.settle(bench.operatorIdentity)
+            return stage
+        }
+
+        private func line(_ text: String) -> String { text.trimmingCharacters(in: .newlines) }
+
+        private func user(_ name: String, on stage: CommandStage<Handler>) async throws -> String {
+            let card = try await stage.run(0, as: name, "card", "--json")
+            let found = try #require(card.firstMatch(of: /"user":"([0-9a-z]{52})"/))
+            return String(found.1)
+        }
+
+        @Test func peopleRegisterWaitAndWorkTogether() async throws {
+            let bench = try await Bench(.byInvitation)
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            try await stage.keygen("bruno")
+            try await stage.run(13, as: "anna", "list")
+            let code = try await stage.run(0, as: "operator", "register", "--invite", "ward 3")
+            #expect(code.wholeMatch(of: /[0-9a-hjkmnp-tv-z]{26}\n/) != nil)
+            try stage.write(code.uppercased(), to: "invitation")
+            try await stage.run(0, as: "anna", "register", "--no-login", "--invitation", "@invitation")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            let used = try await stage.failure(13, as: "bruno", "register", "--no-login", "--invitation", "@invitation")
+            #expect(used.contains("it was used"))
+
+            let told = try await stage.failure(17, as: "bruno", "register", "--no-login")
+            #expect(told.contains("the operator of \"https://tresor.example\" has to admit you"))
+            try await stage.run(17, as: "bruno", "register", "--no-login")
+            try await stage.run(17, as: "bruno", "list")
+            let his = line(try await stage.run(0, as: "bruno", "card", "--number"))
+            let inbox = try await stage.run(0, as: "operator", "approve")
+            #expect(inbox.contains("bruno") && inbox.contains(his) && !inbox.contains("anna"))
+            let id = String(try await user("bruno", on: stage).prefix(10))
+            try await stage.run(64, as: "operator", "approve", id)
+            try await stage.run(0, as: "operator", "approve", id, "--yes")
+            #expect(try await stage.run(0, as: "operator", "approve").isEmpty)
+            try await stage.run(10, as: "operator", "approve", id, "--yes")
+            try await stage.run(0, as: "bruno", "register", "--no-login")
+
+            let hers = line(try await stage.run(0, as: "anna", "card", "--number"))
+            try await stage.run(0, as: "anna", "verify", "bruno", "--number", his)
+            try await stage.run(0, as: "bruno", "verify", "anna", "--number", hers)
+            try await stage.run(0, as: "anna", "create", "plans")
+            try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno")
+            try stage.write("a plan", to: "plan")
+            try await stage.run(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@plan.tresor")
+            #expect(try await stage.run(0, as: "bruno", "decrypt", "@plan.tresor") == "a plan")
+        }
+
+        @Test func theOperatorAloneInvitesAndAdmits() async throws {
+            let bench = try await Bench(.open)
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            let invite = try await stage.failure(13, as: "anna", "register", "--invite", "ward")
+            #expect(invite.contains("only the operator"))
+            let approve = try await stage.failure(13, as: "anna", "approve")
+            #expect(approve.contains("only the operator"))
+        }
+
+        /// The handle of a person who was refused is free; that of another is not.
+        @Test func A121_aHandleBelongsToOnePerson() async throws {
+            let bench = try await Bench(.closed)
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            try await stage.run(17, as: "anna", "register", "--no-login")
+            let eve = try bench.stranger("anna")
+            await #expect(throws: TresorError.unverified) { _ = try await eve.ask(eve.registration()) }
+            let id = try await user("anna", on: stage)
+            let refused = try await stage.run(0, as: "operator", "approve", "--refuse", id, "--yes", "--json")
+            #expect(refused.contains(#""state":"refused""#) && refused.contains(id))
+            #expect(try await eve.ask(eve.registration()).state == .asked)
+            let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
+            #expect(taken.contains("another card under the handle anna"))
+        }
+
+        /// Whatever answer is lost, the same command goes on.
+        @Test(arguments: [ServiceOperation.server, .register, .finish, .card, .putCard])
+        func aRegistrationGoesOnWhereItEnded(_ lost: ServiceOperation) async throws {
+            let bench = try await Bench(.byInvitation)
+            let stage = try await stage(bench)
+            let code = try await stage.run(0, as: "operator", "register", "--invite", "ward 3")
+            try stage.write(code, to: "invitation")
+            try await stage.keygen("anna")
+            stage.handler.lost = lost
+            try await stage.run(18, as: "anna", "register", "--no-login", "--invitation", "@invitation")
+            stage.handler.lost = nil
+            let told = try await stage.run(
+                0, as: "anna", "register", "--no-login", "--invitation", "@invitation", "--json")
+            #expect(told.contains(#""type":"registration""#) && told.contains(#""state":"active""#))
+            try await stage.run(0, as: "anna", "create", "plans")
+        }
+
+        @Test func everyExampleOfThePagesRuns() async throws {
+            let bench = try await Bench(.byInvitation)
+            let stage = try await stage(bench)
+            let invite = "tresor register --invite \"ward 3\""
+            try stage.write(try await stage.example(invite, as: "operator"), to: "invitation")
+            for name in ["anna", "bruno", "cara"] { try await stage.keygen(name) }
+            let register = ["tresor register --no-login --invitation invitation.txt", "tresor register --no-login"]
+            _ = try await stage.example(
+                register[0], as: "anna", replacing: ["invitation.txt": stage.path("invitation")])
+            _ = try await stage.example(register[1], as: "anna")
+            try await stage.run(17, as: "bruno", "register", "--no-login")
+            try await stage.run(17, as: "cara", "register", "--no-login")
+            let list = "tresor approve"
+            #expect(try await stage.example(list, as: "operator").split(separator: "\n").count == 3)
+            // A terminal answers the question of this one.
+            let admit = "tresor approve k3m9xq"
+            let bruno = try await user("bruno", on: stage)
+            _ = try await stage.example(admit + " --yes", as: "operator", replacing: ["k3m9xq": bruno])
+            let refuse = "tresor approve k3m9xq --refuse --yes"
+            let cara = try await user("cara", on: stage)
+            _ = try await stage.example(refuse, as: "operator", replacing: ["k3m9xq": cara])
+            #expect(Set(register + [invite]) == Set(RegisterCommand.page.examples))
+            #expect(Set([list, admit, refuse]) == Set(ApproveCommand.page.examples))
+        }
+    }
+#endif
