@@ -67,7 +67,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
         The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
         the home. It is a file, or a service at https://HOST, noted with its --store-ca and --store-proxy; http:// is for
         this machine alone. A service knows who asks, so every command opens your identity first.
-        the home. A home may use several stores. It notes the path of the one in which it first saw a tresor: another store
+        A home may use several stores. It notes the path of the one in which it first saw a tresor: another store
         need not have that tresor. A copy of a store with other changes looks like a fork.
         Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
