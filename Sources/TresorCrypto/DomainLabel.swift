@@ -9,7 +9,7 @@ public struct DomainLabel: Hashable, Sendable {
     package let prefixed: [UInt8]
 
     /// The label as text; always ASCII.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     private init(_ text: StaticString) {
         self.init(bytes: Array(text.description.utf8))

@@ -124,7 +124,7 @@ public struct Effect: Hashable, Sendable {
     }
 
     /// Whether the act changes nothing.
-    public var isNothing: Bool {
+    package var isNothing: Bool {
         admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
     }
 }

@@ -49,7 +49,7 @@ public struct FileProof: Hashable, Sendable {
     /// The epoch whose key seals the file.
     package let epoch: UInt64
     /// The sealer.
-    public private(set) var sealer: FileAuthor
+    package private(set) var sealer: FileAuthor
     /// The first author, if the content was resealed.
     package private(set) var origin: FileAuthor?
 

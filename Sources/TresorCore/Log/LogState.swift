@@ -45,7 +45,7 @@ public struct Member: Hashable, Sendable {
     /// The time of that entry by its author's account, in seconds since 1970.
     package internal(set) var sinceTime: UInt64
     /// The author of the grant; the founder is their own.
-    public internal(set) var admittedBy: UserID
+    package internal(set) var admittedBy: UserID
 }
 
 /// A change of membership or role.

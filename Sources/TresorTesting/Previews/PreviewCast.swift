@@ -18,9 +18,9 @@ public import TresorStore
 /// The keys, cards, logs and files are real, and every rule holds for them.
 public struct PreviewCast: Sendable {
     /// The store that all people share.
-    public let store: any Store
+    package let store: any Store
     /// The clock that all people read.
-    public let clock: FixedClock
+    package let clock: FixedClock
 
     /// Takes the store and the clock of the people.
     public init(store: any Store = MemoryStore(), clock: FixedClock = FixedClock()) {
