@@ -19,10 +19,15 @@ package struct Exchange: Sendable {
     @concurrent package func export(_ tresor: TresorID) async throws(TresorError) -> TresorExport {
         let state = try await client.logs.state(of: tresor)
         var entries: [[UInt8]] = []
+        var byteCount = 0
         for first in stride(from: 0, to: state.entryCount, by: LogReader.pageCount) {
             try Cancellation.check()
             let range = first..<min(first + UInt64(LogReader.pageCount), state.entryCount)
-            entries += try await client.logs.entries(range, of: state)
+            let page = try await client.logs.entries(range, of: state)
+            // A log that is too large for an export is not held whole first.
+            byteCount += page.reduce(0) { $0 + $1.count }
+            guard byteCount <= TresorExport.maximumByteCount else { throw .usage(.contentTooLong) }
+            entries += page
         }
         return try TresorExport(
             tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state))
@@ -63,7 +68,7 @@ package struct Exchange: Sendable {
     /// - Throws: the error of the rule for a log that is not valid. ``TresorError/altered`` for a card of a person whom the
     ///   log does not name. ``TresorError/forked`` for a log that neither continues nor begins the store's, for one that
     ///   lacks entries which this home has verified and the store lacks too, and for cards that this home or the log
-    ///   contradicts. ``TresorError/busy`` when the store's log changed in between. The errors of
+    ///   contradicts. ``TresorError/busy`` when the store's log changed during the call. The errors of
     ///   ``LogReader/state(of:remembering:progress:)``.
     @concurrent package func take(_ export: TresorExport) async throws(TresorError) -> Arrival {
         let shown = try Fold.state(of: export.entries, tresor: export.tresor)
@@ -183,7 +188,7 @@ package struct Exchange: Sendable {
     }
 }
 
-/// What an export brought to a store.
+/// The additions that an export brought to a store.
 package struct Arrival: Sendable {
     /// The state of the store's log afterwards.
     package let state: LogState

@@ -8,6 +8,7 @@ struct Recalled: Sendable {
     let identity = Recall<IdentityFile>()
     let pins = Recall<Pins>()
     let heads = Recall<PinnedHeads>()
+    let notedStores = Recall<NotedStores>()
     let wraps = Recall<KeptWraps>()
 }
 

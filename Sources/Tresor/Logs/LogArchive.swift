@@ -89,8 +89,8 @@ package struct LogArchive: Sendable {
         }
     }
 
-    /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An interruption leaves parts that
-    /// count for nothing.
+    /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An
+    /// interruption leaves parts that count for nothing.
     ///
     /// - Parameters:
     ///   - fresh: the entries just read, as far as they are held.

@@ -34,8 +34,8 @@ package struct LogReader: Sendable {
     ///   - progress: takes the number of entries that are verified; nobody knows how many there are.
     /// - Throws: ``TresorError/notFound`` for a tresor that neither store nor home knows, and for one that this store does
     ///   not have and the home first saw in another. ``TresorError/forked`` for an older or different history, with the
-    ///   evidence kept in the home. The error of the rule for a log that is not
-    ///   valid. ``TresorError/cancelled`` for a task that was cancelled; nothing is remembered then.
+    ///   evidence kept in the home. The error of the rule for a log that is not valid.
+    ///   ``TresorError/cancelled`` for a task that was cancelled; nothing is remembered then.
     @concurrent package func state(
         of tresor: TresorID, remembering: Remembering = .yes, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> LogState {

@@ -17,22 +17,16 @@ package struct NotedStores: Hashable, Sendable {
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.notedStores)
-        var last: TresorID?
-        while decoder.remaining > 0 {
-            let tresor = TresorID(try decoder.digest())
-            if let last, tresor <= last { throw .altered }
-            last = tresor
-            stores[tresor] = StoreName(try decoder.vector16(1...StoreName.maximumByteCount))
+        stores = try decoder.rows { (decoder) throws(TresorError) in
+            guard let store = StoreName(try decoder.vector16(1...StoreName.maximumByteCount)) else { throw .altered }
+            return store
         }
     }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.notedStores)
-        for (tresor, store) in stores.sorted(by: { $0.key < $1.key }) {
-            encoder.digest(tresor.digest)
-            encoder.vector16(store.bytes)
-        }
+        encoder.rows(stores) { $0.vector16($1.bytes) }
         return encoder.bytes
     }
 
@@ -43,14 +37,17 @@ package struct NotedStores: Hashable, Sendable {
 }
 
 extension LogArchive {
-    /// Reads where this home first saw its tresors. An object that does not decode counts as none, so that every
-    /// silence is noticed.
+    /// Reads the stores where this home first saw its tresors. An object that does not decode counts as none: then
+    /// silence is a finding in every store.
     func notedStores() -> NotedStores {
         guard let bytes = try? client.home.read(.notedStores) else { return NotedStores() }
-        return (try? NotedStores(bytes)) ?? NotedStores()
+        let stores = try? client.recalled.notedStores.value(of: bytes) { (bytes) throws(TresorError) in
+            try NotedStores(bytes)
+        }
+        return stores ?? NotedStores()
     }
 
-    /// Returns the other store where this home first saw a tresor; `nil` if it was this one, or nobody knows.
+    /// Returns the other store where this home first saw a tresor; `nil` if it was this one, or if none is noted.
     package func otherStore(of tresor: TresorID) -> StoreName? {
         guard let here = client.storeName, let noted = notedStores()[tresor], noted != here else { return nil }
         return noted

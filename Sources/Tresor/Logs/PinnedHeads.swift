@@ -18,13 +18,9 @@ package struct PinnedHeads: Hashable, Sendable {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.heads)
         ownTime = try decoder.time()
-        var last: TresorID?
-        while decoder.remaining > 0 {
-            let tresor = TresorID(try decoder.digest())
-            if let last, tresor <= last { throw .altered }
-            last = tresor
+        heads = try decoder.rows { (decoder) throws(TresorError) in
             let sequence = try decoder.integer(UInt64.self)
-            heads[tresor] = Head(sequence: sequence, hash: try decoder.digest())
+            return Head(sequence: sequence, hash: try decoder.digest())
         }
     }
 
@@ -32,10 +28,9 @@ package struct PinnedHeads: Hashable, Sendable {
         var encoder = ByteEncoder()
         encoder.preamble(.heads)
         encoder.integer(ownTime)
-        for (tresor, head) in heads.sorted(by: { $0.key < $1.key }) {
-            encoder.digest(tresor.digest)
-            encoder.integer(head.sequence)
-            encoder.digest(head.hash)
+        encoder.rows(heads) {
+            $0.integer($1.sequence)
+            $0.digest($1.hash)
         }
         return encoder.bytes
     }

@@ -15,21 +15,14 @@ package struct KnownNames: Hashable, Sendable {
     /// - Throws: ``TresorError/altered`` when this identity did not seal them.
     package init(_ sealed: [UInt8], of identity: Identity) throws(TresorError) {
         var decoder = ByteDecoder(try identity.openFromHome(sealed, .namesSeal))
-        var last: TresorID?
-        while decoder.remaining > 0 {
-            let tresor = TresorID(try decoder.digest())
-            if let last, tresor <= last { throw .altered }
-            last = tresor
-            names[tresor] = try Name(try decoder.vector16(1...Name.maximumByteCount))
+        names = try decoder.rows { (decoder) throws(TresorError) in
+            try Name(try decoder.vector16(1...Name.maximumByteCount))
         }
     }
 
     func sealed(for identity: Identity) throws(TresorError) -> [UInt8] {
         var encoder = ByteEncoder()
-        for (tresor, name) in names.sorted(by: { $0.key < $1.key }) {
-            encoder.digest(tresor.digest)
-            encoder.vector16(name.bytes)
-        }
+        encoder.rows(names) { $0.vector16($1.bytes) }
         return try identity.sealForHome(encoder.bytes, .namesSeal)
     }
 

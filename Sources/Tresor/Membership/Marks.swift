@@ -30,24 +30,17 @@ package struct Marks: Hashable, Sendable {
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.marks)
-        var last: TresorID?
-        while decoder.remaining > 0 {
-            let tresor = TresorID(try decoder.digest())
-            if let last, tresor <= last { throw .altered }
-            last = tresor
+        flags = try decoder.rows { (decoder) throws(TresorError) in
             let value = try decoder.integer(UInt8.self)
             guard (1...3).contains(value) else { throw .altered }
-            flags[tresor] = Flags(rawValue: value)
+            return Flags(rawValue: value)
         }
     }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.marks)
-        for (tresor, flags) in flags.sorted(by: { $0.key < $1.key }) {
-            encoder.digest(tresor.digest)
-            encoder.integer(flags.rawValue)
-        }
+        encoder.rows(flags) { $0.integer($1.rawValue) }
         return encoder.bytes
     }
 

@@ -79,7 +79,7 @@ package struct Cleanup: Sendable {
         try await Speaker.device(device).call { () async throws(TresorError) in try await finish() }
     }
 
-    /// Whether a service let us delete something. Without a session it may demand one.
+    /// Makes a deletion; `false` where a service refuses it without a session.
     private func isDone(_ deletion: () async throws(TresorError) -> Void) async throws(TresorError) -> Bool {
         do throws(TresorError) {
             try await deletion()

@@ -122,7 +122,8 @@ package struct ByteDecoder {
         let count = Int(try integer(UInt32.self))
         guard count >= least, count <= remaining / byteCount else { throw .altered }
         var elements: [Element] = []
-        elements.reserveCapacity(count)
+        // A count proves nothing: no more is reserved than the input has bytes.
+        elements.reserveCapacity(min(count, remaining / max(1, MemoryLayout<Element>.stride)))
         for _ in 0..<count { elements.append(try decode(&self)) }
         return elements
     }
@@ -135,6 +136,7 @@ package struct ByteDecoder {
         default: throw .altered
         }
     }
+
     /// `opaque8` of exactly `count` bytes, or empty.
     mutating func emptyOr(_ count: Int) throws(TresorError) -> [UInt8] {
         let bytes = try vector8(0...count)

@@ -30,11 +30,9 @@ package struct TresorExport: Hashable, Sendable {
         self.cards = cards.sorted { $0.user < $1.user }
         self.wraps = wraps.sorted { $0.user == $1.user ? $0.epoch < $1.epoch : $0.user < $1.user }
         let byteCount =
-            entries.reduce(0) { $0 + $1.count } + cards.reduce(0) { $0 + $1.bytes.count } + (2 + Wrap.maximumByteCount)
-            * wraps.count
-        guard byteCount + 4 * (entries.count + cards.count) + 54 <= Self.maximumByteCount else {
-            throw .usage(.contentTooLong)
-        }
+            54 + entries.reduce(0) { $0 + 4 + $1.count } + cards.reduce(0) { $0 + 4 + $1.bytes.count }
+            + wraps.reduce(0) { $0 + 2 + $1.bytes.count }
+        guard byteCount <= Self.maximumByteCount else { throw .usage(.contentTooLong) }
     }
 
     /// Decodes an export. Chains and wraps are read; entries are not.

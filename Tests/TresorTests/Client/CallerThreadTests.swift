@@ -27,8 +27,8 @@ import TresorCrypto
     }
 
     /// Counts the readings of a home that an executor makes.
-    private final class WatchedHome: Home {
-        private let base = MemoryHome()
+    private final class WatchedHome: ForwardingHome {
+        let base = MemoryHome()
         private let watched: QueueExecutor
         private let seen = Atomic(0)
 
@@ -36,37 +36,8 @@ import TresorCrypto
 
         var readings: Int { seen.load(ordering: .relaxed) }
 
-        private func look() {
+        func look() {
             if watched.isRunning { seen.add(1, ordering: .relaxed) }
-        }
-
-        func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
-            look()
-            return base.read(object)
-        }
-
-        func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
-            look()
-            try base.replace(object, with: bytes)
-        }
-
-        func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
-            look()
-            return try base.readSecret(object)
-        }
-
-        func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
-            look()
-            try base.replace(object, withSecret: bytes)
-        }
-
-        func delete(_ object: HomeObject) throws(TresorError) {
-            look()
-            base.delete(object)
-        }
-
-        func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-            try base.exclusively(body)
         }
     }
 

@@ -51,6 +51,21 @@ import TresorStore
         #expect(later.wraps.allSatisfy { $0.user == anna.identity.user })
     }
 
+    @Test func anExportHasAtMost256MiB() async throws {
+        let keys = try await anna.keyRing.keys(of: 1, in: anna.client.logs.state(of: tresor))
+        let identity = house.identity
+        // The shorter of the two forms of a wrap.
+        let wrap = try Wrap(keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .from(epoch: 1))
+        let full = [UInt8](repeating: 0, count: 1 << 20)
+        let rest = (1 << 28) - (54 + 255 * (4 + full.count) + 4 + 2 + wrap.bytes.count)
+        func export(last count: Int) throws(TresorError) -> TresorExport {
+            let entries = [[UInt8]](repeating: full, count: 255) + [[UInt8](repeating: 0, count: count)]
+            return try TresorExport(tresor: tresor, entries: entries, cards: [], wraps: [wrap])
+        }
+        #expect(try export(last: rest).bytes.count == 1 << 28)
+        #expect(throws: TresorError.usage(.contentTooLong)) { try export(last: rest + 1) }
+    }
+
     @Test func aMailedFileIsEnoughToReadAndToAnswer() async throws {
         let file = try await anna.seal("plan", in: tresor)
         let arrival = try await house.client.exchange.take(try await exported())

@@ -86,48 +86,19 @@ private struct LockedStage {
 }
 
 /// A home that locks a session at one of the calls that it gets.
-private final class LockingHome: Home {
+private final class LockingHome: ForwardingHome {
     let base = MemoryHome()
     private let trap = Mutex<(left: Int, session: Session)?>(nil)
 
     /// Locks the session at a call from now on; the next one is 0.
     func lock(_ session: Session, at call: Int) { trap.withLock { $0 = (call, session) } }
 
-    private func look() {
+    func look() {
         let session = trap.withLock { trap -> Session? in
             guard let (left, session) = trap else { return nil }
             trap = left > 0 ? (left - 1, session) : nil
             return left > 0 ? nil : session
         }
         session?.lock()
-    }
-
-    func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
-        look()
-        return base.read(object)
-    }
-
-    func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
-        look()
-        try base.replace(object, with: bytes)
-    }
-
-    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
-        look()
-        return try base.readSecret(object)
-    }
-
-    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
-        look()
-        try base.replace(object, withSecret: bytes)
-    }
-
-    func delete(_ object: HomeObject) throws(TresorError) {
-        look()
-        base.delete(object)
-    }
-
-    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-        try base.exclusively(body)
     }
 }
