@@ -64,6 +64,8 @@
 
             let told = try await stage.failure(17, as: "bruno", "register", "--no-login")
             #expect(told.contains("the operator of \"https://tresor.example\" has to admit you"))
+            // A second statement, of a later time, would be refused.
+            bench.clock.now += 60
             try await stage.run(17, as: "bruno", "register", "--no-login")
             try await stage.run(17, as: "bruno", "list")
             let his = line(try await stage.run(0, as: "bruno", "card", "--number"))
