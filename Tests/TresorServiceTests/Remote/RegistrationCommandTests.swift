@@ -6,6 +6,7 @@
     import Testing
     import TresorCore
     import TresorCrypto
+    import TresorTesting
 
     @testable import TresorCommand
     @testable import TresorService
