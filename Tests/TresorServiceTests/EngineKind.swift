@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import Testing
     import TresorCrypto
     import TresorPostgres
     import TresorService
@@ -11,7 +12,35 @@
         case sqlite
         case postgres
 
+        /// The engine of the benches of a task.
+        @TaskLocal static var current = EngineKind.sqlite
+
         static var installed: [EngineKind] { allCases.filter { $0 == .sqlite || PostgresCluster.programs != nil } }
+    }
+
+    /// Runs each test of a suite over every engine, one after the other.
+    struct EveryEngine: SuiteTrait, TestTrait, TestScoping {
+        var isRecursive: Bool { true }
+
+        @concurrent func provideScope(
+            for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+        ) async throws {
+            for kind in EngineKind.installed {
+                let naming = IssueHandlingTrait.compactMapIssues { issue in
+                    var issue = issue
+                    issue.comments.append("over \(kind)")
+                    return issue
+                }
+                try await naming.provideScope(for: test, testCase: testCase) {
+                    try await EngineKind.$current.withValue(kind) { try await function() }
+                }
+            }
+        }
+    }
+
+    extension Trait where Self == EveryEngine {
+        /// Runs each test of a suite over every engine.
+        static var overEveryEngine: EveryEngine { EveryEngine() }
     }
 
     /// An empty database that several engines can open, as several processes do.

@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import Synchronization
     import Testing
     import TresorCore
     import TresorCrypto
@@ -55,6 +56,26 @@
             let rows = try await engine.read(
                 SQL("SELECT $2 + 0, $1 + 0, $2 + $1, $3", [.integer(1), .integer(20), .bytes([7])]))
             #expect(rows == [SQLRow([20, 1, 21, .bytes([7])])])
+            await engine.close()
+        }
+
+        @Test(arguments: EngineKind.installed) func whatABodyGivesUpIsNotWritten(kind: EngineKind) async throws {
+            let engine = try await Self.engine(kind)
+            for isGivenUp in [true, false] {
+                let attempt = try await engine.attempt { (transaction) throws(TresorError) -> Attempt<Int> in
+                    let changes = try transaction.run([SQL(Self.insert, [.bytes([1]), 1, nil])])
+                    return isGivenUp ? .undone : .done(changes[0])
+                }
+                let count = try await engine.read(SQL("SELECT count(*) FROM items"))
+                if case .done(let changes) = attempt {
+                    #expect(!isGivenUp && changes == 1 && count == [SQLRow([1])])
+                } else {
+                    #expect(isGivenUp && count == [SQLRow([0])])
+                }
+            }
+            await #expect(throws: TresorError.busy) {
+                try await engine.attempt { (_) throws(TresorError) -> Attempt<Int> in throw .busy }
+            }
             await engine.close()
         }
 
@@ -241,6 +262,18 @@
             let rest = engine.hints()
             await engine.close()
             for await _ in rest {}
+        }
+    }
+
+    /// How suites run over every engine.
+    @Suite struct EveryEngineTests {
+        @Test func aTestRunsOnceOverEachEngine() async throws {
+            let seen = Mutex<[SQLDialect]>([])
+            try await EveryEngine().provideScope(for: #require(Test.current), testCase: nil) {
+                let dialect = try await Bench().engine.dialect
+                seen.withLock { $0.append(dialect) }
+            }
+            #expect(seen.withLock { $0 } == EngineKind.installed.map { $0 == .sqlite ? .sqlite : .postgres })
         }
     }
 #endif

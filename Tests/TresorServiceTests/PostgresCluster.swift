@@ -87,10 +87,16 @@
 
         /// Creates a database and returns where it is.
         ///
-        /// - Parameter options: settings for each connection, such as `-c name=value`.
-        func database(options: String = "") throws -> PostgresLocation {
-            let name = "test\(databaseCount.add(1, ordering: .relaxed).newValue)"
-            try run("createdb", ["-h", directory, "-U", "tresor", name])
+        /// - Parameters:
+        ///   - name: its name; `nil` for one of no meaning.
+        ///   - template: the name of a database to copy, to which nobody is connected.
+        ///   - options: settings for each connection, such as `-c name=value`.
+        func database(
+            named name: String? = nil, copying template: String? = nil, options: String = ""
+        ) throws -> PostgresLocation {
+            let name = name ?? "test\(databaseCount.add(1, ordering: .relaxed).newValue)"
+            let copying = template.map { ["-T", $0] } ?? []
+            try run("createdb", ["-h", directory, "-U", "tresor"] + copying + [name])
             guard let location = PostgresLocation("dbname=\(name) host=\(directory) user=tresor options='\(options)'")
             else {
                 throw TresorError.failed(.other)
@@ -110,13 +116,15 @@
         }
 
         /// Returns a new database in the cluster that tests share.
-        static func newDatabase(options: String = "") throws -> PostgresLocation {
+        static func newDatabase(
+            named name: String? = nil, copying template: String? = nil, options: String = ""
+        ) throws -> PostgresLocation {
             let cluster = try shared.withLock { shared in
                 let cluster = try shared ?? PostgresCluster()
                 shared = cluster
                 return cluster
             }
-            return try cluster.database(options: options)
+            return try cluster.database(named: name, copying: template, options: options)
         }
     }
 #endif

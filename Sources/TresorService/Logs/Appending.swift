@@ -35,10 +35,12 @@
                 throw place.isMember ? error : .noAccess
             }
             try await checkQuota(draft, on: before)
-            let isDone = try await write(draft, judgment, for: caller, first: advance(draft, judgment))
-            guard !isDone else { return OutcomeAnswer(.done) }
-            guard place.isMember else { throw .noAccess }
-            return OutcomeAnswer(.conflict)
+            switch try await write(draft, judgment, for: caller, first: advance(draft, judgment)) {
+            case .done: return OutcomeAnswer(.done)
+            case .undone:
+                guard place.isMember else { throw .noAccess }
+                return OutcomeAnswer(.conflict)
+            }
         }
 
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
@@ -50,10 +52,9 @@
                 guard place.isMember else { throw .noAccess }
                 return OutcomeAnswer(.conflict)
             }
-            let usage = try await context.usage.usage(of: caller.user)
-            guard usage.tresors < context.settings.quotas.tresors,
-                usage.bytes + draft.byteCount <= context.settings.quotas.bytes
-            else { throw .store(.full) }
+            let room = try await context.usage.hasRoom(
+                for: Usage(tresors: 1, bytes: draft.byteCount), of: caller.user, in: context.settings.quotas)
+            guard room else { throw .store(.full) }
             let insertion = SQL(
                 """
                 INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
@@ -63,7 +64,9 @@
                     .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
                     .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
                 ])
-            if try await write(draft, judgment, for: caller, first: insertion) { return OutcomeAnswer(.done) }
+            if case .done = try await write(draft, judgment, for: caller, first: insertion) {
+                return OutcomeAnswer(.done)
+            }
             // A tresor that was deleted keeps its place.
             guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
                 throw .noAccess
@@ -90,9 +93,11 @@
         private func checkQuota(_ draft: AppendDraft, on before: LogState) async throws(TresorError) {
             guard !draft.endsAccess else { return }
             let quotas = context.settings.quotas
+            // The number of entries is exact: the entry is written at this place or not at all.
             guard before.entryCount < quotas.entries else { throw .store(.full) }
-            let usage = try await context.usage.usage(of: before.founder)
-            guard usage.bytes + draft.byteCount <= quotas.bytes else { throw .store(.full) }
+            let room = try await context.usage.hasRoom(
+                for: Usage(tresors: 0, bytes: draft.byteCount), of: before.founder, in: quotas)
+            guard room else { throw .store(.full) }
         }
 
         /// The statement that takes the place of an entry: it changes a row only if the log still ends there.
@@ -112,29 +117,25 @@
         /// Writes all of it or nothing.
         ///
         /// - Parameter first: the statement that takes the place of the entry.
-        /// - Returns: whether the place was free.
+        /// - Returns: `undone` if somebody else has the place.
         private func write(
             _ draft: AppendDraft, _ judgment: Judgment, for caller: Caller, first: SQL
-        ) async throws(TresorError) -> Bool {
+        ) async throws(TresorError) -> Attempt<Void> {
             let statements =
                 [first, caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now)]
                 + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
-            do throws(TresorError) {
-                try await context.engine.write { (transaction) throws(TresorError) in
-                    let changes = try transaction.run(statements)
-                    // No engine throws this: it says here that somebody else took the place.
-                    guard changes[0] == 1 else { throw .forked }
-                    guard changes[1] == 1 else { throw .busy }
-                }
-            } catch {
-                guard error == .forked else { throw error }
-                return false
+            let attempt = try await context.engine.attempt { (transaction) throws(TresorError) -> Attempt<Void> in
+                let changes = try transaction.run(statements)
+                guard changes[0] == 1 else { return .undone }
+                guard changes[1] == 1 else { throw .busy }
+                return .done(())
             }
+            guard case .done = attempt else { return attempt }
             context.states.keep(judgment.state)
             context.usage.add(
                 tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
-            return true
+            return attempt
         }
 
         /// The statements that write an entry and what changes with it.

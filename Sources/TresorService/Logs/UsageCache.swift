@@ -12,6 +12,11 @@
         /// The bytes of the entries and wraps of these.
         var bytes: UInt64
 
+        init(tresors: UInt64, bytes: UInt64) {
+            self.tresors = tresors
+            self.bytes = bytes
+        }
+
         init(_ rows: [SQLRow]) throws(TresorError) {
             guard let row = rows.first else { throw .store(.damaged) }
             tresors = try row.number(0)
@@ -20,6 +25,11 @@
     }
 
     /// What people have used of their quotas. It is summed seldom, since a sum looks at all tresors of a person.
+    ///
+    /// A change is judged by a sum, which is as old as half a minute while less than half of the quota is used. So a
+    /// quota is exceeded by what is written between the sum and the commit. Above the half, that is what the requests
+    /// write that are at work at the same time. Below, it is also what other processes write in half a minute, as far
+    /// as that is more than the other half.
     final class UsageCache: Sendable {
         private struct Entry {
             var usage: Usage
@@ -44,12 +54,22 @@
                 [.digest(user.digest)])
         }
 
-        /// Returns the usage of a person, at most half a minute old.
-        func usage(of user: UserID) async throws(TresorError) -> Usage {
-            let now = ContinuousClock.now
-            if let entry = entries.withLock({ $0[user] }), entry.time.duration(to: now) < Self.duration {
-                return entry.usage
+        /// Whether a person has room for more.
+        func hasRoom(for more: Usage, of user: UserID, in quotas: Quotas) async throws(TresorError) -> Bool {
+            func fits(_ usage: Usage, _ share: UInt64) -> Bool {
+                (more.tresors == 0 || usage.tresors + more.tresors <= quotas.tresors / share)
+                    && usage.bytes + more.bytes <= quotas.bytes / share
             }
+            let now = ContinuousClock.now
+            if let entry = entries.withLock({ $0[user] }), entry.time.duration(to: now) < Self.duration,
+                fits(entry.usage, 2)
+            {
+                return true
+            }
+            return fits(try await sum(of: user, at: now), 1)
+        }
+
+        private func sum(of user: UserID, at now: ContinuousClock.Instant) async throws(TresorError) -> Usage {
             let usage = try Usage(try await engine.read(Self.search(user)))
             entries.withLock { entries in
                 if entries.count >= Self.greatestCount { entries = [:] }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     package import TresorCrypto
 
     /// A database of the service: PostgreSQL, or one SQLite file.
@@ -89,7 +90,36 @@
         }
     }
 
+    /// What became of a change that its own body may give up.
+    package enum Attempt<Value: Sendable>: Sendable {
+        /// It is on the disk.
+        case done(Value)
+        /// The body gave it up, and nothing was written.
+        case undone
+    }
+
     extension SQLEngine {
+        /// Runs a body that may write. If it gives up, nothing of what it did stays.
+        ///
+        /// - Throws: as ``write(erasing:_:)``.
+        package func attempt<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Attempt<Value>
+        ) async throws(TresorError) -> Attempt<Value> {
+            let isUndone = Atomic(false)
+            do throws(TresorError) {
+                return try await write { (transaction) throws(TresorError) in
+                    let attempt = try body(transaction)
+                    guard case .undone = attempt else { return attempt }
+                    // A body runs again only after a failure of the engine, and this is none: it is the last run.
+                    isUndone.store(true, ordering: .relaxed)
+                    throw .cancelled
+                }
+            } catch {
+                guard isUndone.load(ordering: .relaxed) else { throw error }
+                return .undone
+            }
+        }
+
         /// Runs a body that may write, and overwrites nothing that it deletes.
         ///
         /// - Throws: as ``write(erasing:_:)``.

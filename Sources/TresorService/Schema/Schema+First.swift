@@ -78,7 +78,9 @@
                 ],
                 key: ["id"]),
             // The requests of the last hour that changed something, with the hash of each body, and its answer; none
-            // for one that is answered once.
+            // for one that is answered once. They are deleted by the index on the time, and not dropped as a part for
+            // each hour: the key of such parts would have to contain the time, and the same id could then happen once
+            // in each of two hours. A sweep deletes what ten minutes brought, so that vacuum keeps up.
             Table(
                 name: "requests",
                 columns: [
@@ -86,7 +88,8 @@
                     .integer("time"),
                 ],
                 key: ["scope", "id"], indexes: [.init(columns: ["time"])]),
-            // How often somebody may still do something: `tokens` at `time`.
+            // How often somebody may still do something: `tokens` at `time`. Nothing is written before there are
+            // log-ins by password; a row is updated in its page, and those of full buckets are deleted by the index.
             Table(
                 name: "buckets",
                 columns: [.bytes("bucket"), .integer("tokens"), .integer("time")],

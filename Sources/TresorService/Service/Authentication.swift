@@ -12,16 +12,31 @@
         let device: DeviceID?
         /// `nil` for a person without an account, who may only register.
         let account: Account?
+        /// The chain of the body, if it is what proves the session.
+        let chain: CardChain?
         let request: RequestKey
+
+        /// Reads the chain of the body, unless that was done to prove the session.
+        func readChain(_ bytes: [UInt8]) throws(TresorError) -> CardChain {
+            if let chain { chain } else { try CardChain(bytes) }
+        }
     }
 
     /// Proves who asks (SPEC §18.2). The row of the account is read for every request: the end of a session counts at
     /// once in every process.
+    ///
+    /// The cheap checks come first: form and time, the signature of the request by the key that the statement names, the
+    /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is refused
+    /// before all signatures. That bars no session of which a request has held before.
     struct Authentication: Sendable {
-        /// The caller, and the answer that the same request got before.
-        struct Outcome: Sendable {
-            let caller: Caller
-            let kept: RequestKey.Kept?
+        /// What a request proves.
+        enum Outcome: Sendable {
+            /// The caller, who may ask for this.
+            case caller(Caller)
+            /// The answer that the same request got before.
+            case kept(RequestKey.Kept)
+            /// That somebody asks too often: they may again after so many seconds.
+            case tooOften(UInt32)
         }
 
         private struct Rows {
@@ -30,19 +45,29 @@
             let deviceKey: Hash256?
         }
 
+        /// The key that must have signed a session.
+        private struct Signer {
+            let key: Hash256
+            /// The chain of the body that names the key and still has to prove it; empty for a key of the rows.
+            var chain: [UInt8] = []
+        }
+
         let engine: any SQLEngine
         let server: Hash256
         let `operator`: UserID
+        let limits: RateLimits
+        /// The rate of the requests of an account.
+        let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         private let statements = VerifiedStatements()
 
-        init(
-            engine: any SQLEngine, server: Hash256, operator: UserID, clock: @escaping @Sendable () -> UInt64
-        ) {
-            self.engine = engine
-            self.server = server
-            self.operator = `operator`
-            self.clock = clock
+        init(context: ServiceContext) {
+            engine = context.engine
+            server = context.server
+            `operator` = context.settings.operator
+            limits = context.limits
+            rate = .requests(context.settings.quotas.requestsPerSecond)
+            clock = context.settings.clock
         }
 
         /// Checks the session and the request.
@@ -54,14 +79,27 @@
             guard let text = call.authorization, let authorization = try? Authorization(text),
                 authorization.statement.server == server, isInTime(authorization)
             else { throw unauthorized }
-            let outcome: Outcome?
+            let refusal: Refusal
             do throws(TresorError) {
-                outcome = try await prove(authorization, call)
+                let session = try authorization.statement.hash()
+                if !statements.isKnown(session), let seconds = look(call.source) { return .tooOften(seconds) }
+                if let outcome = try await prove(session, authorization, call) { return outcome }
+                refusal = unauthorized
             } catch {
-                throw Refusal(error)
+                guard error == .altered || error == .unsupported else { throw Refusal(error) }
+                refusal = Refusal(error)
             }
-            guard let outcome else { throw unauthorized }
-            return outcome
+            noteFailure(of: call.source)
+            throw refusal
+        }
+
+        /// Returns the seconds for which a source is barred. A call without a source comes from this process.
+        private func look(_ source: [UInt8]) -> UInt32? {
+            source.isEmpty ? nil : limits.look(.failure(source), .failure)
+        }
+
+        private func noteFailure(of source: [UInt8]) {
+            if !source.isEmpty { _ = limits.take(.failure(source), .failure) }
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -73,25 +111,48 @@
         }
 
         /// Returns `nil` for a session or a signature that does not hold.
-        private func prove(_ authorization: Authorization, _ call: ServiceCall) async throws(TresorError) -> Outcome? {
+        private func prove(
+            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall
+        ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
             let request = try RequestStatement(
-                session: try statement.hash(), id: authorization.id, time: authorization.time,
-                operation: call.operation, body: call.body)
-            let key = RequestKey(request, of: statement.user)
-            let rows = try await rows(of: statement, key)
-            guard let signer = try await signer(of: statement, call, rows) else { return nil }
-            do throws(TresorError) {
-                try statements.verify(statement, hash: request.session, by: signer)
+                session: session, id: authorization.id, time: authorization.time, operation: call.operation,
+                body: call.body)
+            let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
-            } catch { return nil }
+            }
+            guard isSigned else { return nil }
+            let outcome = try await prove(RequestKey(request, of: statement.user), statement, session, call)
+            if outcome == nil { statements.forget(session) }
+            return outcome
+        }
+
+        /// Returns `nil` for a session that does not hold, or that was ended.
+        private func prove(
+            _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall
+        ) async throws(TresorError) -> Outcome? {
+            let rows = try await rows(of: statement, request)
+            guard let signer = try signer(of: statement, call, rows),
+                try statements.verify(statement, hash: session, by: signer.key)
+            else { return nil }
+            var chain: CardChain?
+            if !signer.chain.isEmpty {
+                if rows.account == nil, let seconds = limits.take(.registration(call.source), .registration) {
+                    noteFailure(of: call.source)
+                    return .tooOften(seconds)
+                }
+                chain = try await prove(signer.chain, of: statement, call.operation)
+                guard chain != nil else { return nil }
+            }
+            if let seconds = limits.take(.requests(statement.user.digest.bytes), rate) { return .tooOften(seconds) }
+            if let kept = try request.kept(rows.requests) { return .kept(kept) }
+            guard isOpen(statement, rows) else { return nil }
+            statements.keep(session, of: signer.key)
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
-                account: rows.account, request: key)
-            if let kept = try key.kept(rows.requests) { return Outcome(caller: caller, kept: kept) }
-            guard isOpen(statement, rows) else { return nil }
+                account: rows.account, chain: chain, request: request)
             try admit(caller, to: call.operation)
-            return Outcome(caller: caller, kept: nil)
+            return .caller(caller)
         }
 
         private func rows(of statement: SessionStatement, _ key: RequestKey) async throws(TresorError) -> Rows {
@@ -110,28 +171,36 @@
         /// The key that must have signed the session; `nil` if there is none.
         private func signer(
             of statement: SessionStatement, _ call: ServiceCall, _ rows: Rows
-        ) async throws(TresorError) -> Hash256? {
-            switch (statement.kind, call.operation) {
-            case (.device, _):
-                return rows.deviceKey
-            case (.identity, .register):
-                return try key(in: RegisterRequest(call.body).chain, of: statement)
-            case (.identity, .putCard) where statement.generation > rows.account?.generation ?? .max:
-                let request = try PutCardRequest(call.body)
-                let present = try await engine.read(Account.chain(of: statement.user, .asked ... .active)).first
-                guard let present, try CardChain(request.chain).extends(CardChain(present.bytes(0))) else { return nil }
-                return try key(in: request.chain, of: statement)
-            case (.identity, _):
-                guard let account = rows.account, account.generation == statement.generation else { return nil }
-                return account.key
+        ) throws(TresorError) -> Signer? {
+            guard statement.kind == .identity else { return rows.deviceKey.map { Signer(key: $0) } }
+            let chain: [UInt8]
+            switch call.operation {
+            case .register: chain = try RegisterRequest(call.body).chain
+            case .putCard where statement.generation > rows.account?.generation ?? .max:
+                chain = try PutCardRequest(call.body).chain
+            default: chain = []
             }
+            let known = rows.account.flatMap { $0.generation == statement.generation ? Signer(key: $0.key) : nil }
+            guard !chain.isEmpty else { return known }
+            let claim = try CardClaim(newestIn: chain)
+            guard claim.generation == statement.generation else { return nil }
+            // The key of the newest card that is there needs no other proof.
+            if let known, known.key == claim.signingKey { return known }
+            return Signer(key: claim.signingKey, chain: chain)
         }
 
-        /// The newest key of a chain that proves its session itself.
-        private func key(in chain: [UInt8], of statement: SessionStatement) throws(TresorError) -> Hash256? {
-            let chain = try CardChain(chain)
-            guard chain.user == statement.user, chain.newest.generation == statement.generation else { return nil }
-            return chain.newest.signingKey
+        /// Reads the chain of a body; `nil` for one of somebody else, and for a new card that does not continue the
+        /// chain that is there.
+        private func prove(
+            _ bytes: [UInt8], of statement: SessionStatement, _ operation: ServiceOperation
+        ) async throws(TresorError) -> CardChain? {
+            if operation == .putCard {
+                let present = try await engine.read(Account.chain(of: statement.user, .asked ... .active)).first
+                // Cards lie one after the other: a chain begins with the bytes of each chain that it extends.
+                guard let present, try bytes.starts(with: present.bytes(0)) else { return nil }
+            }
+            let chain = try CardChain(bytes)
+            return chain.user == statement.user ? chain : nil
         }
 
         /// Whether the session was not ended, and its device not removed.
@@ -156,20 +225,45 @@
         }
     }
 
-    /// The statements of sessions whose signatures were verified, with the keys that signed them.
+    extension Authentication {
+        /// Whether a signature verifies.
+        ///
+        /// - Throws: the errors of the library.
+        fileprivate static func holds(_ check: () throws(TresorError) -> Void) throws(TresorError) -> Bool {
+            do throws(TresorError) {
+                try check()
+                return true
+            } catch {
+                guard error == .altered else { throw error }
+                return false
+            }
+        }
+    }
+
+    /// The statements of sessions that held, with the keys that signed them.
     private final class VerifiedStatements: Sendable {
         private static let greatestCount = 50_000
 
         private let signers = Mutex<[Hash256: Hash256]>([:])
 
-        /// Verifies a statement, unless this was done before for the same key.
-        func verify(_ statement: SessionStatement, hash: Hash256, by signer: Hash256) throws(TresorError) {
-            guard signers.withLock({ $0[hash] }) != signer else { return }
-            try statement.verify(by: signer)
+        /// Verifies a statement, unless it is kept for the same key.
+        func verify(_ statement: SessionStatement, hash: Hash256, by signer: Hash256) throws(TresorError) -> Bool {
+            if signers.withLock({ $0[hash] }) == signer { return true }
+            return try Authentication.holds { () throws(TresorError) in try statement.verify(by: signer) }
+        }
+
+        /// Whether a statement is kept.
+        func isKnown(_ hash: Hash256) -> Bool { signers.withLock { $0[hash] != nil } }
+
+        /// Keeps a statement that held.
+        func keep(_ hash: Hash256, of signer: Hash256) {
             signers.withLock { signers in
                 if signers.count >= Self.greatestCount { signers = [:] }
                 signers[hash] = signer
             }
         }
+
+        /// Forgets a statement that no longer holds.
+        func forget(_ hash: Hash256) { _ = signers.withLock { $0.removeValue(forKey: hash) } }
     }
 #endif

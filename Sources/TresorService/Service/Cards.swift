@@ -46,7 +46,7 @@
         /// - Throws: ``TresorError/noAccess`` for the chain of another user; ``TresorError/altered`` for one that does
         ///   not extend the present one.
         func put(_ request: PutCardRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let chain = try CardChain(request.chain)
+            let chain = try caller.readChain(request.chain)
             guard chain.user == caller.user else { throw .noAccess }
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))

@@ -26,9 +26,13 @@
 
         /// Puts an invitation.
         ///
-        /// - Throws: ``TresorError/failed(_:)`` for one that has ended, or that is there with other words.
+        /// - Throws: ``TresorError/failed(_:)`` for one that has ended, for one that would be good for longer than 14
+        ///   days, and for one that is there.
         func invite(_ request: InviteRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            guard request.until >= context.now else { throw .failed(.clock) }
+            let now = context.now
+            guard request.until >= now,
+                request.until <= now + Invitation.duration + RequestStatement.clockWindow
+            else { throw .failed(.clock) }
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let inserted = try transaction.run([
                     SQL(

@@ -4,50 +4,106 @@
     import Synchronization
 
     /// Limits on how often somebody asks, of this process.
+    ///
+    /// The buckets lie in a table of fixed size, in sets of four. A hash, seeded anew in each process, says in which
+    /// set a key has its bucket. In a set of others, the bucket that is full again first makes room. So a person with
+    /// very many keys can loosen the limit of somebody else, and never tighten it.
     final class RateLimits: Sendable {
         /// A number of requests at once, and the seconds after which one more is allowed.
         struct Rate: Sendable {
-            let count: Double
+            let count: Int
             let seconds: Double
 
-            /// Registrations of a source: ten, and one a minute.
+            /// Registrations of a source without an account, and of an account: ten, and one a minute.
             static let registration = Rate(count: 10, seconds: 60)
             /// Server shares of a device: twenty an hour.
             static let serverShare = Rate(count: 20, seconds: 180)
+            /// Requests of a source that prove nothing: a hundred, and five a second.
+            static let failure = Rate(count: 100, seconds: 0.2)
 
             /// So many requests a second of an account.
             static func requests(_ perSecond: UInt32) -> Rate {
-                Rate(count: Double(perSecond) * 10, seconds: 1 / Double(max(1, perSecond)))
+                Rate(count: Int(perSecond) * 10, seconds: 1 / Double(max(1, perSecond)))
             }
+
+            /// The time that one request takes from a bucket, in nanoseconds.
+            fileprivate var interval: Int64 { Int64(seconds * 1e9) }
         }
 
+        /// Somebody whose requests are counted, and what for.
+        struct Key: Hashable, Sendable {
+            fileprivate enum Kind { case requests, registration, serverShare, failure }
+
+            fileprivate let kind: Kind
+            fileprivate let bytes: [UInt8]
+
+            /// The requests of a user.
+            static func requests(_ user: [UInt8]) -> Key { Key(kind: .requests, bytes: user) }
+            /// The registrations of a source, or of a user who has an account.
+            static func registration(_ bytes: [UInt8]) -> Key { Key(kind: .registration, bytes: bytes) }
+            /// The server shares of a user, by device.
+            static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
+            /// The requests of a source that proved nothing.
+            static func failure(_ source: [UInt8]) -> Key { Key(kind: .failure, bytes: source) }
+        }
+
+        /// A bucket: empty places count as one that is full.
         private struct Bucket {
-            var tokens: Double
-            var time: ContinuousClock.Instant
+            /// The hash of the key.
+            var tag = 0
+            /// The time at which it is full again, in nanoseconds since the start. One request moves it by an interval.
+            var full = Int64.min
         }
 
-        /// The number of buckets above which those that are full are dropped.
-        private static let greatestCount = 100_000
+        /// The number of buckets in a set.
+        private static let wayCount = 4
 
-        private let buckets = Mutex<[[UInt8]: Bucket]>([:])
+        private let start = ContinuousClock.now
+        private let setCount: Int
+        private let buckets: Mutex<[Bucket]>
+
+        /// - Parameter setCount: the number of sets: 16 384 take 1 MiB.
+        init(setCount: Int = 1 << 14) {
+            self.setCount = setCount
+            buckets = Mutex([Bucket](repeating: Bucket(), count: setCount * Self.wayCount))
+        }
 
         /// Takes one request from a bucket.
         ///
         /// - Returns: `nil` if it is allowed; else the seconds after which it is.
-        func take(_ key: [UInt8], _ rate: Rate, at time: ContinuousClock.Instant = .now) -> UInt32? {
-            buckets.withLock { buckets in
-                if buckets.count > Self.greatestCount {
-                    buckets = buckets.filter { ($0.value.time.duration(to: time) / .seconds(3_600)) < 1 }
-                }
-                var bucket = buckets[key] ?? Bucket(tokens: rate.count, time: time)
-                let passed = bucket.time.duration(to: time) / .seconds(1)
-                bucket.tokens = min(rate.count, bucket.tokens + max(0, passed) / rate.seconds)
-                bucket.time = time
-                defer { buckets[key] = bucket }
-                guard bucket.tokens >= 1 else { return UInt32(max(1, (1 - bucket.tokens) * rate.seconds + 1)) }
-                bucket.tokens -= 1
+        func take(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant = .now) -> UInt32? {
+            look(key, rate, at: time, taking: true)
+        }
+
+        /// Looks whether one request is allowed, and takes none.
+        ///
+        /// - Returns: `nil` if it is; else the seconds after which it is.
+        func look(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant = .now) -> UInt32? {
+            look(key, rate, at: time, taking: false)
+        }
+
+        private func look(
+            _ key: Key, _ rate: Rate, at time: ContinuousClock.Instant, taking: Bool
+        ) -> UInt32? {
+            let now = Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
+            let tag = key.hashValue
+            return buckets.withLock { buckets in
+                let place = Self.place(of: tag, in: buckets, setCount)
+                let isKnown = buckets[place].tag == tag
+                let full = (isKnown ? max(now, buckets[place].full) : now) + rate.interval
+                let excess = full - now - Int64(rate.count) * rate.interval
+                guard excess <= 0 else { return UInt32(clamping: excess / 1_000_000_000 + 1) }
+                if taking { buckets[place] = Bucket(tag: tag, full: full) }
                 return nil
             }
+        }
+
+        /// Returns the place of a key: its own, or else that of the bucket in its set that is full again first.
+        private static func place(of tag: Int, in buckets: [Bucket], _ setCount: Int) -> Int {
+            let first = Int(UInt(bitPattern: tag) % UInt(setCount)) * wayCount
+            let set = first..<(first + wayCount)
+            if let known = set.first(where: { buckets[$0].tag == tag }) { return known }
+            return set.min { buckets[$0].full < buckets[$1].full } ?? first
         }
     }
 #endif

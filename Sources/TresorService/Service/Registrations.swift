@@ -18,7 +18,7 @@
         ///   password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
             guard request.blinded.isEmpty else { throw .unsupported }
-            let chain = try CardChain(request.chain)
+            let chain = try caller.readChain(request.chain)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)

@@ -18,8 +18,7 @@
         package init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             let context = try ServiceContext(engine: engine, settings: settings)
             self.context = context
-            authentication = Authentication(
-                engine: engine, server: context.server, operator: settings.operator, clock: settings.clock)
+            authentication = Authentication(context: context)
             let stream = engine.hints()
             hints = Task { await News(context: context).listen(to: stream) }
         }
@@ -79,12 +78,13 @@
             if case .anyone = call.operation.speaker {
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
             }
-            let outcome = try await authentication.authenticate(call)
-            if let kept = outcome.kept { return try Self.reply(kept) }
-            let caller = outcome.caller
-            if let seconds = limit(call, caller) {
-                return ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: seconds)
+            let caller: Caller
+            switch try await authentication.authenticate(call) {
+            case .tooOften(let seconds): return Self.refusal(until: seconds)
+            case .kept(let kept): return try Self.reply(kept)
+            case .caller(let proved): caller = proved
             }
+            if let seconds = limit(call.operation, caller) { return Self.refusal(until: seconds) }
             do throws(TresorError) {
                 return try await Dispatch(context: context).answer(call, of: caller)
             } catch {
@@ -92,6 +92,10 @@
                 if error == .busy, let kept = try? await kept(caller.request) { return try Self.reply(kept) }
                 throw Refusal(error)
             }
+        }
+
+        private static func refusal(until seconds: UInt32) -> ServiceReply {
+            ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: seconds)
         }
 
         private static func reply(_ kept: RequestKey.Kept) throws(Refusal) -> ServiceReply {
@@ -106,15 +110,15 @@
             try request.kept(try await context.engine.read(request.search))
         }
 
-        /// Returns the seconds after which the caller may ask again, if it asks too often.
-        private func limit(_ call: ServiceCall, _ caller: Caller) -> UInt32? {
-            let limits = context.limits
-            let rate = RateLimits.Rate.requests(context.settings.quotas.requestsPerSecond)
-            if let seconds = limits.take(caller.user.digest.bytes, rate) { return seconds }
-            switch call.operation {
-            case .register where caller.account == nil: return limits.take([1] + call.source, .registration)
+        /// Returns the seconds after which the caller may ask for this again, if they ask for it too often.
+        private func limit(_ operation: ServiceOperation, _ caller: Caller) -> UInt32? {
+            let user = caller.user.digest.bytes
+            switch operation {
+            // Each reads a chain; without an account the source has paid for that.
+            case .register where caller.account != nil, .finish:
+                return context.limits.take(.registration(user), .registration)
             case .serverShare:
-                return limits.take([2] + caller.user.digest.bytes + (caller.device?.bytes ?? []), .serverShare)
+                return context.limits.take(.serverShare(user + (caller.device?.bytes ?? [])), .serverShare)
             default: return nil
             }
         }

@@ -10,7 +10,7 @@
     @testable import TresorService
 
     /// The judgment of appends.
-    @Suite struct AppendTests {
+    @Suite(.overEveryEngine) struct AppendTests {
         /// A request that is refused, and the error.
         private struct Case {
             let name: String
@@ -187,6 +187,18 @@
             }
         }
 
+        /// Above half of a quota, what another process has just written counts.
+        @Test func aQuotaCountsWhatAnotherProcessWrites() async throws {
+            let bench = try await Bench(quotas: { $0.tresors = 3 })
+            let other = try await bench.anotherService()
+            let anna = try await bench.person("anna")
+            for (service, status) in [(bench.service, 200), (other, 200), (bench.service, 200), (other, 507)] {
+                let reply = await service.answer(try anna.call(try anna.founding()))
+                #expect(reply.status == status)
+            }
+            #expect(try await anna.reply(anna.founding()).status == 507)
+        }
+
         @Test func aStateIsTheSameFromASnapshot() async throws {
             let bench = try await Bench()
             let cast = PreviewCast(store: SignedStore(bench), clock: bench.clock)
@@ -197,7 +209,7 @@
             #expect(try rows.map { try $0.number(0) } == [64])
             // Another process folds from there.
             let other = Signer(
-                service: try bench.anotherService(), clock: bench.clock, identity: owner.identity,
+                service: try await bench.anotherService(), clock: bench.clock, identity: owner.identity,
                 key: try bench.signer(owner.identity).key)
             let state = try await plans.state()
             let entry = try Entry(

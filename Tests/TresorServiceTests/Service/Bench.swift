@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Foundation
-    import Synchronization
     import TresorCore
     import TresorCrypto
     import TresorTesting
 
     @testable import TresorService
 
-    /// A service on a database of its own, with a clock that stands.
+    /// A service on a database of its own, with a clock that stands. The database is one of ``EngineKind/current``.
     final class Bench: Sendable {
-        let engine: SQLiteEngine
+        let engine: any SQLEngine
         let service: Service
         let settings: ServiceSettings
         let clock: FixedClock
         let operatorIdentity: Identity
-        private let folder: String
+        private let database: BenchDatabase
 
         init(
             _ registration: Registration = .open, quotas: (inout Quotas) -> Void = { _ in }
         ) async throws {
-            folder = NSTemporaryDirectory() + "tresor-service-\(UUID().uuidString)"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            engine = try await SQLiteEngine.open(at: folder + "/service.db", creating: true)
-            try await Schema.current.migrate(engine)
+            database = try await BenchDatabase.take(.current)
+            engine = database.engine
             clock = FixedClock()
             operatorIdentity = try Identity.make(handle: try Name(typed: "operator"), time: clock.now)
             try await OperatorsOffice.open(for: operatorIdentity.chain, in: engine, at: clock.now)
@@ -40,11 +36,17 @@
 
         deinit {
             service.shutDown()
-            try? FileManager.default.removeItem(atPath: folder)
+            database.giveBack()
         }
 
         /// Another process on the same database.
-        func anotherService() throws -> Service { try Service(engine: engine, settings: settings) }
+        ///
+        /// - Parameter change: makes its settings others.
+        func anotherService(_ change: (inout ServiceSettings) -> Void = { _ in }) async throws -> Service {
+            var settings = settings
+            change(&settings)
+            return try Service(engine: try await database.another(), settings: settings)
+        }
 
         var admin: Signer { get throws { try signer(operatorIdentity) } }
 
@@ -117,6 +119,24 @@
 
         func registration(invitation: Invitation? = nil) -> RegisterRequest {
             RegisterRequest(chain: identity.chain.bytes, invitation: invitation?.code ?? [], blinded: [])
+        }
+
+        /// A request for the first entry of a tresor.
+        func founding() throws -> AppendRequest {
+            let root = try Root.make(founder: identity.chain)
+            let tresor = try root.tresorID()
+            let keys = try EpochKeys(epoch: 1)
+            let genesis = GenesisBody(
+                root: root, founder: identity.chain, approvers: [],
+                sealedName: try SealedName(
+                    try Name(typed: "plans"), kind: .empty, under: keys.content, tresor: tresor, epoch: 1, sequence: 0),
+                epoch: try keys.statement(of: tresor, linking: []))
+            let entry = try Entry(
+                tresor: tresor, sequence: 0, previous: .zero, author: identity, time: clock.now,
+                body: .genesis(genesis))
+            let wrap = try Wrap(keys, of: tresor, for: identity.chain.newest, user: user, history: .all)
+            return AppendRequest(
+                tresor: tresor, sequence: 0, previous: .zero, entry: entry.bytes, wraps: [wrap.bytes], removing: [])
         }
 
         func finishing(kit: (locator: Hash256, copy: [UInt8])? = nil, server: Hash256? = nil) throws -> FinishRequest {

@@ -91,7 +91,7 @@
     }
 
     /// Logs over a service.
-    @Suite struct LogTests {
+    @Suite(.overEveryEngine) struct LogTests {
         @Test func aTresorLivesItsWholeLife() async throws {
             let house = try await Household(Bench())
             let plans = house.owner.tresor(house.tresor)
@@ -171,7 +171,7 @@
         @Test func A129_twoServicesWriteOneChain() async throws {
             let bench = try await Bench()
             let house = try await Household(bench)
-            let services = [bench.service, try bench.anotherService()]
+            let services = [bench.service, try await bench.anotherService()]
             let start = try await house.state()
             let done = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<20 {

@@ -10,7 +10,7 @@
     @testable import TresorService
 
     /// Waiting for news.
-    @Suite struct NewsTests {
+    @Suite(.overEveryEngine) struct NewsTests {
         private static func patient(_ cursor: [UInt8]) -> NewsRequest { NewsRequest(cursor: cursor, seconds: 55) }
 
         @Test func aMemberIsToldOfEachLogThatGrows() async throws {
@@ -47,7 +47,8 @@
             let house = try await Household(Bench())
             let cursor = try await house.signer(house.reader).ask(NewsRequest(cursor: [], seconds: 0)).cursor
             let other = Signer(
-                service: try house.bench.anotherService(), clock: house.bench.clock, identity: house.reader.identity,
+                service: try await house.bench.anotherService(), clock: house.bench.clock,
+                identity: house.reader.identity,
                 key: try house.signer(house.reader).key)
             async let news = other.ask(Self.patient(cursor))
             while other.service.waitCount == 0 { await Task.yield() }

@@ -9,7 +9,7 @@
     @testable import TresorService
 
     /// How people get an account, each step once and again.
-    @Suite struct RegistrationTests {
+    @Suite(.overEveryEngine) struct RegistrationTests {
         @Test func whereEverybodyMayRegisterAPersonIsAdmittedAtOnce() async throws {
             let bench = try await Bench(.open)
             let anna = try bench.stranger("anna")
@@ -139,13 +139,18 @@
             let bench = try await Bench(.byInvitation)
             let invitation = try Invitation()
             let admin = try bench.admin
+            let anna = try bench.stranger("anna")
             _ = try await admin.ask(
                 InviteRequest(hash: try invitation.hash(), label: .empty, until: bench.clock.now + 10))
             #expect(
                 try await admin.reply(InviteRequest(hash: .zero, label: .empty, until: bench.clock.now - 1)).status
                     == 400)
+            // Fourteen days, by a clock that may differ by five minutes.
+            let latest = bench.clock.now + Invitation.duration + 300
+            #expect(try await admin.reply(InviteRequest(hash: .zero, label: .empty, until: latest)).status == 200)
+            let tooLong = InviteRequest(hash: anna.user.digest, label: .empty, until: latest + 1)
+            #expect(try await admin.reply(tooLong) == .refused(.failed(.other)))
             bench.clock.now += 11
-            let anna = try bench.stranger("anna")
             #expect(try await anna.reply(anna.registration(invitation: invitation)) == .forbidden)
         }
 
@@ -188,10 +193,7 @@
             let anna = try await bench.person("anna")
             let bert = try await bench.person("bert")
             _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
-            let share = try DeviceShare(user: anna.user)
-            _ = try await anna.ask(
-                PutServerShareRequest(
-                    device: share.id, share: [UInt8](repeating: 9, count: 32), deviceKey: try share.publicKey()))
+            _ = try await anna.trustedDevice()
             let id = try randomBytes(16)
             #expect(try await anna.reply(DeleteAccountRequest(), id: id).status == 200)
             #expect(try await anna.reply(DeleteAccountRequest(), id: id).status == 200)

@@ -9,110 +9,99 @@
 
     @testable import TresorService
 
-    /// Every operation on a tresor, by everybody, on a tresor of their own, of somebody else, and on none (A128).
-    @Suite struct RoleMatrixTests {
-        enum Role: CaseIterable, Sendable { case owner, writer, reader, newcomer, removed, operatorOfService, stranger }
-
-        private static let operations: [ServiceOperation] = [.entries, .append, .wraps, .putWraps, .deleteTresor]
-
-        /// The answers in the tresor of the household, by operation in the order above.
-        private static let expected: [Role: [Int]] = [
-            .owner: [200, 200, 200, 200, 200],
-            .writer: [200, 200, 200, 403, 403],
-            .reader: [200, 403, 200, 200, 403],
-            .newcomer: [200, 403, 200, 403, 403],
-            .removed: [200, 403, 403, 403, 403],
-            .operatorOfService: [403, 403, 403, 403, 403],
-            .stranger: [403, 403, 403, 403, 403],
+    /// Every operation, by everybody, on what is their own, on somebody else's, and on what is not there (A128).
+    @Suite(.overEveryEngine) struct RoleMatrixTests {
+        /// The answers by operation, one sign for each of ``Role``, in its order: `+` done, `-` not allowed, `w` waits,
+        /// `u` unknown, `f` failed. The tresor is that of the household.
+        private static let table: [ServiceOperation: String] = [
+            .server: "+++++++++++", .kitCopy: "+++++++++++",
+            .card: "+++++++w-uu", .cards: "+++++++w-uu", .users: "+++++++w-uu", .putCard: "+++++++w-uu",
+            .tresors: "+++++++w-uu", .news: "+++++++w-uu",
+            .entries: "+++++--w-uu", .append: "++-----w-uu", .wraps: "++++---w-uu", .putWraps: "+-+----w-uu",
+            .deleteTresor: "+------w-uu",
+            .putServerShare: "+++++++w-uu", .serverShare: "+++++++w+uu", .deleteServerShares: "+++++++w+uu",
+            .putKitCopy: "+++++++w-uu", .deleteKitCopy: "+++++++w-uu",
+            // The operator's account was made with the service, and never finished.
+            .register: "++++++++-+u", .finish: "+++++f++-uu", .account: "++++++++-uu",
+            .endSessions: "+++++++w-uu", .deleteAccount: "+++++-+w-uu",
+            .inbox: "-----+-w-uu", .invite: "-----+-w-uu", .admit: "-----+-w-uu",
         ]
 
-        private struct Scene {
-            let house: Household
-            let foreign: TresorID
-            let foreignHead: Head
-            let stranger: Signer
+        /// All operations. Those that take something away come last, and last of all the one that ends the role.
+        private static func operations(_ role: Role) -> [ServiceOperation] {
+            let last: [ServiceOperation] =
+                [.deleteTresor, .endSessions]
+                + (role == .device ? [.deleteAccount, .deleteServerShares] : [.deleteServerShares, .deleteAccount])
+            return ServiceOperation.allCases.filter { !last.contains($0) } + last
+        }
+        private static let aboutTresors: [ServiceOperation] = [.entries, .append, .wraps, .putWraps, .deleteTresor]
 
-            init() async throws {
-                house = try await Household(Bench())
-                let other = try await house.cast.person("other")
-                let plans = try await house.cast.tresor("other", of: other)
-                foreign = plans.id
-                foreignHead = try await plans.state().head
-                stranger = try await house.bench.person("stranger")
-            }
-
-            func signer(_ role: Role) throws -> Signer {
-                switch role {
-                case .owner: try house.signer(house.owner)
-                case .writer: try house.signer(house.writer)
-                case .reader: try house.signer(house.reader)
-                case .newcomer: try house.signer(house.newcomer)
-                case .removed: try house.signer(house.removed)
-                case .operatorOfService: try house.bench.admin
-                case .stranger: stranger
-                }
-            }
-
-            /// A body that would be right for an owner, and for the reader whose wrap it puts.
-            func body(
-                _ operation: ServiceOperation, _ tresor: TresorID, _ head: Head, by signer: Signer
-            ) async throws -> [UInt8] {
-                switch operation {
-                case .entries: return EntriesRequest(tresor: tresor, first: 0, limit: 10).bytes
-                case .wraps: return WrapsRequest(tresor: tresor, epoch: nil, users: [house.reader.user]).bytes
-                case .deleteTresor: return DeleteTresorRequest(tresor: tresor).bytes
-                case .append:
-                    let entry = try Entry(
-                        tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: signer.identity,
-                        time: house.bench.clock.now, body: .additive(.sample))
-                    return AppendRequest(
-                        tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
-                        wraps: [], removing: []
-                    ).bytes
-                default:
-                    let keys = try EpochKeys(epoch: try await house.state().epoch)
-                    let wrap = try Wrap(
-                        keys, of: tresor, for: house.reader.chain.newest, user: house.reader.user, history: .all)
-                    return PutWrapsRequest(tresor: tresor, wraps: [wrap.bytes]).bytes
-                }
+        private static func expected(_ sign: Character) throws -> ServiceReply? {
+            switch sign {
+            case "-": return .forbidden
+            case "w": return .refused(.waiting)
+            case "u": return .unauthorized
+            case "f": return .refused(.failed(.other))
+            default: return nil
             }
         }
 
         @Test(arguments: Role.allCases) func A128_everyoneDoesWhatTheirRoleAllows(_ role: Role) async throws {
-            let scene = try await Scene()
-            let house = scene.house
-            let signer = try scene.signer(role)
-            for (operation, status) in zip(Self.operations, try #require(Self.expected[role])) {
-                let before = try await house.bench.rows()
-                let head = try await house.state().head
-                let body = try await scene.body(operation, house.tresor, head, by: signer)
-                let reply = await signer.service.answer(try signer.call(operation, body))
-                #expect(reply.status == status, "\(role) \(operation)")
-                if status != 200 {
-                    #expect(reply == .forbidden, "\(role) \(operation)")
-                    #expect(try await house.bench.rows() == before, "\(role) \(operation)")
+            let scene = try await RoleScene()
+            let bench = scene.house.bench
+            let column = try #require(Role.allCases.firstIndex(of: role))
+            for operation in Self.operations(role) {
+                let row = try #require(Self.table[operation])
+                #expect(row.count == Role.allCases.count)
+                let signer = try scene.signer(role)
+                let before = try await bench.rows()
+                let isAboutTresor = Self.aboutTresors.contains(operation)
+                let head = isAboutTresor ? try await scene.house.state().head : Head(sequence: 0, hash: .zero)
+                let body =
+                    try await scene.body(operation, about: scene.house.tresor, head, by: signer)
+                    ?? scene.body(operation, by: signer)
+                let reply = try await scene.reply(to: operation, body, by: signer, role)
+                guard let refusal = try Self.expected(Array(row)[column]) else {
+                    #expect(reply.status == 200, "\(role) \(operation)")
+                    continue
                 }
+                #expect(reply == refusal, "\(role) \(operation)")
+                #expect(try await bench.rows() == before, "\(role) \(operation)")
             }
         }
 
         @Test(arguments: Role.allCases) func A128_nobodyLearnsWhichTresorsThereAre(_ role: Role) async throws {
-            let scene = try await Scene()
-            let signer = try scene.signer(role)
+            let scene = try await RoleScene()
+            let refusal: ServiceReply =
+                switch role {
+                case .applicant: .refused(.waiting)
+                case .unknown, .nobody: .unauthorized
+                default: .forbidden
+                }
             let unknown = TresorID(try #require(Hash256(try randomBytes(32))))
             let before = try await scene.house.bench.rows()
-            for operation in Self.operations {
+            for operation in Self.aboutTresors {
                 for head in [scene.foreignHead, Head(sequence: 3, hash: .zero)] {
-                    let foreign = try await scene.body(operation, scene.foreign, head, by: signer)
-                    let missing = try await scene.body(operation, unknown, head, by: signer)
-                    #expect(await signer.service.answer(try signer.call(operation, foreign)) == .forbidden)
-                    #expect(await signer.service.answer(try signer.call(operation, missing)) == .forbidden)
+                    for tresor in [scene.foreign, unknown] {
+                        let signer = try scene.signer(role)
+                        let body = try #require(await scene.body(operation, about: tresor, head, by: signer))
+                        let reply = try await scene.reply(to: operation, body, by: signer, role)
+                        #expect(reply == refusal, "\(role) \(operation)")
+                    }
                 }
             }
             #expect(try await scene.house.bench.rows() == before)
+            guard role.isActive else { return }
+            // Nor does a list name one.
+            let signer = try scene.signer(role)
+            #expect(try await !signer.ask(TresorsRequest(after: .zero)).tresors.contains(scene.foreign))
+            let start = NewsCursor(since: 0)
+            let news = try await signer.ask(NewsRequest(cursor: start.bytes, seconds: 0))
+            #expect(!news.tresors.contains(scene.foreign))
         }
 
         @Test func A128_aFirstEntryTellsNobodyWhichTresorsThereAre() async throws {
-            let scene = try await Scene()
+            let scene = try await RoleScene()
             let genesis = try #require(scene.house.store.appends.first)
             // Somebody else's, byte for byte, where it is and where it is not.
             let empty = try await Bench()
@@ -128,26 +117,63 @@
             #expect(try await stranger.reply(spoiled) == .refused(.altered))
         }
 
-        @Test(arguments: [ServiceOperation.inbox, .admit, .invite])
-        func A128_onlyTheOperatorAdmits(_ operation: ServiceOperation) async throws {
-            let scene = try await Scene()
-            for role in Role.allCases where role != .operatorOfService {
-                let signer = try scene.signer(role)
-                #expect(await signer.service.answer(try signer.call(operation, [])) == .forbidden)
-            }
+        /// The answer about what is somebody else's, and about what is not there.
+        private func expectEqual<Request: ServiceRequest>(
+            _ theirs: Request, _ missing: Request, by signer: Signer, on bench: Bench,
+            at source: SourceLocation = #_sourceLocation
+        ) async throws {
+            let before = try await bench.rows().dropLast()
+            #expect(try await signer.reply(theirs) == signer.reply(missing), sourceLocation: source)
+            #expect(try await bench.rows().dropLast() == before, sourceLocation: source)
         }
 
         @Test func A128_whatBelongsToSomebodyElseStays() async throws {
-            let bench = try await Bench()
-            let anna = try await bench.person("anna")
-            let bert = try await bench.person("bert")
-            let locator = try #require(Hash256(try randomBytes(32)))
+            let scene = try await RoleScene()
+            let bench = scene.house.bench
+            let bert = scene.stranger
+            let anna = try scene.signer(.owner)
+            let nobody = try bench.stranger("nobody")
+            let locator = anna.user.digest
             _ = try await anna.ask(PutKitCopyRequest(locator: locator, copy: [1]))
             #expect(try await bert.reply(PutKitCopyRequest(locator: locator, copy: [2])) == .forbidden)
-            _ = try await bert.ask(DeleteKitCopyRequest(locator: locator))
+            try await expectEqual(
+                DeleteKitCopyRequest(locator: locator), DeleteKitCopyRequest(locator: .zero), by: bert, on: bench)
             #expect(try await bert.ask(KitCopyRequest(locator: locator)).copy == [1])
-            let card = PutCardRequest(chain: anna.identity.chain.bytes, replacing: anna.identity.chain.bytes)
-            #expect(try await bert.reply(card) == .forbidden)
+            let device = try DeviceShare(user: bert.user).id
+            try await expectEqual(
+                ServerShareRequest(device: scene.share.id), ServerShareRequest(device: device), by: bert, on: bench)
+            #expect(try await bert.ask(ServerShareRequest(device: scene.share.id)).share.isEmpty)
+            try await expectEqual(
+                DeleteServerSharesRequest(devices: [scene.share.id]), DeleteServerSharesRequest(devices: [device]),
+                by: bert, on: bench)
+            #expect(try await anna.ask(ServerShareRequest(device: scene.share.id)).share.count == 32)
+            let chains = [anna, nobody].map(\.identity.chain.bytes)
+            try await expectEqual(
+                PutCardRequest(chain: chains[0], replacing: chains[0]),
+                PutCardRequest(chain: chains[1], replacing: chains[1]), by: bert, on: bench)
+            #expect(try await bert.reply(PutCardRequest(chain: chains[0], replacing: chains[0])) == .forbidden)
+        }
+
+        @Test func A128_whoWaitsIsShownToTheOperatorAlone() async throws {
+            let scene = try await RoleScene()
+            let bench = scene.house.bench
+            let (bert, waiting) = (scene.stranger, scene.applicant)
+            let nobody = try bench.stranger("nobody")
+            try await expectEqual(
+                CardRequest(user: waiting.user), CardRequest(user: nobody.user), by: bert, on: bench)
+            try await expectEqual(
+                CardsRequest(handle: waiting.identity.handle.bytes),
+                CardsRequest(handle: nobody.identity.handle.bytes), by: bert, on: bench)
+            try await expectEqual(
+                UsersRequest(prefix: waiting.user.digest.bytes), UsersRequest(prefix: nobody.user.digest.bytes),
+                by: bert, on: bench)
+            #expect(try await bert.ask(CardRequest(user: waiting.user)).chain.isEmpty)
+            let card = waiting.identity.chain.newest.hash
+            let admin = try bench.admin
+            try await expectEqual(
+                AdmitRequest(user: bert.user, card: card, isAdmitted: false),
+                AdmitRequest(user: nobody.user, card: card, isAdmitted: false), by: admin, on: bench)
+            #expect(try await admin.ask(InboxRequest(after: .zero)).cases.count == 1)
         }
     }
 #endif

@@ -9,7 +9,7 @@
     @testable import TresorService
 
     /// Who speaks: sessions, devices, and requests that are sent again.
-    @Suite struct SessionTests {
+    @Suite(.overEveryEngine) struct SessionTests {
         @Test func aPersonSpeaksWhileTheSessionLasts() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
@@ -87,7 +87,7 @@
         @Test func endedSessionsEndAtOnceInEveryProcess() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let other = try bench.anotherService()
+            let other = try await bench.anotherService()
             #expect(await other.answer(try anna.call(AccountRequest())).status == 200)
             bench.clock.now += 10
             let later = try bench.signer(anna.identity)
@@ -125,7 +125,7 @@
         @Test func A124_aDeviceFetchesItsShareOnceARequest() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let (device, share) = try await trust(anna)
+            let (device, share) = try await anna.trustedDevice()
             let call = try device.call(ServerShareRequest(device: share.id))
             let first = await bench.service.answer(call)
             #expect(try ServerShareAnswer(first.body).share == [UInt8](repeating: 9, count: 32))
@@ -137,8 +137,8 @@
         @Test func A124_aDeviceDoesNothingElse() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let (device, share) = try await trust(anna)
-            let (_, other) = try await trust(anna)
+            let (device, share) = try await anna.trustedDevice()
+            let (_, other) = try await anna.trustedDevice()
             let allowed: Set<ServiceOperation> = [.server, .kitCopy, .serverShare, .deleteServerShares]
             for operation in ServiceOperation.allCases where !allowed.contains(operation) {
                 let reply = await bench.service.answer(try device.call(operation, []))
@@ -154,7 +154,7 @@
         @Test func A124_nobodyFetchesTheShareOfARemovedDevice() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let (device, share) = try await trust(anna)
+            let (device, share) = try await anna.trustedDevice()
             let eve = try bench.stranger("eve")
             let forged = try SessionStatement(
                 kind: .device, server: bench.service.id, user: anna.user, generation: 0, device: share.id,
@@ -178,21 +178,11 @@
         @Test func A124_triesAreLimited() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let (device, share) = try await trust(anna)
+            let (device, share) = try await anna.trustedDevice()
             for _ in 0..<20 { #expect(try await device.reply(ServerShareRequest(device: share.id)).status == 200) }
             let reply = try await device.reply(ServerShareRequest(device: share.id))
             #expect(reply.status == 429)
             #expect(reply.retryAfter ?? 0 > 1)
-        }
-
-        /// Trusts a device of somebody, and returns it as one who signs.
-        private func trust(_ anna: Signer) async throws -> (Signer, DeviceShare) {
-            let share = try DeviceShare(user: anna.user)
-            _ = try await anna.ask(
-                PutServerShareRequest(
-                    device: share.id, share: [UInt8](repeating: 9, count: 32), deviceKey: try share.publicKey()))
-            let key = try SessionKey(of: share, server: anna.service.id, since: anna.clock.now, duration: 3_600)
-            return (Signer(service: anna.service, clock: anna.clock, identity: anna.identity, key: key), share)
         }
 
         @Test func A129_aRequestThatIsSentAgainGetsTheSameAnswer() async throws {
@@ -229,7 +219,7 @@
         @Test func A129_aRequestThatIsSentTwiceAtOnceHappensOnce() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
-            let other = try bench.anotherService()
+            let other = try await bench.anotherService()
             let call = try anna.call(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
             let replies = await withTaskGroup(of: ServiceReply.self) { group in
                 for number in 0..<20 {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import TresorCrypto
+
+    @testable import TresorService
+
+    /// An engine that counts its transactions.
+    final class CountingEngine: SQLEngine {
+        private let engine: any SQLEngine
+        private let transactions = Atomic(0)
+
+        init(_ engine: any SQLEngine) { self.engine = engine }
+
+        /// The number of transactions that were begun.
+        var count: Int { transactions.load(ordering: .relaxed) }
+        var dialect: SQLDialect { engine.dialect }
+
+        func write<Value: Sendable>(
+            erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            transactions.add(1, ordering: .relaxed)
+            return try await engine.write(erasing: erasing, body)
+        }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            transactions.add(1, ordering: .relaxed)
+            return try await engine.read(body)
+        }
+
+        func notify(_ hint: [UInt8]) { engine.notify(hint) }
+        func hints() -> AsyncStream<[UInt8]> { engine.hints() }
+        func close() async { await engine.close() }
+    }
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+
+    @testable import TresorService
+
+    /// How often somebody may ask.
+    @Suite struct RateLimitTests {
+        private static let rate = RateLimits.Rate(count: 3, seconds: 10)
+        private let start = ContinuousClock.now
+
+        @Test func aBucketFillsAgain() {
+            let limits = RateLimits()
+            let key = RateLimits.Key.requests([1])
+            for _ in 0..<3 { #expect(limits.take(key, Self.rate, at: start) == nil) }
+            #expect(limits.take(key, Self.rate, at: start) == 11)
+            #expect(limits.take(key, Self.rate, at: start + .seconds(9)) == 2)
+            #expect(limits.take(key, Self.rate, at: start + .seconds(10)) == nil)
+            #expect(limits.take(key, Self.rate, at: start + .seconds(10)) != nil)
+            // It never holds more than it began with.
+            for _ in 0..<3 { #expect(limits.take(key, Self.rate, at: start + .seconds(1_000)) == nil) }
+            #expect(limits.take(key, Self.rate, at: start + .seconds(1_000)) == 11)
+        }
+
+        @Test func lookingTakesNothing() {
+            let limits = RateLimits()
+            let key = RateLimits.Key.failure([1])
+            for _ in 0..<3 {
+                for _ in 0..<9 { #expect(limits.look(key, Self.rate, at: start) == nil) }
+                #expect(limits.take(key, Self.rate, at: start) == nil)
+            }
+            #expect(limits.look(key, Self.rate, at: start) == 11)
+        }
+
+        @Test func everybodyHasABucketForEachThing() {
+            let limits = RateLimits()
+            for _ in 0..<3 { _ = limits.take(.requests([1]), Self.rate, at: start) }
+            #expect(limits.take(.requests([1]), Self.rate, at: start) != nil)
+            #expect(limits.take(.requests([2]), Self.rate, at: start) == nil)
+            #expect(limits.take(.registration([1]), Self.rate, at: start) == nil)
+        }
+
+        /// Very many keys neither take more memory nor more time, and the empty buckets are kept longest.
+        @Test func aTableOfFixedSizeServesAnyNumberOfKeys() {
+            let limits = RateLimits(setCount: 1)
+            let empty = RateLimits.Key.requests([1])
+            for _ in 0..<3 { _ = limits.take(empty, Self.rate, at: start) }
+            for number in 0..<100_000 {
+                let key = RateLimits.Key.registration(withUnsafeBytes(of: number) { Array($0) })
+                #expect(limits.take(key, Self.rate, at: start) == nil)
+                guard number.isMultiple(of: 1_000) else { continue }
+                #expect(limits.look(empty, Self.rate, at: start) != nil)
+            }
+        }
+    }
+#endif
