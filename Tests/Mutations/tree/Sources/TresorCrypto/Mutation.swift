@@ -243,6 +243,37 @@ package enum Mutation: String, CaseIterable, Sendable {
     /// That a store is noted by the name that the person gave, and that this one is not silent.
     case notedStore
 
+    // The service.
+
+    /// The signature of a request.
+    case requestSignature
+    /// The service that a session is for.
+    case sessionServer
+    /// The signature of a session.
+    case sessionSignature
+    /// That a half-finished registration goes on with a chain that extends its own.
+    case resumedChain
+    /// That a session of a removed device has ended.
+    case removedDevice
+    /// That a device fetches its own server share.
+    case ownShare
+    /// The site of a page that speaks.
+    case siteOfPage
+    /// The host that a request names.
+    case hostName
+    /// That a request has one length.
+    case oneLength
+    /// That a person outside of a tresor gets one refusal for everything.
+    case oneRefusal
+    /// That the wraps of a tresor are for its members.
+    case memberSeat
+    /// That an entry comes from its author or a member.
+    case speakerSeat
+    /// The body that an id of a request serves.
+    case requestBody
+    /// That a member who restores an entry of somebody else brings no wraps.
+    case restoredWraps
+
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }
 }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOHTTP1
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorServer
+    @testable import TresorService
+
+    /// Each attack on the service that a check defeats is tried twice: as things are, when it is refused, and with that
+    /// one check disabled, when it reaches its end. Built and run by `scripts/attacks --service` alone; `service.txt`
+    /// says which check defeats which attack.
+    @Suite struct RealServiceTests {
+        /// Tries an attack as things are, and without the check that defeats it.
+        ///
+        /// - Parameter attack: whether it reached its end.
+        private static func expectReal(
+            without mutation: Mutation, at source: SourceLocation = #_sourceLocation,
+            _ attack: () async throws -> Bool
+        ) async throws {
+            let refused = try await Experiment.$current.withValue(Experiment()) { try await attack() }
+            #expect(!refused, "as things are", sourceLocation: source)
+            let weak = Experiment(applying: [mutation])
+            let reached = try await Experiment.$current.withValue(weak) { try await attack() }
+            #expect(reached, "without \(mutation)", sourceLocation: source)
+        }
+
+        @Test func A119_withoutTheChecksASessionServesEverything() async throws {
+            try await Self.expectReal(without: .requestSignature) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let call = try anna.call(CardRequest(user: anna.user))
+                let other = ServiceCall(
+                    operation: .tresors, body: TresorsRequest(after: .zero).bytes, authorization: call.authorization,
+                    source: [])
+                return await bench.service.answer(other).status == 200
+            }
+            try await Self.expectReal(without: .sessionServer) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let key = try SessionKey(
+                    of: anna.identity, device: nil, server: .zero, since: bench.clock.now, duration: 60)
+                let other = Signer(service: bench.service, clock: bench.clock, identity: anna.identity, key: key)
+                return try await other.reply(AccountRequest()).status == 200
+            }
+            try await Self.expectReal(without: .sessionSignature) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let eve = try await bench.person("eve")
+                let call = try Self.call(AccountRequest(), naming: anna, by: eve)
+                return await bench.service.answer(call).status == 200
+            }
+        }
+
+        /// A request in the name of somebody else, with a statement that the speaker signed.
+        private static func call<Request: ServiceRequest>(
+            _ request: Request, naming other: Signer, by signer: Signer
+        ) throws -> ServiceCall {
+            let good = signer.key.statement
+            let statement = try SessionStatement(
+                kind: .identity, server: good.server, user: other.user, generation: good.generation, device: nil,
+                key: good.key, since: good.since, until: good.until
+            ) { (label, bytes) throws(TresorError) in try signer.identity.sign(label, bytes) }
+            let signed = try signer.key.authorization(
+                for: Request.operation, body: request.bytes, id: randomBytes(16), time: signer.clock.now)
+            let text = Authorization(
+                statement: statement, id: signed.id, time: signed.time, signature: signed.signature
+            ).text
+            return ServiceCall(operation: Request.operation, body: request.bytes, authorization: text, source: [])
+        }
+
+        @Test func A121_withoutTheCheckAThiefOfOldKeysFinishesARegistration() async throws {
+            try await Self.expectReal(without: .resumedChain) {
+                let bench = try await Bench(.closed)
+                let anna = try bench.stranger("anna")
+                _ = try await anna.ask(anna.registration())
+                let renewed = try bench.signer(try anna.identity.renewCard(time: bench.clock.now).identity)
+                _ = try await renewed.ask(renewed.registration())
+                let thief = try bench.signer(try anna.identity.renewCard(time: bench.clock.now + 1).identity)
+                guard try await thief.reply(thief.registration()).status == 200 else { return false }
+                return try await thief.ask(try thief.finishing()).state == .complete
+            }
+        }
+
+        @Test func A124_withoutTheChecksADeviceFetchesWhatIsNotItsOwn() async throws {
+            try await Self.expectReal(without: .removedDevice) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let (_, share) = try await anna.trustedDevice()
+                let speaking = try bench.signer(anna.identity, device: share.id)
+                _ = try await anna.ask(DeleteServerSharesRequest(devices: [share.id]))
+                return try await speaking.reply(AccountRequest()).status == 200
+            }
+            try await Self.expectReal(without: .ownShare) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let (device, _) = try await anna.trustedDevice()
+                let (_, other) = try await anna.trustedDevice()
+                let reply = try await device.reply(ServerShareRequest(device: other.id))
+                return try reply.status == 200 && ServerShareAnswer(reply.body).share.count == 32
+            }
+        }
+
+        private static func accepts(_ more: [(String, String)], host: String = "tresor.example") -> Bool {
+            let headers = [("Host", host), ("Content-Length", "0"), ("Content-Type", HeadRule.mediaType)] + more
+            let head = HTTPRequestHead(
+                version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))
+            return (try? HeadRule.service(names: ["tresor.example"]).accept(head)) != nil
+        }
+
+        @Test func A125_withoutTheChecksAPageSpeaks() async throws {
+            try await Self.expectReal(without: .siteOfPage) { Self.accepts([("Origin", "https://evil.example")]) }
+            try await Self.expectReal(without: .hostName) { Self.accepts([], host: "evil.example") }
+        }
+
+        @Test func A126_withoutTheCheckARequestHasTwoLengths() async throws {
+            try await Self.expectReal(without: .oneLength) { Self.accepts([("Content-Length", "5")]) }
+        }
+
+        @Test func A127_withoutTheCheckAnErrorTellsThatATresorIsThere() async throws {
+            try await Self.expectReal(without: .oneRefusal) {
+                let house = try await Household(Bench())
+                let stranger = try await house.bench.person("stranger")
+                let head = try await house.state().head
+                let entry = try Entry(
+                    tresor: house.tresor, sequence: head.sequence + 1, previous: head.hash,
+                    author: house.owner.identity,
+                    time: house.bench.clock.now, body: .additive(.sample))
+                var bytes = entry.bytes
+                bytes[bytes.count - 1] ^= 1
+                let request = AppendRequest(
+                    tresor: house.tresor, sequence: entry.sequence, previous: entry.previous, entry: bytes, wraps: [],
+                    removing: [])
+                return try await stranger.reply(request) != .forbidden
+            }
+        }
+
+        @Test func A128_withoutTheChecksAPersonDoesWhatTheyMayNot() async throws {
+            try await Self.expectReal(without: .memberSeat) {
+                let house = try await Household(Bench())
+                let removed = try house.signer(house.removed)
+                let request = WrapsRequest(tresor: house.tresor, epoch: nil, users: [house.reader.user])
+                return try await removed.reply(request).status == 200
+            }
+            try await Self.expectReal(without: .speakerSeat) {
+                let house = try await Household(Bench())
+                let request = try await house.request(.additive(.sample), by: house.owner)
+                return try await house.bench.person("stranger").reply(request).status == 200
+            }
+        }
+
+        @Test func A129_withoutTheCheckAnIdServesTwoBodies() async throws {
+            try await Self.expectReal(without: .requestBody) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let id = try randomBytes(16)
+                _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: [1]), id: id)
+                let other = PutKitCopyRequest(locator: anna.user.digest, copy: [2])
+                return try await anna.reply(other, id: id).status == 200
+            }
+        }
+
+        @Test func A130_withoutTheCheckWhoPutsALogBackBringsWraps() async throws {
+            try await Self.expectReal(without: .restoredWraps) {
+                let house = try await Household(Bench())
+                let (epoch, wraps) = try await house.epoch()
+                let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
+                return try await house.signer(house.reader).reply(request).status == 200
+            }
+        }
+    }
+#endif
