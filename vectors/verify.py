@@ -2795,10 +2795,6 @@ def more_has_something(values):
     require(values[0] == 0 or values[-1])
 
 
-def all_epochs_name_none(values):
-    require(values[1] == 0 or values[2] == 0)
-
-
 def finish_is_whole(values):
     record, login, copy, locator, kit_copy = values
     require((not record) == (not copy) and (not record) == (login.record == ZERO) and (not kit_copy) == (locator == ZERO))
@@ -2837,7 +2833,7 @@ MESSAGES = {
     "EntriesRequest": ([DIGEST, integer(8), integer(4)],),
     "EntriesAnswer": ([FLAG, counted(4, ENTRY)], more_has_something),
     "AppendRequest": ([DIGEST, integer(8), DIGEST, ENTRY, MANY_WRAPS, counted(4, DIGEST, most=10000)],),
-    "WrapsRequest": ([DIGEST, FLAG, integer(8), counted(4, DIGEST, least=1, most=2000)], all_epochs_name_none),
+    "WrapsRequest": ([DIGEST, FLAG, integer(8), counted(4, DIGEST, least=1, most=2000)],),
     "WrapsAnswer": ([counted(4, counted(4, WRAP), least=1)],),
     "PutWrapsRequest": ([DIGEST, MANY_WRAPS],),
     "TresorsRequest": ([DIGEST],),

@@ -91,12 +91,14 @@ extension Client {
     /// Follows the store and reports what changes for a person: tresors they enter or leave, new keys of tresors, and
     /// new keys of people.
     ///
-    /// It needs no secret. Every log is verified and remembered before it is reported on. The first changes are those
-    /// since this home last verified a log. The sequence ends when its task is cancelled.
+    /// It needs no secret, except with a service, which answers the client of a ``Session`` alone. Every log is verified
+    /// and remembered before it is reported on. The first changes are those since this home last verified a log. The
+    /// sequence ends when its task is cancelled.
     ///
     /// - Parameters:
     ///   - user: the person; usually the owner of this home.
-    ///   - interval: the time between two readings of the store.
+    ///   - interval: the time between two readings of the store. A service tells at once which logs have grown, and is read
+    ///     when it does.
     public func changes(
         of user: UserID, every interval: Duration = .seconds(30)
     ) -> some AsyncSequence<Change, Never> & Sendable {

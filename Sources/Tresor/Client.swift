@@ -10,7 +10,16 @@ public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
     package var home: any Home { isLocked ? LockedHome() : unlockedHome }
     /// The untrusted side: cards, logs, wraps and server shares.
-    package var store: any Store { GuardedStore(base: unlockedStore, identity: identity) }
+    package var store: any Store { guardedStore }
+    var guardedStore: GuardedStore {
+        GuardedStore(base: unlockedStore, identity: identity) { [self] in device.trustedBlocking() }
+    }
+    /// Whether the store is a service.
+    var isDistant: Bool { unlockedStore is any DistantStore }
+    /// The person of this session, on this device; `nil` for a client without an identity.
+    package var speaker: Speaker? {
+        identity.map { .person($0) { [self] in device.trustedBlocking() } }
+    }
     /// The time in seconds since 1970.
     package let clock: @Sendable () -> UInt64
     private let unlockedHome: any Home

@@ -134,9 +134,8 @@ extension HTTPStore: LogStore {
     public func wraps(
         of user: UserID, in tresor: TresorID, epoch: UInt64?
     ) async throws(TresorError) -> [[UInt8]] {
-        let answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: [user])).wraps
-        guard answer.count == 1, epoch == nil || answer[0].count <= 1 else { throw .store(.foreign) }
-        return answer[0]
+        guard let epoch else { return try await allWraps(of: [user], in: tresor)[0] }
+        return try await wraps(of: [user], in: tresor, epoch: epoch).compactMap(\.self)
     }
 
     /// Returns the wraps of many members under one epoch, in their order, in as few requests as they fit.
@@ -153,8 +152,6 @@ extension HTTPStore: LogStore {
         return found
     }
 
-    /// The users that one request for wraps names: they fit into 64 KiB.
-    private static let usersOfRequest = 2000
     /// The wraps that one request puts without an entry: they fit into 16 MiB.
     private static let wrapsOfRequest = 10_000
 

@@ -19,7 +19,8 @@ package final class ServiceClient: Sendable {
         var server: Hash256?
         /// The seconds by which the clock of the service is ahead of ours, once a refusal has told it.
         var lead: Int64?
-        var sessions: [SessionName: (key: SessionKey, identity: Identity?)] = [:]
+        var people: [ObjectIdentifier: PersonSession] = [:]
+        var devices: [DeviceID: SessionKey] = [:]
     }
 
     /// Makes a client.
@@ -52,12 +53,16 @@ package final class ServiceClient: Sendable {
             let outcome = try await send(body, to: Request.operation, attempts, seconds: Self.wait(of: request))
             switch outcome {
             case .answer(let bytes):
+                if Request.operation.speaker != .anyone { noteAnswer() }
                 do throws(TresorError) { return try Request.Answer(bytes) } catch {
                     throw error == .unsupported ? error : .store(.foreign)
                 }
             case .refused(let refusal, let date):
                 // One session may have ended, or one of the two clocks may be off: both are mended once.
-                guard refusal.status == .unauthorized, !isRenewed else { throw refusal.storeError }
+                guard refusal.status == .unauthorized, !isRenewed else {
+                    if refusal.status != .unauthorized { noteAnswer() }
+                    throw refusal.storeError
+                }
                 isRenewed = true
                 renew(at: date)
             case .later(let error, let delay):
@@ -131,10 +136,15 @@ package final class ServiceClient: Sendable {
 
 /// Sessions.
 extension ServiceClient {
-    fileprivate struct SessionName: Hashable {
-        let user: UserID
-        let generation: UInt32
-        let device: DeviceID?
+    /// The session of one unlocked identity. Unlocking it again begins another one.
+    fileprivate struct PersonSession {
+        weak var identity: Identity?
+        var key: SessionKey?
+        /// Whether the service has answered a session that named the device.
+        var isDeviceKnown = false
+        /// Whether the service did not know the device at the beginning: it was removed before, and the person has
+        /// unlocked the identity by another way.
+        var isDeviceUnknown = false
     }
 
     /// The duration of a session in seconds: an hour. It is not used in its last minute.
@@ -153,48 +163,71 @@ extension ServiceClient {
     }
 
     private func session(of speaker: Speaker, at server: Hash256) throws(TresorError) -> SessionKey {
-        let now = now
-        let name = SessionName(speaker)
-        let kept = state.withLock { state in
-            // The key of a session goes with those of its identity.
-            state.sessions = state.sessions.filter { !($0.value.identity?.isLocked ?? false) }
-            return state.sessions[name]?.key
-        }
-        if let kept, kept.statement.since <= now + RequestStatement.clockWindow,
-            now + Self.reserve <= kept.statement.until
-        {
-            return kept
-        }
-        let made: (key: SessionKey, identity: Identity?)
         switch speaker {
-        case .person(let identity):
-            made = (
-                try SessionKey(of: identity, device: nil, server: server, since: now, duration: Self.duration), identity
-            )
-        case .device(let share):
-            made = (try SessionKey(of: share, server: server, since: now, duration: Self.duration), nil)
+        case .person(let identity, let device): try session(of: identity, on: device, at: server)
+        case .device(let share): try session(of: share, at: server)
         }
-        state.withLock { $0.sessions[name] = made }
-        return made.key
+    }
+
+    private func session(
+        of identity: Identity, on device: () -> DeviceID?, at server: Hash256
+    ) throws(TresorError) -> SessionKey {
+        let now = now
+        let present = state.withLock { state in
+            // The key of a session goes with those of its identity.
+            state.people = state.people.filter { !($0.value.identity?.isLocked ?? true) }
+            return state.people[ObjectIdentifier(identity)] ?? PersonSession(identity: identity)
+        }
+        if let key = present.key, Self.isGood(key, at: now) { return key }
+        let key = try SessionKey(
+            of: identity, device: present.isDeviceUnknown ? nil : device(), server: server, since: now,
+            duration: Self.duration)
+        state.withLock { $0.people[ObjectIdentifier(identity), default: PersonSession(identity: identity)].key = key }
+        return key
+    }
+
+    private func session(of share: DeviceShare, at server: Hash256) throws(TresorError) -> SessionKey {
+        let now = now
+        if let key = state.withLock({ $0.devices[share.id] }), Self.isGood(key, at: now) { return key }
+        let key = try SessionKey(of: share, server: server, since: now, duration: Self.duration)
+        state.withLock { $0.devices[share.id] = key }
+        return key
+    }
+
+    private static func isGood(_ key: SessionKey, at now: UInt64) -> Bool {
+        key.statement.since <= now + RequestStatement.clockWindow && now + reserve <= key.statement.until
+    }
+
+    /// Notes that the service knows the device of the session.
+    private func noteAnswer() {
+        guard case .person(let identity, _) = Speaker.current else { return }
+        state.withLock { state in
+            guard let session = state.people[ObjectIdentifier(identity)], session.key?.statement.device != nil else {
+                return
+            }
+            state.people[ObjectIdentifier(identity)]?.isDeviceKnown = true
+        }
     }
 
     /// Makes a new session after a refusal, by the clock of the service if ours is off.
     private func renew(at date: UInt64?) {
         let own = clock()
         state.withLock { state in
-            state.sessions = [:]
-            guard let date, state.lead == nil, date <= Format.latestTime else { return }
-            let lead = Int64(clamping: date) - Int64(clamping: min(own, Format.latestTime))
-            if lead.magnitude > RequestStatement.clockWindow / 2 { state.lead = lead }
-        }
-    }
-}
-
-extension ServiceClient.SessionName {
-    fileprivate init(_ speaker: Speaker) {
-        switch speaker {
-        case .person(let identity): self.init(user: identity.user, generation: identity.generation, device: nil)
-        case .device(let share): self.init(user: share.user, generation: 0, device: share.id)
+            let isAhead = state.lead != nil
+            if let date, !isAhead, date <= Format.latestTime {
+                let lead = Int64(clamping: date) - Int64(clamping: min(own, Format.latestTime))
+                if lead.magnitude > RequestStatement.clockWindow / 2 { state.lead = lead }
+            }
+            switch Speaker.current {
+            case .person(let identity, _):
+                guard var session = state.people[ObjectIdentifier(identity)] else { return }
+                let isRefused = session.key?.statement.device != nil && isAhead == (state.lead != nil)
+                if isRefused, !session.isDeviceKnown { session.isDeviceUnknown = true }
+                session.key = nil
+                state.people[ObjectIdentifier(identity)] = session
+            case .device(let share): state.devices[share.id] = nil
+            case nil: break
+            }
         }
     }
 }

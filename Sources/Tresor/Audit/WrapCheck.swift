@@ -12,6 +12,8 @@ struct WrapCheck: Sendable {
 
     /// The most cards of a store that are searched for people who have a wrap without being members.
     private static let strangerCount = 1024
+    /// The number of people whose wraps are read at once.
+    private static let groupCount = 256
 
     func findings(in state: LogState) async throws(TresorError) -> [Finding] {
         var people = Set(state.everybody)
@@ -20,10 +22,11 @@ struct WrapCheck: Sendable {
         people.formUnion(try await store.users(prefix: [], limit: Self.strangerCount))
         // An identity file that does not decode is one too.
         if let mine = (try? client.people.ownChain())?.user { people.insert(mine) }
+        // A service shows wraps to members alone.
+        if client.isDistant, client.identity.map({ state.members[$0.user] == nil }) ?? true { return [] }
         var findings: [Finding] = []
         var reached = 0
-        for user in people.sorted() {
-            let stored = try await store.wraps(of: user, in: state.tresor, epoch: nil)
+        for (user, stored) in try await wraps(of: people.sorted(), in: state.tresor) {
             if state.members[user] != nil, stored.contains(where: { Self.fits($0, user, state.epoch, in: state) }) {
                 reached += 1
             }
@@ -37,6 +40,21 @@ struct WrapCheck: Sendable {
             findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
         }
         return findings
+    }
+
+    /// Reads the wraps of many people, a group at a time.
+    private func wraps(
+        of people: [UserID], in tresor: TresorID
+    ) async throws(TresorError) -> [(user: UserID, wraps: [[UInt8]])] {
+        var found: [(user: UserID, wraps: [[UInt8]])] = []
+        for start in stride(from: 0, to: people.count, by: Self.groupCount) {
+            try Cancellation.check()
+            let group = Array(people[start..<min(start + Self.groupCount, people.count)])
+            let wraps = try await client.guardedStore.allWraps(of: group, in: tresor)
+            guard wraps.count == group.count else { throw .store(.other) }
+            found += zip(group, wraps).map { (user: $0, wraps: $1) }
+        }
+        return found
     }
 
     /// Returns the author of an epoch, if it is another person. Also returns `nil` where the store has lost the entry,

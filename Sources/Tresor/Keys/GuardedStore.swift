@@ -11,12 +11,14 @@ struct GuardedStore: Store {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
     let identity: Identity?
+    /// Names the trusted device that the home is on.
+    let device: @Sendable () -> DeviceID?
 
     private func guarded<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
             guard let identity else { return try await call() }
-            return try await Speaker.person(identity).call(call)
+            return try await Speaker.person(identity, device: device).call(call)
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }
@@ -99,5 +101,25 @@ struct GuardedStore: Store {
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await guarded { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
+    }
+}
+
+extension GuardedStore {
+    /// Returns all wraps of many members of one tresor, each member's by rising epoch, in the order of `users`.
+    func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
+        guard let distant = base as? any DistantStore else {
+            var found: [[[UInt8]]] = []
+            for user in users { found.append(try await wraps(of: user, in: tresor, epoch: nil)) }
+            return found
+        }
+        return try await guarded { () async throws(TresorError) in try await distant.allWraps(of: users, in: tresor) }
+    }
+
+    /// Waits for news, as ``DistantStore/news(since:seconds:)`` does; `nil` for a store that has none.
+    func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews? {
+        guard let distant = base as? any DistantStore else { return nil }
+        return try await guarded { () async throws(TresorError) in
+            try await distant.news(since: cursor, seconds: seconds)
+        }
     }
 }

@@ -16,7 +16,7 @@ struct LogWriter: Sendable {
     ///   outcome is found out whatever is cancelled.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         let sequence = state.head.sequence + 1
-        let previous = try await client.logs.entries(state.head.sequence..<sequence, of: state).first
+        let previous = try await head(of: state)
         let entry = try Entry(
             tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
             generation: draft.generation, time: client.clock(), body: draft.body)
@@ -30,6 +30,12 @@ struct LogWriter: Sendable {
             try keepBeforeSending(draft.wraps, of: state.tresor)
             return try await send(entry, change, wraps: draft.wraps)
         }
+    }
+
+    /// Returns the last entry of a log: for a service, which compares its hash, from the local log copy.
+    private func head(of state: LogState) async throws(TresorError) -> [UInt8]? {
+        if client.isDistant, let kept = try client.archive.entry(at: state.head, of: state.tresor) { return kept }
+        return try await client.logs.entries(state.head.sequence..<(state.head.sequence + 1), of: state).first
     }
 
     /// Sends an entry, and finds out whether it was written.

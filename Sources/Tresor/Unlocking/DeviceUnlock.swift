@@ -30,6 +30,14 @@ public struct DeviceUnlock: Sendable {
         try share()?.id
     }
 
+    /// Reads the id of this device, if a slot of the identity file is its own; otherwise the device is not trusted.
+    func trustedBlocking() -> DeviceID? {
+        guard let share = try? share(), let file = try? client.identityFileBlocking(), share.user == file.chain.user,
+            file.devices.contains(where: { $0.id == share.id })
+        else { return nil }
+        return share.id
+    }
+
     /// Opens this home's identity with the device share here and the server share of 32 bytes in the store.
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.

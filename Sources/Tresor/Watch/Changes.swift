@@ -37,27 +37,22 @@ package struct Changes: AsyncSequence, Sendable {
     package struct Iterator: AsyncIteratorProtocol {
         private let client: Client
         private let user: UserID
-        private let interval: Duration
         private var view: View?
         private var pending: [Change] = []
-        private var hasLooked = false
+        private var watch: NewsWatch
 
         init(client: Client, user: UserID, interval: Duration) {
             self.client = client
             self.user = user
-            self.interval = interval
+            watch = NewsWatch(client: client, interval: interval)
         }
 
         /// Returns the next change; `nil` when the task is cancelled.
         public mutating func next() async -> Change? {
             while pending.isEmpty {
-                if hasLooked {
-                    do { try await Task.sleep(for: interval) } catch { return nil }
-                }
-                guard !Task.isCancelled else { return nil }
-                hasLooked = true
+                guard let part = await watch.next() else { return nil }
                 var view = if let view { view } else { await Self.view(of: user, in: client) }
-                pending = await view.look(as: user, through: client)
+                pending = await view.look(at: part, as: user, through: client)
                 self.view = view
                 // A cancelled reading proves no change.
                 guard !Task.isCancelled else { return nil }
@@ -95,13 +90,17 @@ private struct View {
         }
     }
 
-    @concurrent mutating func look(as user: UserID, through client: Client) async -> [Change] {
+    @concurrent mutating func look(
+        at part: NewsWatch.Part, as user: UserID, through client: Client
+    ) async -> [Change] {
         var changes: [Change] = []
         do throws(TresorError) {
-            let offered = try await client.store.tresors(of: user)
-            changes += try await lookAtPeople(through: client)
+            var wanted = part.tresors
+            if part.isWhole { wanted.formUnion(try await client.store.tresors(of: user)) }
+            if part.hasPeople { changes += try await lookAtPeople(through: client) }
             storeError = nil
-            for tresor in Set(offered).union(tresors.keys).sorted() {
+            if part.isWhole { wanted.formUnion(tresors.keys) }
+            for tresor in wanted.sorted() {
                 changes += await look(at: tresor, as: user, through: client)
             }
         } catch {

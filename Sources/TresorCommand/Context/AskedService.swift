@@ -37,9 +37,8 @@ struct AskedService: Sendable {
     ///
     /// - Throws: the errors of `ServiceClient.call`.
     func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
-        try await Speaker.person(session.identity).call { () async throws(TresorError) in
-            try await client.call(request)
-        }
+        guard let speaker = session.client.speaker else { throw .noAccess }
+        return try await speaker.call { () async throws(TresorError) in try await client.call(request) }
     }
 
     /// The id of the service.

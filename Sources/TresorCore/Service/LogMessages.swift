@@ -106,7 +106,7 @@ package struct AppendRequest: ServiceRequest {
     }
 }
 
-/// Asks for wraps of members: of one epoch, or of all.
+/// Asks for wraps of members: of one epoch, or of all from one on.
 package struct WrapsRequest: ServiceRequest {
     package typealias Answer = WrapsAnswer
     package static let operation = ServiceOperation.wraps
@@ -114,20 +114,30 @@ package struct WrapsRequest: ServiceRequest {
     package static let maximumCount = 2000
 
     package let tresor: TresorID
-    /// The epoch; `nil` for all.
+    /// The epoch; `nil` for all from ``first`` on.
     package let epoch: UInt64?
+    /// The first epoch, where all from one on are asked for.
+    package let first: UInt64
     package let users: [UserID]
 
     package init(tresor: TresorID, epoch: UInt64?, users: [UserID]) {
         self.tresor = tresor
         self.epoch = epoch
         self.users = users
+        first = 0
+    }
+
+    package init(tresor: TresorID, from first: UInt64, users: [UserID]) {
+        self.tresor = tresor
+        self.users = users
+        self.first = first
+        epoch = nil
     }
 
     package func encode(to encoder: inout ByteEncoder) {
         encoder.digest(tresor.digest)
         encoder.flag(epoch == nil)
-        encoder.integer(epoch ?? 0)
+        encoder.integer(epoch ?? first)
         encoder.list(users) { $0.digest($1.digest) }
     }
 
@@ -135,8 +145,8 @@ package struct WrapsRequest: ServiceRequest {
         tresor = TresorID(try decoder.digest())
         let all = try decoder.flag()
         let epoch = try decoder.integer(UInt64.self)
-        guard !all || epoch == 0 else { throw .altered }
         self.epoch = all ? nil : epoch
+        first = all ? epoch : 0
         users = try decoder.list(of: 1, byteCount: 32) { (decoder) throws(TresorError) in
             UserID(try decoder.digest())
         }
@@ -144,11 +154,16 @@ package struct WrapsRequest: ServiceRequest {
     }
 }
 
-/// The wraps of the first members of a request, by rising epoch: at most 4 MiB, but at least one member.
+/// The wraps of the first members of a request, by rising epoch: at most 4 MiB, but at least one member. Of a member who
+/// has more, the first 4 MiB stand alone.
 package struct WrapsAnswer: ServiceMessage {
     package let wraps: [[[UInt8]]]
 
     package init(wraps: [[[UInt8]]]) { self.wraps = wraps }
+
+    /// Whether a person who stands alone in an answer may have more wraps than these: they take more than 3 MiB, and an
+    /// answer is cut at 4 MiB.
+    package static func mayGoOn(_ wraps: [[UInt8]]) -> Bool { wraps.reduce(0) { $0 + $1.count } > 3 << 20 }
 
     package func encode(to encoder: inout ByteEncoder) {
         encoder.list(wraps) { encoder, wraps in encoder.list(wraps) { $0.vector16($1) } }

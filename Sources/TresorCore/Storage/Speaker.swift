@@ -5,7 +5,8 @@ package import TresorCrypto
 /// The person or the device in whose name a store is called. A service signs and judges by it (SPEC §18.2); a store that
 /// everybody may use does not look at it.
 package enum Speaker: Sendable {
-    case person(Identity)
+    /// A person. The closure names the trusted device on which they speak; `nil` for another one.
+    case person(Identity, device: @Sendable () -> DeviceID? = { nil })
     case device(DeviceShare)
 
     /// The speaker of this task; `nil` for nobody.
@@ -14,7 +15,7 @@ package enum Speaker: Sendable {
     /// The user id of the person, or of the person whose device it is.
     package var user: UserID {
         switch self {
-        case .person(let identity): identity.user
+        case .person(let identity, _): identity.user
         case .device(let share): share.user
         }
     }

@@ -11,7 +11,10 @@
 
         let context: ServiceContext
 
-        /// Returns the wraps of people for a member: at most 4 MiB, but those of one person at least.
+        /// The most wraps that one statement reads of a person: they take more than 4 MiB.
+        private static let greatestCount = 4096
+
+        /// Returns the wraps of people for a member: at most 4 MiB, and those of one person alone if they take more.
         ///
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
@@ -25,9 +28,10 @@
                 let groupCount = request.epoch == nil ? 1 : Self.groupCount
                 for start in stride(from: 0, to: request.users.count, by: groupCount) {
                     let users = request.users[start..<min(start + groupCount, request.users.count)]
-                    let found = try Self.find(users, request.epoch, in: request.tresor, transaction)
+                    let found = try Self.find(users, request, transaction)
                     for user in users {
-                        let wraps = found[user] ?? []
+                        var wraps = found[user] ?? []
+                        if answer.isEmpty { wraps = Self.page(wraps) }
                         byteCount += wraps.reduce(4) { $0 + 2 + $1.count }
                         guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
                             return WrapsAnswer(wraps: answer)
@@ -39,12 +43,23 @@
             }
         }
 
+        /// The first wraps that fit into a page.
+        private static func page(_ wraps: [[UInt8]]) -> [[UInt8]] {
+            var byteCount = 8
+            return Array(
+                wraps.prefix { wrap in
+                    byteCount += 2 + wrap.count
+                    return byteCount <= ServiceOperation.pageByteCount
+                })
+        }
+
         private static func find(
-            _ users: ArraySlice<UserID>, _ epoch: UInt64?, in tresor: TresorID, _ transaction: any SQLTransaction
+            _ users: ArraySlice<UserID>, _ request: WrapsRequest, _ transaction: any SQLTransaction
         ) throws(TresorError) -> [UserID: [[UInt8]]] {
             guard let last = users.last else { return [:] }
+            let tresor = request.tresor
             let statement: SQL
-            if let epoch {
+            if let epoch = request.epoch {
                 let missing = groupCount - users.count
                 let ids = users.map { SQLValue.digest($0.digest) }
                 statement = SQL(
@@ -56,8 +71,14 @@
                         + [SQLValue](repeating: .digest(last.digest), count: missing))
             } else {
                 statement = SQL(
-                    "SELECT account, wrap FROM wraps WHERE tresor = $1 AND account = $2 ORDER BY epoch",
-                    [.digest(tresor.digest), .digest(last.digest)])
+                    """
+                    SELECT account, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch >= $3
+                    ORDER BY epoch LIMIT $4
+                    """,
+                    [
+                        .digest(tresor.digest), .digest(last.digest),
+                        .number(request.first), .integer(Int64(greatestCount)),
+                    ])
             }
             var wraps: [UserID: [[UInt8]]] = [:]
             for row in try transaction.run(statement) {

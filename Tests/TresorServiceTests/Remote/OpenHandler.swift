@@ -139,7 +139,9 @@ final class OpenHandler: ServiceHandler {
             let request = try WrapsRequest(call.body)
             var wraps: [[[UInt8]]] = []
             for user in request.users.prefix(pageCount) {
-                wraps.append(try await store.wraps(of: user, in: request.tresor, epoch: request.epoch))
+                let stored = try await store.wraps(of: user, in: request.tresor, epoch: request.epoch)
+                wraps.append(
+                    try request.first == 0 ? stored : stored.filter { try reading.wrap($0).epoch >= request.first })
             }
             return ServiceReply(WrapsAnswer(wraps: wraps))
         case .putWraps:

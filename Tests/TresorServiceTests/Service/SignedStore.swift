@@ -26,7 +26,7 @@
 
         private func signer() async throws -> Signer {
             switch Speaker.current {
-            case .person(let identity):
+            case .person(let identity, _):
                 let known = state.withLock { $0.signers[identity.user] }
                 if let known, known.identity.generation == identity.generation { return known }
                 let signer = try bench.signer(identity)

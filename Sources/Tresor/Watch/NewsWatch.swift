@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TresorCore
+import TresorCrypto
+
+/// Waits until there is something to read: for the news of a service, and for a fixed time where a store has none.
+///
+/// The news of a service are hints. A service that leaves one out is noticed at the next reading of everything.
+struct NewsWatch: Sendable {
+    /// What is to be read.
+    struct Part: Hashable, Sendable {
+        var tresors: Set<TresorID> = []
+        /// Whether the cards of people are read.
+        var hasPeople = false
+        /// Whether all tresors are read.
+        var isWhole = false
+
+        static let everything = Part(hasPeople: true, isWhole: true)
+    }
+
+    /// The time between two readings of everything, where a service has news.
+    private static let wholeInterval = Duration.seconds(15 * 60)
+    /// The least time between two readings of the cards of people, where a service has news.
+    private static let peopleInterval = Duration.seconds(60)
+    /// The least time between two requests for news.
+    private static let pause = Duration.seconds(1)
+
+    let client: Client
+    /// The time between two readings where a store has no news.
+    let interval: Duration
+    /// The cursor of the last answer; `nil` where the store has no news.
+    private var cursor: [UInt8]?
+    private var lastWhole: ContinuousClock.Instant?
+    private var lastPeople = ContinuousClock.now
+    private var lastAsked: ContinuousClock.Instant?
+
+    init(client: Client, interval: Duration) {
+        self.client = client
+        self.interval = interval
+    }
+
+    /// Returns what is to be read next; `nil` when the task is cancelled. It names everything at once the first time.
+    @concurrent mutating func next() async -> Part? {
+        if lastWhole != nil {
+            if let cursor { return await next(after: cursor) }
+            do { try await Task.sleep(for: interval) } catch { return nil }
+        }
+        return await begin()
+    }
+
+    /// Asks where the news begin before everything is read, so that nothing falls in between.
+    private mutating func begin() async -> Part? {
+        let news = try? await client.guardedStore.news(since: [], seconds: 0)
+        guard !Task.isCancelled else { return nil }
+        cursor = news.flatMap { $0.cursor.isEmpty ? nil : $0.cursor }
+        lastWhole = .now
+        lastPeople = .now
+        return .everything
+    }
+
+    private mutating func next(after cursor: [UInt8]) async -> Part? {
+        do {
+            if let lastAsked { try await Task.sleep(until: lastAsked + min(Self.pause, interval)) }
+            lastAsked = .now
+            guard let news = try await client.guardedStore.news(since: cursor, seconds: Self.seconds) else {
+                throw TresorError.unsupported
+            }
+            self.cursor = news.cursor.isEmpty ? nil : news.cursor
+            return part(naming: news.tresors)
+        } catch {
+            // The next reading of everything says what is wrong.
+            self.cursor = nil
+            do { try await Task.sleep(for: interval) } catch { return nil }
+            return await begin()
+        }
+    }
+
+    private mutating func part(naming tresors: [TresorID]) -> Part {
+        let now = ContinuousClock.now
+        var part = Part(tresors: Set(tresors))
+        if let lastWhole, now - lastWhole >= Self.wholeInterval {
+            self.lastWhole = now
+            lastPeople = now
+            return .everything
+        }
+        if now - lastPeople >= max(interval, Self.peopleInterval) {
+            lastPeople = now
+            part.hasPeople = true
+        }
+        return part
+    }
+
+    /// The time that a request for news waits, the longest that a service grants.
+    private static let seconds: UInt16 = 55
+}
