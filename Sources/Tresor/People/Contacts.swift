@@ -82,12 +82,39 @@ public struct Contacts: Sendable {
     ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
     ///   accepted; ``TresorError/cancelled`` for a task that was cancelled before the card was sent.
     @concurrent public func publishCard() async throws(TresorError) {
-        let chain = try client.identityFileBlocking().chain
-        let present = try await store.card(of: chain.user)
+        try await publish(try client.identityFileBlocking().chain)
+    }
+
+    /// Does what ``publishCard()`` does with a chain of this person that the home does not have yet.
+    func publish(_ chain: CardChain) async throws(TresorError) {
+        let present: [UInt8]?
+        do throws(TresorError) {
+            present = try await store.card(of: chain.user)
+        } catch {
+            guard error == .noAccess, chain.newest.generation > 0 else { throw error }
+            return try await publishUnseen(chain)
+        }
         if let present, !chain.extends(try CardChain(present)) { throw .forked }
         try Cancellation.check()
         try await client.uninterrupted { () async throws(TresorError) in
             try await publish(chain, replacing: present)
+        }
+    }
+
+    /// Publishes a generation that a service has not seen. By its keys, the service lets nobody read: the chain there is
+    /// one of the beginnings of this one.
+    private func publishUnseen(_ chain: CardChain) async throws(TresorError) {
+        try Cancellation.check()
+        try await client.uninterrupted { () async throws(TresorError) in
+            for count in (1..<chain.cards.count).reversed() {
+                let former = chain.cards.prefix(count).flatMap(\.bytes)
+                let outcome = try await store.putCard(
+                    chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: former)
+                guard outcome == .done else { continue }
+                guard try await store.card(of: chain.user) == chain.bytes else { throw .store(.notStored) }
+                return
+            }
+            throw .busy
         }
     }
 

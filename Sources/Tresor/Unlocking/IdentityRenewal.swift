@@ -16,6 +16,8 @@ public struct IdentityRenewal: Sendable {
         package let tresor: TresorID
         /// Whether this person changed the tresor's key too; otherwise another owner or writer has to.
         package let isRotated: Bool
+        /// Whether the tresor lies in another store, where its log still has the old keys.
+        package var isElsewhere = false
         /// The error, if any; repeat the command to resume.
         package let error: TresorError?
     }
@@ -81,8 +83,14 @@ public struct IdentityRenewal: Sendable {
             }
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
             try client.home.delete(.deviceShare)
-            try await client.store.deleteServerShares(user: identity.user, devices: nil)
-            try await client.cleanup.finish()
+            do throws(TresorError) {
+                try await client.store.deleteServerShares(user: identity.user, devices: nil)
+                try await client.cleanup.finish()
+            } catch {
+                // A service knows the next generation already, where another process resumes this renewal. That process
+                // deletes what the journal names.
+                guard error == .noAccess else { throw error }
+            }
         }
         // A caller that has locked the session by now gets a locked one.
         if identity.isLocked { next.lock() }
@@ -108,16 +116,17 @@ public struct IdentityRenewal: Sendable {
     @concurrent package func finishInEachTresor(
         progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [Outcome] {
-        try await client.cleanup.finish()
-        try await restoreKitCopy()
-        try await client.people.publishCard()
+        try await introduce()
         var renewals: [Outcome] = []
         let summaries = try await session.tresors.all()
         for (index, summary) in summaries.enumerated() {
             try Cancellation.check()
             defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(summaries.count))) }
             guard let state = summary.state else {
-                renewals.append(Outcome(tresor: summary.tresor, isRotated: false, error: summary.error))
+                renewals.append(
+                    Outcome(
+                        tresor: summary.tresor, isRotated: false, isElsewhere: summary.isElsewhere,
+                        error: summary.error))
                 continue
             }
             guard state.members[identity.user] != nil else { continue }
@@ -141,12 +150,25 @@ public struct IdentityRenewal: Sendable {
         }
     }
 
-    /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
-    private func restoreKitCopy() async throws(TresorError) {
-        let file = try client.identityFileBlocking()
-        guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
-        else { return }
-        try await session.unlocking.put(try file.copy(for: slot, identity: identity), at: locator)
+    /// Publishes the newest card, then deletes what the renewal condemned, and restores the kit copy.
+    ///
+    /// A service lets nobody delete by keys that it has not seen. A store that refuses the card, and lets everybody
+    /// delete, keeps no share of a removed device.
+    private func introduce() async throws(TresorError) {
+        var refusal: TresorError?
+        do throws(TresorError) {
+            try await client.people.publishCard()
+        } catch {
+            guard error != .cancelled, error != .usage(.locked) else { throw error }
+            refusal = error
+        }
+        do throws(TresorError) {
+            try await client.cleanup.finish()
+            try await session.unlocking.restoreKitCopy()
+        } catch {
+            throw refusal ?? error
+        }
+        if let refusal { throw refusal }
     }
 
     /// Adds this person's newest card to one tresor whose log could not be verified during the renewal.

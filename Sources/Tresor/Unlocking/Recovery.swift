@@ -30,7 +30,7 @@ package struct Recovery: Sendable {
         let file = try copy.settingPassword(slot, identity: identity)
         try await client.uninterrupted { () async throws(TresorError) in
             try await Speaker.person(identity).call { () async throws(TresorError) in
-                try await store.deleteServerShares(user: identity.user, devices: nil)
+                try await deleteServerShares(of: identity)
             }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
@@ -38,6 +38,19 @@ package struct Recovery: Sendable {
             }
         }
         return RecoveredSession(session: Session(client: client, identity: identity), isFromStore: true)
+    }
+
+    /// Deletes the server shares of all devices. A service may not have seen the newest generation: a renewal was
+    /// interrupted, and its home was lost. Then the card is published first.
+    private func deleteServerShares(of identity: Identity) async throws(TresorError) {
+        do throws(TresorError) {
+            try await store.deleteServerShares(user: identity.user, devices: nil)
+        } catch {
+            guard error == .noAccess, identity.generation > 0 else { throw error }
+            try client.cleanup.note(generations: [identity.generation])
+            try await client.people.publish(identity.chain)
+            try await store.deleteServerShares(user: identity.user, devices: nil)
+        }
     }
 
     /// Whether a kit was prepared here and its change was interrupted. Repeating the change then resumes it.

@@ -100,7 +100,38 @@ public struct SlotChanges: Sendable {
             try note(kits: [replaced])
             try await put(copy, at: locator)
             try await client.cleanup.finish()
+            // A cleanup between the steps may have taken this kit for an interrupted one, and deleted its copy.
+            try await put(copy, at: locator)
         }
+    }
+
+    /// Gives this identity a kit whose copy is not sent yet: a service takes it with the registration (SPEC §18.6). May be
+    /// repeated with the same kit.
+    @concurrent package func setUnsentKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
+        let locator = try kit.locator()
+        let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
+        try await Cores.apart { () throws(TresorError) in
+            try rewrite { (file) throws(TresorError) in
+                file.kitLocator == locator ? file : try file.settingKit(slot, identity: identity)
+            }
+            var noted = CleanupJournal()
+            noted.kits = [CleanupJournal.Kit(user: identity.user, locator: locator)]
+            try client.cleanup.unnote(noted)
+        }
+    }
+
+    /// Returns the copy of the identity that the kit opens, with its locator; `nil` without a kit.
+    package func kitCopyBlocking() throws(TresorError) -> (locator: Hash256, copy: IdentityFile)? {
+        let file = try client.identityFileBlocking()
+        guard let locator = file.kitLocator, let slot = file.slots.first(where: { $0.kind == .kit(locator: locator) })
+        else { return nil }
+        return (locator, try file.copy(for: slot, identity: identity))
+    }
+
+    /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
+    @concurrent package func restoreKitCopy() async throws(TresorError) {
+        guard let (locator, copy) = try kitCopyBlocking() else { return }
+        try await put(copy, at: locator)
     }
 
     func note(kits: [Hash256?]) throws(TresorError) {

@@ -100,7 +100,7 @@ struct IdentityRotation {
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
         for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
-        let errors = renewals.compactMap(\.error).map(CommandError.init)
+        let errors = renewals.filter { !$0.isElsewhere }.compactMap(\.error).map(CommandError.init)
         if let worst = Severity.worst(errors) {
             workplace.output.say("your new safety number is \(try chain.number().grouped)")
             throw CommandFailure(
@@ -115,13 +115,18 @@ struct IdentityRotation {
         let name = session.tresors.knownNameBlocking(of: renewal.tresor)
         let id = String(renewal.tresor.description.prefix(10))
         let title = name.map { DisplayText.name($0.bytes) } ?? id
-        if let error = renewal.error {
+        if renewal.isElsewhere, let other = session.client.archive.otherStore(of: renewal.tresor) {
+            let path = String(decoding: other.bytes, as: UTF8.self)
+            let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id
+            workplace.output.say("\(title): lies in \(DisplayText.quoted(path)), where its log still has your old keys")
+            workplace.output.hint("tresor check --repair -t \(word) --store \(Shell.path(path))")
+        } else if let error = renewal.error {
             let next = goesOn ? "run this again" : "its log still has your old keys"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")
         } else if renewal.isRotated {
             workplace.output.say("\(title): your new keys are in use, and its key is changed")
         } else {
-            let state = try? await workplace.client.logs.state(of: renewal.tresor)
+            let state = try? await session.client.logs.state(of: renewal.tresor)
             let owner =
                 state.map { workplace.tresors.handle(of: workplace.tresors.owner(of: $0), in: $0) } ?? "its owner"
             let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id

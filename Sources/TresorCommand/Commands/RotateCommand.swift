@@ -45,7 +45,8 @@ struct RotateCommand: SurfaceCommand {
 
     func perform() async throws {
         guard identity != (tresor != nil) else { throw CommandFailure.usage("rotate takes -t T or --identity") }
-        let workplace = try await CommandContext.open(options)
+        // New keys want the password, which is asked for once.
+        let workplace = try await CommandContext.open(options, identifying: !identity)
         if let tresor { return try await rotate(tresor, workplace) }
         try await IdentityRotation(
             kit: kit, cost: try argon2id?.cost(), dryRun: dryRun, yes: yes, workplace: workplace
