@@ -44,6 +44,25 @@ package struct DeepAudit: Sendable {
         return findings
     }
 
+    /// Restores the entries that a store has lost, as ``Audit/restoreEntries(of:wraps:)`` does. A service takes an entry
+    /// of this person with its wraps alone (SPEC §18.7).
+    @concurrent package func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
+        try await client.audit.restoreEntries(of: tresor) { [self] in await wraps(of: $0, after: $1, in: $2) }
+    }
+
+    /// Makes the wraps that go with an entry of this person; none for any other, and where a key is not to be had.
+    private func wraps(of entry: Entry, after state: LogState, in known: LogState) async -> [StoredWrap] {
+        guard entry.author == identity.user, let body = try? entry.body else { return [] }
+        var people = state.members
+        if body.nextEpoch == nil {
+            guard case .grant(let grant) = body else { return [] }
+            let granted = Set(grant.people.map(\.chain.user))
+            people = people.filter { granted.contains($0.key) }
+        }
+        guard let keys = try? await session.keyRing.keys(of: state.epoch, in: known) else { return [] }
+        return (try? EntryDrafting(session: session).wraps(keys, for: people, in: state)) ?? []
+    }
+
     /// Restores all wraps that the log calls for, without an entry (SPEC §9.9).
     ///
     /// These are the wraps of the current epoch for all members. A member who reads *from now* gets those of every
@@ -73,11 +92,32 @@ package struct DeepAudit: Sendable {
         }
     }
 
+    /// Returns those of the wraps in whose place the store has none for which the log calls.
+    private func lost(_ wraps: [StoredWrap], in state: LogState) async throws(TresorError) -> [StoredWrap] {
+        guard let epoch = wraps.first?.epoch else { return [] }
+        let present = try await client.store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
+        guard present.count == wraps.count else { throw .store(.other) }
+        return zip(wraps, present).filter { wrap, present in
+            guard let present, let stored = try? Wrap(present) else { return true }
+            return stored.user != wrap.user || stored.epoch != epoch || stored.firstEntry(in: state) == nil
+                || stored.generation != state.chain(of: wrap.user)?.newest.generation
+        }.map(\.0)
+    }
+
     /// Puts the wraps, and repeats it if they are not there afterwards. Another device may put its own at the same
     /// time, and a later act may delete some.
     private func restore(_ wraps: [StoredWrap], in state: LogState) async throws(TresorError) {
+        var wraps = wraps
         for _ in 0..<3 {
-            try await client.store.putWraps(wraps, in: state.tresor)
+            do throws(TresorError) {
+                try await client.store.putWraps(wraps, in: state.tresor)
+            } catch {
+                // A service lets an owner alone replace a wrap of somebody else for which the log calls.
+                let missing = error == .noAccess ? try await lost(wraps, in: state) : wraps
+                guard missing.count < wraps.count else { throw error }
+                wraps = missing
+                if !wraps.isEmpty { try await client.store.putWraps(wraps, in: state.tresor) }
+            }
             if try await LogWriter(session: session).areKept(wraps, in: state.tresor, orOthers: false) { return }
         }
         guard try await client.logs.state(of: state.tresor).head.sequence > state.head.sequence else {

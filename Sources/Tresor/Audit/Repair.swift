@@ -58,14 +58,17 @@ extension Audit {
     /// The wraps of people removed by the last entries are deleted again. ``DeepAudit/restoreWraps(of:)`` restores
     /// missing wraps.
     ///
+    /// - Parameter wraps: makes the wraps that go with an entry; `nil` for none.
     /// - Returns: the number of restored entries.
     /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
     ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
     ///   changed while it was read; the error of the rule when the entries after the head are not valid;
     ///   ``TresorError/cancelled`` between two entries, and then a repeated call restores the others.
-    @concurrent package func restoreEntries(of tresor: TresorID) async throws(TresorError) -> Int {
+    @concurrent package func restoreEntries(
+        of tresor: TresorID, wraps: WrapsOfEntry? = nil
+    ) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
-        guard let shown = try await shownEntries(of: known) else {
+        guard let shown = try await entriesToRestore(of: known) else {
             _ = try await client.logs.state(of: tresor)
             throw .forked
         }
@@ -85,27 +88,60 @@ extension Audit {
             }
             guard outcome == .done else { throw .busy }
         }
-        if !shown.goesOn { try await append(from: end, of: known) }
+        if !shown.goesOn { try await append(from: end, of: known, wraps) }
         // The entries after the head are validated as usual.
         if shown.goesOn { _ = try await client.logs.state(of: tresor) }
         return Int(shown.missing(of: known.entryCount))
     }
 
-    private func append(from first: UInt64, of known: LogState) async throws(TresorError) {
+    /// Makes the wraps that go with an entry, in the state after it.
+    package typealias WrapsOfEntry =
+        @Sendable (_ entry: Entry, _ after: LogState, _ known: LogState) async -> [StoredWrap]
+
+    /// Returns the entries that the store shows; none of a tresor that a service refuses: it may have lost all of it.
+    private func entriesToRestore(of known: LogState) async throws(TresorError) -> ShownEntries? {
+        do throws(TresorError) {
+            return try await shownEntries(of: known)
+        } catch {
+            guard error == .noAccess else { throw error }
+            return ShownEntries()
+        }
+    }
+
+    /// Returns the state before an entry, of which this home keeps all entries.
+    private func fold(before end: UInt64, of known: LogState) throws(TresorError) -> Fold {
+        var fold = Fold(tresor: known.tresor)
+        var next: UInt64 = 0
+        while next < end {
+            let page = try client.archive.entries(of: known, from: next).prefix(Int(clamping: end - next))
+            try fold.apply(Array(page))
+            next += UInt64(page.count)
+        }
+        return fold
+    }
+
+    private func append(
+        from first: UInt64, of known: LogState, _ wraps: WrapsOfEntry?
+    ) async throws(TresorError) {
         guard first < known.entryCount else { return }
+        var fold = wraps == nil ? nil : try fold(before: first, of: known)
         var next = first
         var previous = first > 0 ? try await client.logs.entries((first - 1)..<first, of: known).first : nil
         while next < known.entryCount {
-            for entry in try client.archive.entries(of: known, from: next) {
+            for bytes in try client.archive.entries(of: known, from: next) {
+                let entry = try Entry(bytes)
+                try fold?.apply(entry)
+                var putting: [StoredWrap] = []
+                if let wraps, let after = fold?.state { putting = await wraps(entry, after, known) }
                 let change = LogChange(
-                    tresor: known.tresor, sequence: next, previous: previous, entry: entry,
-                    removingWrapsOf: try Entry(entry).dismissed)
+                    tresor: known.tresor, sequence: next, previous: previous, entry: bytes, putting: putting,
+                    removingWrapsOf: entry.dismissed)
                 try Cancellation.check()
                 let outcome = try await client.uninterrupted { () async throws(TresorError) in
                     try await store.append(change)
                 }
                 guard outcome == .done else { throw .busy }
-                previous = entry
+                previous = bytes
                 next += 1
             }
         }
