@@ -45,7 +45,6 @@ struct KeygenCommand: SurfaceCommand {
         }
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let service = try places.service()
-        try checkKit(goesTo: service)
         let workplace = try await CommandContext.open(options, creating: true, identifying: false)
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
         // Without a note, the next run would look for the store in the home.
@@ -53,18 +52,12 @@ struct KeygenCommand: SurfaceCommand {
         if service == nil {
             try await publish(session, workplace)
         } else {
+            // The service takes the copy that the kit opens with the registration.
+            try await kit.give(to: session, workplace, isSent: false)
             workplace.output.say("the service does not know you yet: register with it")
             workplace.output.hint("tresor register --no-login")
         }
         try report(session, workplace)
-    }
-
-    /// A service keeps the copy of a kit for people whom it knows, so that a kit is made after the registration.
-    private func checkKit(goesTo service: ServiceLocation?) throws(CommandFailure) {
-        guard service != nil, kit.kit != nil else { return }
-        throw .usage(
-            "a service keeps the copy for a kit only after you have registered",
-            hints: ["tresor … {--kit} --no-kit", "tresor recover --new-kit --kit FILE (once you have registered)"])
     }
 
     private func make(_ handle: Name, _ workplace: CommandContext) async throws -> Session {

@@ -56,12 +56,15 @@ struct KitOptions: ParsableArguments, Sendable {
         .usage, "there is no terminal to show the kit on", hints: hints)
 
     /// Makes a kit, writes or shows its words, and only then makes it valid.
-    func give(to session: Session, _ workplace: CommandContext) async throws {
+    ///
+    /// - Parameter isSent: whether the store takes the copy that the kit opens now.
+    func give(to session: Session, _ workplace: CommandContext, isSent: Bool = true) async throws {
         guard !noKit else {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
             return
         }
         let recoveryKit = try make(workplace)
+        guard isSent else { return try await session.unlocking.setUnsentKit(recoveryKit) }
         try await session.unlocking.setKit(recoveryKit)
     }
 

@@ -47,11 +47,13 @@ struct RegisterCommand: SurfaceCommand {
                 .unsupported, "a log-in by password is for a later stage", hints: ["tresor … --no-login"])
         }
         let service = try await AskedService.open(options, to: "register")
+        Surroundings.current.introduction.note(unseen: nil)
         let code = try invitation.map { try readInvitation($0, service) }
         let state = try await register(code, with: service)
         guard state == .active else { throw Self.waiting(state, service) }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
+        try await service.session.unlocking.restoreKitCopy()
         try report(service)
     }
 
@@ -65,7 +67,10 @@ struct RegisterCommand: SurfaceCommand {
             let statement = try LoginStatement(
                 by: service.session.identity, server: try await service.serverID(), revision: 1, record: .zero,
                 copy: .zero, time: service.workplace.now)
-            let finish = FinishRequest(record: [], statement: statement, copy: [], locator: .zero, kitCopy: [])
+            let kit = try service.session.unlocking.kitCopyBlocking()
+            let finish = FinishRequest(
+                record: [], statement: statement, copy: [], locator: kit?.locator ?? .zero,
+                kitCopy: kit?.copy.bytes ?? [])
             return try await service.call(finish).state
         } catch {
             throw failure(of: error, service)

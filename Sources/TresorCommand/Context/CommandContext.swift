@@ -102,6 +102,9 @@ struct CommandContext: Sendable {
     private func identified() async throws -> CommandContext {
         let place = try invocation.places.store()
         let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
+        let cleanup = opened.session.client.cleanup
+        let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
+        Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
         try? await opened.session.client.cleanup.finish()
         return CommandContext(invocation: invocation, speaking: opened, service: service)
     }

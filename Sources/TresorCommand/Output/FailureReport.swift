@@ -22,7 +22,13 @@ struct FailureReport: Sendable {
     }
 
     private func hints(of failure: CommandFailure) -> [String] {
-        failure.hints.prefix(3).map { HintCompletion.complete($0) }
+        var hints = failure.hints
+        if hints.isEmpty, failure.error == .noAccess,
+            let refusal = Surroundings.current.introduction.refusal
+        {
+            hints = [refusal.hint]
+        }
+        return hints.prefix(3).map { HintCompletion.complete($0) }
     }
 
     func object(_ failure: CommandFailure) -> JSONObject {

@@ -79,6 +79,12 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     func failure(
         _ code: Int32, as name: String, _ words: String..., source: SourceLocation = #_sourceLocation
     ) async throws -> String {
+        try await failure(code, as: name, words, source: source)
+    }
+
+    func failure(
+        _ code: Int32, as name: String, _ words: [String], source: SourceLocation = #_sourceLocation
+    ) async throws -> String {
         try await run(words, as: name, source) { ended, texts in
             #expect(ended == code && texts[0].isEmpty, "\(words): \(texts)", sourceLocation: source)
         }[1]

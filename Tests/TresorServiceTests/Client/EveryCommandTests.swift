@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Synchronization
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import Tresor
+    @testable import TresorCommand
+    @testable import TresorRemote
+    @testable import TresorService
+
+    /// The commands of the help, before a service that judges.
+    @Suite struct EveryCommandTests {
+        /// The operations that the service was asked for since the last look.
+        private final class Handler: ServiceHandler {
+            private let bench: Bench
+            private let seen = Mutex<[ServiceOperation]>([])
+
+            init(_ bench: Bench) { self.bench = bench }
+
+            func answer(_ call: ServiceCall) async -> ServiceReply {
+                seen.withLock { $0.append(call.operation) }
+                return await bench.service.answer(call)
+            }
+
+            func isHealthy() async -> Bool { true }
+
+            func take() -> [ServiceOperation] {
+                seen.withLock { seen in
+                    defer { seen = [] }
+                    return seen
+                }
+            }
+        }
+
+        private func stage() async throws -> (CommandStage<Handler>, Handler) {
+            let bench = try await Bench(.open)
+            let handler = Handler(bench)
+            return (try CommandStage(before: handler, clock: bench.clock), handler)
+        }
+
+        private func line(_ text: String) -> String { text.trimmingCharacters(in: .newlines) }
+
+        /// Two people who have registered and compared their numbers.
+        private func people(on stage: CommandStage<Handler>) async throws {
+            for name in ["anna", "bruno"] {
+                try await stage.keygen(name)
+                try await stage.run(0, as: name, "register", "--no-login")
+            }
+            let hers = line(try await stage.run(0, as: "anna", "card", "--number"))
+            let his = line(try await stage.run(0, as: "bruno", "card", "--number"))
+            try await stage.run(0, as: "anna", "verify", "bruno", "--number", his)
+            try await stage.run(0, as: "bruno", "verify", "anna", "--number", hers)
+        }
+
+        @Test func everyCommandWorks() async throws {
+            let (stage, handler) = try await stage()
+            try await people(on: stage)
+            try stage.write("a plan", to: "plan")
+            try await stage.run(0, as: "anna", "create", "plans")
+            _ = handler.take()
+            try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno")
+            let asked = handler.take()
+            // The log is read again where a second passes between two steps.
+            let once = [ServiceOperation.server, .card, .cards, .tresors, .wraps, .append, .wraps]
+            #expect(asked.filter { $0 != .entries } == once, "\(asked)")
+            try await stage.run(0, as: "anna", "encrypt", "-t", "plans", "@plan", "-o", "@plan.tresor")
+            #expect(try await stage.run(0, as: "bruno", "decrypt", "@plan.tresor") == "a plan")
+            try await stage.run(0, as: "bruno", "inspect", "@plan.tresor")
+            #expect(try await stage.run(0, as: "bruno", "members", "-t", "anna/plans").contains("bruno"))
+            #expect(try await stage.run(0, as: "bruno", "list", "--json").contains("plans"))
+            #expect(try await stage.run(0, as: "anna", "log", "-t", "plans").contains("bruno"))
+            try await stage.run(0, as: "anna", "log", "-t", "plans", "--head")
+            try await stage.run(0, as: "anna", "card", "bruno")
+            try await stage.run(0, as: "anna", "card", "--publish")
+            try await stage.run(0, as: "anna", "check", "--deep", "@plan.tresor")
+            try await stage.run(0, as: "bruno", "check")
+            try await stage.run(0, as: "anna", "check", "--repair", "-t", "plans")
+            try await stage.run(0, as: "bruno", "check", "--repair", "-t", "anna/plans")
+            try await stage.run(0, as: "anna", "export", "-t", "plans", "-o", "@plans.export")
+            try await stage.run(0, as: "bruno", "import", "@plans.export")
+            try await stage.run(0, as: "anna", "reseal", "@plan.tresor")
+            try await stage.run(0, as: "anna", "rotate", "-t", "plans", "--yes")
+            try await stage.run(0, as: "anna", "revoke", "-t", "plans", "bruno", "--yes")
+            try await stage.run(13, as: "bruno", "decrypt", "@plan.tresor", "-o", "@out")
+            try await stage.run(10, as: "anna", "share", "-t", "plans", "nobody")
+            try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno", "--from-now", "--until", "2030-01-01")
+            try await stage.run(0, as: "bruno", "revoke", "-t", "anna/plans", "--me", "--yes")
+            try await stage.run(0, as: "anna", "selftest")
+        }
+
+        @Test func everyWayToTheIdentityWorks() async throws {
+            let (stage, _) = try await stage()
+            try await people(on: stage)
+            try await stage.run(0, as: "anna", "create", "plans")
+            try await stage.run(0, as: "anna", "recover", "--new-kit", "--kit", "@kit")
+            try await stage.run(0, as: "anna", "remember", "--name", "ward 3")
+            let devices = try await stage.run(0, as: "anna", "device", "list", "--json")
+            let id = try #require(devices.firstMatch(of: /"id":"([0-9a-z]+)"/))
+            try await stage.run(0, as: "anna", "device", "revoke", String(id.1), "--yes")
+            try await stage.run(0, as: "anna", "list")
+            try await stage.run(0, as: "anna", "remember")
+            try await stage.run(0, as: "anna", "forget")
+            try stage.write("the new password of anna\n", to: "new")
+            try await stage.run(0, as: "anna", "passwd", "--new-password-file", "@new", "--argon2id", "64,3")
+            try stage.write("the new password of anna\n", to: "anna.password")
+            try await stage.run(
+                0, as: "anna", "rotate", "--identity", "--kit", "@kit2", "--yes", "--argon2id", "64,3")
+            #expect(try await stage.run(0, as: "anna", "list").contains("plans"))
+            #expect(!(try await stage.run(0, as: "anna", "check")).contains("bad"))
+            #expect(try await stage.run(0, as: "bruno", "card", "anna", "--json").contains("\"generation\":1"))
+            // An empty home with the words alone.
+            try stage.write("the third password\n", to: "empty.password")
+            try await stage.run(
+                0, as: "empty", "recover", "--kit", "@kit2", "--new-password-file", "@empty.password", "--argon2id",
+                "64,3")
+            #expect(try await stage.run(0, as: "empty", "list").contains("plans"))
+            try await stage.run(0, as: "empty", "check")
+        }
+
+        /// The words are made with the identity; the service gets the copy that they open with the registration.
+        @Test func aKitIsMadeBeforeTheRegistration() async throws {
+            let (stage, _) = try await stage()
+            try stage.write("the password of cara\n", to: "cara.password")
+            try await stage.run(0, as: "cara", "keygen", "cara", "--kit", "@kit", "--argon2id", "64,3")
+            try await stage.run(0, as: "cara", "register", "--no-login")
+            let check = try await stage.run(0, as: "cara", "check")
+            #expect(!check.contains("warn") || !check.contains("kit"))
+            try stage.write("the second password\n", to: "empty.password")
+            try await stage.run(
+                0, as: "empty", "recover", "--kit", "@kit", "--new-password-file", "@empty.password", "--argon2id",
+                "64,3")
+            try await stage.run(0, as: "empty", "list")
+        }
+
+        @Test func somebodyWhoNeverRegisteredIsToldTo() async throws {
+            let (stage, _) = try await stage()
+            try await stage.keygen("cara")
+            for words in ["list", "create plans", "card dora"] {
+                let text = try await stage.failure(
+                    13, as: "cara", words.split(separator: " ").map(String.init))
+                #expect(text.contains("you have not registered with this service"), "\(words): \(text)")
+                #expect(text.contains("hint: tresor ") && text.contains("register --no-login"), "\(words): \(text)")
+            }
+        }
+    }
+#endif
