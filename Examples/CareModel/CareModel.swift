@@ -59,14 +59,15 @@ import TresorCrypto
 
     /// Opens every file under the name that it was sealed with. One bad file is one bad event.
     func load() async throws {
+        guard case .open(let session) = phase else { throw TresorError.usage(.locked) }
         let assessments = try await assessments()
         let names = try FileManager.default.contentsOfDirectory(atPath: files.path(percentEncoded: false)).sorted()
         let sealed = try names.map { name in
             try ExpectedFile(SealedFile(Data(contentsOf: files.appending(path: name))), record: name)
         }
         let results = await assessments.open(sealed)
-        // Somebody may have locked the screen by now: it stays empty.
-        guard case .open(let session) = phase, !session.isLocked else { return }
+        // Somebody may have locked the screen by now, and opened it again: it does not show what began before.
+        guard !session.isLocked else { return }
         for (name, result) in zip(names, results) {
             events[name] = result.flatMap { opened in
                 guard let event = try? JSONDecoder().decode(Event.self, from: opened.data) else {

@@ -57,10 +57,16 @@ package struct Cleanup: Sendable {
         for kit in noted.kits {
             let present = presentSlots()
             guard present.user == kit.user, present.kit != kit.locator else { continue }
-            if try await isDone({ () async throws(TresorError) in
-                try await store.deleteKitCopy(locator: kit.locator)
-            }) {
-                deleted.kits.insert(kit)
+            let copy = try await store.kitCopy(locator: kit.locator)
+            guard
+                try await isDone({ () async throws(TresorError) in
+                    try await store.deleteKitCopy(locator: kit.locator)
+                })
+            else { continue }
+            deleted.kits.insert(kit)
+            // Another process has put the kit into use between the look and the deletion.
+            if let copy, presentSlots().kit == kit.locator {
+                try await store.putKitCopy(copy, locator: kit.locator)
             }
         }
         for device in noted.devices where try readableShareID() != device.id {

@@ -43,6 +43,24 @@ import TresorStore
         #expect(try await evil.truth.kitCopy(locator: oldLocator) == nil)
     }
 
+    @Test func aKitThatIsPutIntoUseDuringACleanupKeepsItsCopy() async throws {
+        let kit = try RecoveryKit()
+        let locator = try kit.locator()
+        try anna.client.cleanup.note(kits: [CleanupJournal.Kit(user: anna.identity.user, locator: locator)])
+        let file = try anna.client.identityFileBlocking()
+        let slot = try Slot.kit(of: anna.identity, kit: kit, time: 0)
+        let copy = try file.copy(for: slot, identity: anna.identity).bytes
+        try await evil.putKitCopy(copy, locator: locator)
+        let changed = try file.settingKit(slot, identity: anna.identity)
+        evil.beforeNextDeletion { [anna] in
+            try? anna.client.cleanup.replaceIdentity(file.bytes, with: changed)
+        }
+        try await anna.client.cleanup.finish()
+        #expect(try anna.client.identityFileBlocking().kitLocator == locator)
+        #expect(try await evil.truth.kitCopy(locator: locator) == copy)
+        #expect(try anna.client.cleanup.journal().isEmpty)
+    }
+
     @Test func A32_entriesAddedToTheJournalAtTheSameTimeStay() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         let user = anna.identity.user
