@@ -8,19 +8,7 @@ package enum Base32 {
 
     /// Encodes `bytes`. The missing bits of the last character are zero.
     package static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = (buffer << 8 | UInt32(byte)) & 0xfff
-            bits += 8
-            while bits >= 5 {
-                bits -= 5
-                text.append(digits[Int(buffer >> UInt32(bits)) & 31])
-            }
-        }
-        if bits > 0 { text.append(digits[Int(buffer << UInt32(5 - bits)) & 31]) }
-        return String(decoding: text, as: UTF8.self)
+        String(decoding: BitGroups.split(bytes, width: 5).map { digits[Int($0)] }, as: UTF8.self)
     }
 
     /// Reads the five-bit values of typed text. Ignores case and reads `i` and `l` as `1` and `o` as `0`. Returns `nil`
@@ -81,17 +69,6 @@ package enum Base32 {
     /// The whole bytes that the prefix determines, for a search in a store.
     package static func prefixBytes(_ typed: String) -> [UInt8]? {
         guard let values = values(typed), values.count >= minimumPrefixCount else { return nil }
-        var bytes: [UInt8] = []
-        var buffer: UInt32 = 0
-        var bits = 0
-        for value in values {
-            buffer = (buffer << 5 | UInt32(value)) & 0xffff
-            bits += 5
-            if bits >= 8 {
-                bits -= 8
-                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
-            }
-        }
-        return bytes
+        return BitGroups.join(values, width: 5).bytes
     }
 }

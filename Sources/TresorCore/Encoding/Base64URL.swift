@@ -11,38 +11,14 @@ package enum Base64URL {
 
     /// Encodes bytes.
     package static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = (buffer << 8 | UInt32(byte)) & 0xffff
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                text.append(digits[Int(buffer >> UInt32(bits)) & 63])
-            }
-        }
-        if bits > 0 { text.append(digits[Int(buffer << UInt32(6 - bits)) & 63]) }
-        return String(decoding: text, as: UTF8.self)
+        String(decoding: BitGroups.split(bytes, width: 6).map { digits[Int($0)] }, as: UTF8.self)
     }
 
     /// Decodes what ``text(_:)`` has encoded; `nil` for any other text.
     package static func bytes(_ characters: some Collection<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(characters.count * 3 / 4)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for character in characters {
-            guard let value = values[Int(character)] else { return nil }
-            buffer = (buffer << 6 | UInt32(value)) & 0xfff
-            bits += 6
-            guard bits >= 8 else { continue }
-            bits -= 8
-            bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
-        }
-        // The bits that are left are zero, and fewer than a character has.
-        guard bits < 6, buffer & (1 << UInt32(bits) - 1) == 0 else { return nil }
-        return bytes
+        let groups = characters.compactMap { values[Int($0)] }
+        guard groups.count == characters.count else { return nil }
+        let (bytes, isWhole) = BitGroups.join(groups, width: 6)
+        return isWhole ? bytes : nil
     }
 }

@@ -40,11 +40,12 @@ package struct ByteEncoder {
         raw(value)
     }
 
-    /// A `u32` count and that many elements. Callers enforce their own, lower limits.
-    package mutating func list<Element>(
-        _ elements: some Collection<Element>, _ encode: (inout ByteEncoder, Element) -> Void
+    /// A count, a `u32` unless another type is given, and that many elements. Callers enforce their own, lower limits.
+    package mutating func list<Element, Count: FixedWidthInteger & UnsignedInteger>(
+        _ elements: some Collection<Element>, counted: Count.Type = UInt32.self,
+        _ encode: (inout ByteEncoder, Element) -> Void
     ) {
-        integer(UInt32(truncatingIfNeeded: elements.count))
+        integer(Count(truncatingIfNeeded: elements.count))
         for element in elements { encode(&self, element) }
     }
 
@@ -115,17 +116,28 @@ package struct ByteDecoder {
         return try raw(count)
     }
 
-    /// A `u32` count of at least `least`, and that many elements. No element takes fewer than `byteCount` bytes.
-    package mutating func list<Element>(
-        of least: Int, byteCount: Int, _ decode: (inout ByteDecoder) throws(TresorError) -> Element
+    /// A count from `least` to `most`, a `u32` unless another type is given, and that many elements. No element takes
+    /// fewer than `byteCount` bytes.
+    package mutating func list<Element, Count: FixedWidthInteger & UnsignedInteger>(
+        of least: Int, to most: Int = .max, counted: Count.Type = UInt32.self, byteCount: Int,
+        _ decode: (inout ByteDecoder) throws(TresorError) -> Element
     ) throws(TresorError) -> [Element] {
-        let count = Int(try integer(UInt32.self))
-        guard count >= least, count <= remaining / byteCount else { throw .altered }
+        let count = Int(try integer(Count.self))
+        guard count >= least, count <= most, count <= remaining / byteCount else { throw .altered }
         var elements: [Element] = []
         // A count proves nothing: no more is reserved than the input has bytes.
         elements.reserveCapacity(min(count, remaining / max(1, MemoryLayout<Element>.stride)))
         for _ in 0..<count { elements.append(try decode(&self)) }
         return elements
+    }
+
+    /// A list of 32 bytes each: hashes and ids.
+    package mutating func digests<Count: FixedWidthInteger & UnsignedInteger>(
+        of least: Int = 0, to most: Int = .max, counted: Count.Type = UInt32.self
+    ) throws(TresorError) -> [Hash256] {
+        try list(of: least, to: most, counted: counted, byteCount: Hash256.byteCount) {
+            (decoder) throws(TresorError) in try decoder.digest()
+        }
     }
 
     /// A byte: 1 for `true`, 0 for `false`.

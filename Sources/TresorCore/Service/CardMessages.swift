@@ -26,18 +26,14 @@ package struct ServerAnswer: ServiceMessage {
     package func encode(to encoder: inout ByteEncoder) {
         server.encode(to: &encoder)
         encoder.integer(registration.rawValue)
-        encoder.integer(UInt16(truncatingIfNeeded: approvers.count))
-        for chain in approvers { encoder.vector32(chain) }
+        encoder.list(approvers, counted: UInt16.self) { $0.vector32($1) }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         server = try Server(from: &decoder)
         guard let registration = Registration(rawValue: try decoder.integer()) else { throw .altered }
         self.registration = registration
-        let count = try decoder.integer(UInt16.self)
-        var approvers: [[UInt8]] = []
-        for _ in 0..<count { approvers.append(try decoder.vector32(1...CardChain.maximumByteCount)) }
-        self.approvers = approvers
+        approvers = try readChains(from: &decoder)
     }
 }
 
@@ -101,16 +97,10 @@ package struct ChainsAnswer: ServiceMessage {
     package init(chains: [[UInt8]]) { self.chains = chains }
 
     package func encode(to encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: chains.count))
-        for chain in chains { encoder.vector32(chain) }
+        encoder.list(chains, counted: UInt16.self) { $0.vector32($1) }
     }
 
-    package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        let count = try decoder.integer(UInt16.self)
-        var chains: [[UInt8]] = []
-        for _ in 0..<count { chains.append(try decoder.vector32(1...CardChain.maximumByteCount)) }
-        self.chains = chains
-    }
+    package init(from decoder: inout ByteDecoder) throws(TresorError) { chains = try readChains(from: &decoder) }
 }
 
 /// Asks for the user ids that begin with some bytes.
@@ -141,17 +131,13 @@ package struct UsersAnswer: ServiceMessage {
     package init(users: [UserID]) { self.users = users }
 
     package func encode(to encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: users.count))
-        for user in users { encoder.digest(user.digest) }
+        encoder.list(users, counted: UInt16.self) { $0.digest($1.digest) }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        let count = Int(try decoder.integer(UInt16.self))
-        guard count <= Self.maximumCount else { throw .altered }
-        var users: [UserID] = []
-        for _ in 0..<count { users.append(UserID(try decoder.digest())) }
-        try ByteDecoder.checkRising(users.map(\.digest))
-        self.users = users
+        let users = try decoder.digests(to: Self.maximumCount, counted: UInt16.self)
+        try ByteDecoder.checkRising(users)
+        self.users = users.map { UserID($0) }
     }
 }
 
@@ -177,5 +163,12 @@ package struct PutCardRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         chain = try decoder.vector32(1...CardChain.maximumByteCount)
         replacing = try decoder.vector32(0...CardChain.maximumByteCount)
+    }
+}
+
+/// A `u16` count of card chains, each `opaque32<1..524288>`.
+private func readChains(from decoder: inout ByteDecoder) throws(TresorError) -> [[UInt8]] {
+    try decoder.list(of: 0, counted: UInt16.self, byteCount: 5) { (decoder) throws(TresorError) in
+        try decoder.vector32(1...CardChain.maximumByteCount)
     }
 }

@@ -68,15 +68,13 @@ package struct DeleteServerSharesRequest: ServiceRequest {
     package init(devices: [DeviceID]) { self.devices = devices }
 
     package func encode(to encoder: inout ByteEncoder) {
-        encoder.integer(UInt16(truncatingIfNeeded: devices.count))
-        for device in devices { encoder.raw(device.bytes) }
+        encoder.list(devices, counted: UInt16.self) { $0.raw($1.bytes) }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
-        let count = try decoder.integer(UInt16.self)
-        var devices: [DeviceID] = []
-        for _ in 0..<count { devices.append(try readDevice(from: &decoder)) }
-        self.devices = devices
+        devices = try decoder.list(of: 0, counted: UInt16.self, byteCount: 16) { (decoder) throws(TresorError) in
+            try readDevice(from: &decoder)
+        }
     }
 }
 

@@ -50,10 +50,9 @@ package struct EntriesAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
-        entries = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
+        entries = try decoder.list(of: more ? 1 : 0, byteCount: 5) { (decoder) throws(TresorError) in
             try decoder.vector32(1...Entry.maximumByteCount)
         }
-        guard !entries.isEmpty || !more else { throw .altered }
     }
 }
 
@@ -99,10 +98,7 @@ package struct AppendRequest: ServiceRequest {
         previous = try decoder.digest()
         entry = try decoder.vector32(1...Entry.maximumByteCount)
         wraps = try readWraps(atMost: Self.maximumCount, from: &decoder)
-        removing = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
-            UserID(try decoder.digest())
-        }
-        guard removing.count <= Self.maximumCount else { throw .altered }
+        removing = try decoder.digests(to: Self.maximumCount).map { UserID($0) }
     }
 }
 
@@ -147,10 +143,7 @@ package struct WrapsRequest: ServiceRequest {
         let epoch = try decoder.integer(UInt64.self)
         self.epoch = all ? nil : epoch
         first = all ? epoch : 0
-        users = try decoder.list(of: 1, byteCount: 32) { (decoder) throws(TresorError) in
-            UserID(try decoder.digest())
-        }
-        guard users.count <= Self.maximumCount else { throw .altered }
+        users = try decoder.digests(of: 1, to: Self.maximumCount).map { UserID($0) }
     }
 }
 
@@ -200,7 +193,7 @@ package struct PutWrapsRequest: ServiceRequest {
     }
 }
 
-/// Asks for the tresors in which the speaker has a wrap.
+/// Asks for the tresors of which the speaker is a member.
 package struct TresorsRequest: ServiceRequest {
     package typealias Answer = TresorsAnswer
     package static let operation = ServiceOperation.tresors
@@ -235,11 +228,9 @@ package struct TresorsAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
-        tresors = try decoder.list(of: 0, byteCount: 32) { (decoder) throws(TresorError) in
-            TresorID(try decoder.digest())
-        }
-        guard tresors.count <= Self.maximumCount, !tresors.isEmpty || !more else { throw .altered }
-        try ByteDecoder.checkRising(tresors.map(\.digest))
+        let tresors = try decoder.digests(of: more ? 1 : 0, to: Self.maximumCount)
+        try ByteDecoder.checkRising(tresors)
+        self.tresors = tresors.map { TresorID($0) }
     }
 }
 
@@ -291,18 +282,15 @@ package struct NewsAnswer: ServiceMessage {
     package func encode(to encoder: inout ByteEncoder) {
         encoder.flag(more)
         encoder.vector8(cursor)
-        encoder.integer(UInt16(truncatingIfNeeded: tresors.count))
-        for tresor in tresors { encoder.digest(tresor.digest) }
+        encoder.list(tresors, counted: UInt16.self) { $0.digest($1.digest) }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
         cursor = try decoder.vector8(0...Self.maximumCursorByteCount)
-        let count = Int(try decoder.integer(UInt16.self))
-        guard count <= TresorsAnswer.maximumCount, count > 0 || !more else { throw .altered }
-        var tresors: [TresorID] = []
-        for _ in 0..<count { tresors.append(TresorID(try decoder.digest())) }
-        self.tresors = tresors
+        tresors = try decoder.digests(
+            of: more ? 1 : 0, to: TresorsAnswer.maximumCount, counted: UInt16.self
+        ).map { TresorID($0) }
     }
 }
 
@@ -321,12 +309,8 @@ package struct DeleteTresorRequest: ServiceRequest {
 }
 
 /// A `u32` count of wraps, each `opaque16<1..1287>`. The count is judged before a wrap is read.
-private func readWraps(
-    atMost most: Int, from decoder: inout ByteDecoder
-) throws(TresorError) -> [[UInt8]] {
-    var counter = decoder
-    guard Int(try counter.integer(UInt32.self)) <= most else { throw .altered }
-    return try decoder.list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
+private func readWraps(atMost most: Int, from decoder: inout ByteDecoder) throws(TresorError) -> [[UInt8]] {
+    try decoder.list(of: 0, to: most, byteCount: 3) { (decoder) throws(TresorError) in
         try decoder.vector16(1...Wrap.maximumByteCount)
     }
 }

@@ -29,9 +29,11 @@ package struct Invitation: Sendable {
     /// - Throws: ``TresorError/altered`` for any other text.
     package init(typed: String) throws(TresorError) {
         let characters = typed.unicodeScalars.filter { !Self.separators.contains($0) }
-        guard characters.count == Self.characterCount, let code = Base32.prefixBytes(String(characters)),
-            Base32.values(String(characters)) == Base32.values(Base32.text(code))
-        else { throw .altered }
+        guard characters.count == Self.characterCount, let values = Base32.values(String(characters)) else {
+            throw .altered
+        }
+        let (code, isWhole) = BitGroups.join(values, width: 5)
+        guard isWhole else { throw .altered }
         try self.init(code)
     }
 
@@ -126,12 +128,11 @@ package struct InboxAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
-        cases = try decoder.list(of: 0, byteCount: 14) { (decoder) throws(TresorError) in
+        cases = try decoder.list(of: more ? 1 : 0, byteCount: 14) { (decoder) throws(TresorError) in
             Case(
                 chain: try decoder.vector32(1...CardChain.maximumByteCount),
                 label: try Name(decoder.vector16(0...Name.maximumByteCount)), asked: try decoder.time())
         }
-        guard !cases.isEmpty || !more else { throw .altered }
     }
 }
 

@@ -2,7 +2,7 @@
 
 package import TresorCrypto
 
-/// What stands behind the wire of a service: it judges requests and answers them.
+/// A service behind its wire: it judges requests and answers them.
 package protocol ServiceHandler: Sendable {
     /// Answers one request. Takes any bytes.
     func answer(_ call: ServiceCall) async -> ServiceReply
