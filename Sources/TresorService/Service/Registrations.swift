@@ -111,8 +111,12 @@
                 SQL("SELECT count(*) FROM accounts WHERE state < 3"),
             ])
             guard let holders = counts[0].first, try holders.number(0) == 0 else { throw .unverified }
-            guard let open = counts[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
-            if let invitation { try take(invitation, for: chain.user, in: transaction) }
+            if let invitation {
+                // Strangers who fill the list of open cases do not stop the people whom the operator invited.
+                try take(invitation, for: chain.user, in: transaction)
+            } else {
+                guard let open = counts[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
+            }
             let inserted = try transaction.run([Account.insertion(of: chain, .asked, invitation: invitation, at: now)])
             guard inserted == [1] else { throw .unverified }
             return .asked
