@@ -12,9 +12,11 @@
         var head: AcceptedHead?
         /// The source for limits.
         var source: [UInt8]
-        private var budget: SharedBudget?
+        private var room: (budget: SharedBudget, byteCount: Int)?
         var isAnswered = false
-        private(set) var body: [UInt8] = []
+        private var body: [UInt8] = []
+        /// The bytes of the body that have come.
+        private(set) var byteCount = 0
         private let start = ContinuousClock.now
 
         init(source: [UInt8]) { self.source = source }
@@ -30,29 +32,32 @@
         var isLongPoll: Bool { head?.route == .operation(.news) }
 
         func append(_ bytes: ByteBuffer) {
-            guard let head, body.count + bytes.readableBytes <= head.bodyByteCount else { return }
+            guard let head, byteCount + bytes.readableBytes <= head.bodyByteCount else { return }
             if body.isEmpty { body.reserveCapacity(head.bodyByteCount) }
             body.append(contentsOf: bytes.readableBytesView)
+            byteCount = body.count
         }
 
-        /// Takes the room of the body.
+        /// Takes room for the body that has to come, or for the answer in place of the body.
         ///
         /// - Returns: `false` if there is too little.
-        func takeRoom(in budget: SharedBudget) -> Bool {
-            guard budget.take(head?.bodyByteCount ?? 0, for: source) else { return false }
-            self.budget = budget
+        func takeRoom(_ byteCount: Int, in budget: SharedBudget) -> Bool {
+            giveBack()
+            guard budget.take(byteCount, for: source) else { return false }
+            room = (budget, byteCount)
             return true
         }
 
-        /// Gives the room of the body back, once.
+        /// Lets go of the body, and gives the room back, once.
         func giveBack() {
-            budget?.giveBack(head?.bodyByteCount ?? 0, for: source)
-            budget = nil
+            body = []
+            room?.budget.giveBack(room?.byteCount ?? 0, for: source)
+            room = nil
         }
 
         /// The whole request; `nil` as long as its body is not.
         var request: WireRequest? {
-            guard let head, body.count == head.bodyByteCount else { return nil }
+            guard let head, byteCount == head.bodyByteCount else { return nil }
             return WireRequest(route: head.route, body: body, authorization: head.authorization, source: source)
         }
     }
@@ -95,6 +100,9 @@
         static let healthy = WireReply(status: 200, body: [], mediaType: nil)
         /// The service does not work.
         static let unavailable = WireReply(status: 503, body: [], mediaType: nil)
+
+        /// There is no room for the answer.
+        static let noRoom = WireReply(ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: 1))
 
         /// The metrics.
         static func metrics(_ text: String) -> WireReply {

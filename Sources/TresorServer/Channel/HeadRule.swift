@@ -5,7 +5,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What a request asks for.
+    /// The subject of a request.
     enum Route: Hashable, Sendable {
         case operation(ServiceOperation)
         case health
@@ -25,8 +25,8 @@
         let closes: Bool
     }
 
-    /// The strict half of HTTP/1.1 that the service speaks (SPEC §18.4): whatever two programs on the way could read in
-    /// two ways is refused.
+    /// The strict half of HTTP/1.1 that the service speaks (SPEC §18.3): it refuses each form that two programs on the
+    /// way could read in two ways.
     ///
     /// A request has version 1.1, exactly one `Host`, a target of a fixed list byte for byte, and one `Content-Length`
     /// in canonical decimal if it is a POST. No coding, no upgrade, no expectation; nothing that a page in a browser

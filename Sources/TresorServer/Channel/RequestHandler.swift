@@ -136,7 +136,9 @@
                 exchange.head = accepted
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
-                guard exchange.takeRoom(in: responder.bodies) else { throw Refusal(.tooManyRequests, .busy) }
+                guard exchange.takeRoom(accepted.bodyByteCount, in: responder.bodies) else {
+                    throw Refusal(.tooManyRequests, .busy)
+                }
                 state = .reading
                 start(responder.limits.body) { $0.close() }
             } catch {
@@ -164,11 +166,14 @@
         private func finish(_ exchange: Exchange, _ reply: WireReply) {
             guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else { return }
             task = nil
-            write(reply)
+            // The answer to a change that has no room is kept: the client gets it when it asks again.
+            let isHeld = exchange.takeRoom(reply.body.count, in: responder.bodies)
+            write(isHeld ? reply : .noRoom)
         }
 
         /// Answers a request that is not read on, and ends the connection.
         private func refuse(_ refusal: Refusal) {
+            exchange.giveBack()
             if exchange.isAnswered { exchange = Exchange(source: source ?? []) }
             state = .answering
             closesAfterAnswer = true
@@ -178,7 +183,6 @@
         private func write(_ reply: WireReply) {
             guard let context else { return }
             exchange.isAnswered = true
-            exchange.giveBack()
             responder.report.answered(exchange, reply)
             let isLast = closesAfterAnswer
             let head = HTTPResponseHead(
@@ -197,6 +201,7 @@
 
         private func written(_ result: Result<Void, any Error>, isLast: Bool) {
             guard case .answering = state else { return }
+            exchange.giveBack()
             guard case .success = result else { return close() }
             guard isLast || closesAfterAnswer else { return wait() }
             leave()

@@ -3,9 +3,9 @@
 #if Server
     import TresorCore
 
-    /// What the connections of one address share: the rule of heads, the limits, and who answers.
+    /// The parts that the connections of one address share: the rule of heads, the limits, and the target that answers.
     struct Responder: Sendable {
-        /// Who answers.
+        /// The target of requests, which answers them.
         enum Target: Sendable {
             case service(any ServiceHandler)
             case metrics(PrometheusRegistry)

@@ -4,7 +4,7 @@
     import NIOCore
     import Synchronization
 
-    /// What one client may take of the service (SPEC §18.4).
+    /// The share of the service that one client may take (SPEC §18.3).
     struct ServerLimits: Sendable {
         /// The time from the beginning of a connection, or from an answer, to the end of the next head.
         var head = TimeAmount.seconds(10)
@@ -21,7 +21,8 @@
         /// The connections of all clients, and of one address.
         var connections = 20_000
         var connectionsOfSource = 200
-        /// The bytes of the bodies that are being read or answered, of all clients and of one address.
+        /// The bytes of the bodies that are read or judged, and of the answers that are written, of all clients and of one
+        /// address.
         var bodyByteCount = 256 << 20
         var bodyByteCountOfSource = 64 << 20
     }

@@ -16,7 +16,7 @@
             case port, source, process
         }
 
-        /// What happened.
+        /// The event.
         enum Event: String, CaseIterable, Sendable {
             /// The service starts, and listens.
             case starting, listening
@@ -49,7 +49,7 @@
             values[.status] = String(reply.status)
             values[.error] = reply.error.map { Self.quoted($0.name) }
             values[.ms] = String(exchange.milliseconds)
-            values[.bytesIn] = String(exchange.body.count)
+            values[.bytesIn] = String(exchange.byteCount)
             values[.bytesOut] = String(reply.body.count)
             if source { values[.source] = Self.quoted(SourceAddress.text(exchange.source)) }
         }

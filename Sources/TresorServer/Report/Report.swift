@@ -12,7 +12,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What the operator sees of the service: the log and the metrics.
+    /// The view of the service that the operator has: the log and the metrics.
     struct Report: Sendable {
         /// The metrics, by their names. Labels are words of closed lists: an operation, a status, an error.
         enum Metric: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@
             case connections = "tresor_connections"
             case turnedAway = "tresor_connections_turned_away_total"
 
-            /// What it counts.
+            /// The things that it counts.
             var help: String {
                 switch self {
                 case .requests: "Requests that were answered."
@@ -64,7 +64,7 @@
             count(
                 .requests, 1,
                 [operation, ("status", String(reply.status)), ("outcome", reply.error?.name ?? "done")])
-            count(.bytesIn, exchange.body.count, [operation])
+            count(.bytesIn, exchange.byteCount, [operation])
             count(.bytesOut, reply.body.count, [operation])
             Timer(label: Metric.seconds.rawValue, dimensions: [operation], factory: registry)
                 .recordNanoseconds(exchange.nanoseconds)

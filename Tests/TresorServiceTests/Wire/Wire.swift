@@ -66,11 +66,15 @@
         }
     }
 
-    /// Notes the calls that reach it, and answers each with its own body.
+    /// Notes the calls that reach it, and answers each with its own body, once or several times.
     final class NotingHandler: ServiceHandler {
         private let noted = Mutex<[ServiceCall]>([])
         private let health = Mutex(true)
         private let cancelled = Mutex(0)
+        /// The number of times that an answer repeats its body.
+        private let growth: Int
+
+        init(growth: Int = 1) { self.growth = growth }
 
         var calls: [ServiceCall] { noted.withLock { $0 } }
         /// The waits for news that ended since their client left, or the service stopped.
@@ -87,7 +91,7 @@
                 }
             }
             if call.operation == .account { return ServiceReply(.forbidden) }
-            return ServiceReply(body: call.body)
+            return ServiceReply(body: Array(repeatElement(call.body, count: growth).joined()))
         }
 
         func isHealthy() async -> Bool {

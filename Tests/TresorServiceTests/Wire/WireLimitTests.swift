@@ -127,6 +127,42 @@
             }
         }
 
+        @Test("A126: answers that clients do not read take room")
+        func A126_answersThatNobodyReadsTakeRoom() async throws {
+            var limits = ServerLimits()
+            limits.bodyByteCountOfSource = 24 << 20
+            try await Wire.run(limits: limits) { wire in
+                // The handler answers with the body, and no socket holds as much.
+                let lazy = try RawClient(port: wire.port)
+                await lazy.send(Wire.request("append", body: [UInt8](repeating: 1, count: 16 << 20)))
+                try await until { wire.handler.calls.count == 1 }
+                try await Task.sleep(for: .milliseconds(500))
+                let head = Wire.request("append", body: [UInt8](repeating: 2, count: 9 << 20)).dropLast(9 << 20)
+                let client = try RawClient(port: wire.port)
+                await client.send(Array(head))
+                #expect(await client.readAnswer()?.status == 429)
+                #expect(await lazy.readAnswer(seconds: 30)?.body.count == 16 << 20)
+                let again = try RawClient(port: wire.port)
+                await again.send(Wire.request("append", body: [UInt8](repeating: 2, count: 9 << 20)))
+                #expect(await again.readAnswer(seconds: 30)?.body.count == 9 << 20)
+            }
+        }
+
+        @Test("A126: an answer without room is refused")
+        func A126_anAnswerWithoutRoomIsRefused() async throws {
+            var limits = ServerLimits()
+            limits.bodyByteCountOfSource = 1_000
+            try await Wire.run(limits: limits, handler: NotingHandler(growth: 2)) { wire in
+                let client = try RawClient(port: wire.port)
+                await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 600)))
+                let answer = try #require(await client.readAnswer())
+                #expect(answer.status == 429)
+                #expect(answer.headers["retry-after"] == "1")
+                await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 400)))
+                #expect(await client.readAnswer()?.body.count == 800)
+            }
+        }
+
         @Test("A wait for news ends when the client leaves")
         func endsWaitsOfClientsThatLeave() async throws {
             try await Wire.run { wire in
