@@ -140,5 +140,8 @@ import Testing
         let text = try Repository.text("SPEC.md")
         let found = Set(text.matches(of: /\bA[0-9]+\b/).map { String($0.0) })
         #expect(try Self.ids("attacks.txt").filter { !found.contains($0) } == [])
+        // The attacks on the service have a list of their own there.
+        let listed = text.matches(of: /\n\* \*\*(A[0-9]+)\*\*/).map { String($0.1) }
+        #expect(try Self.ids("service.txt") == listed)
     }
 }
