@@ -4,7 +4,7 @@ import Cvariadic
 package import GRDB
 import TresorCrypto
 
-/// What every connection to an SQLite file of ours sets first: the file is not trusted, deleted bytes are overwritten,
+/// The settings of every connection to an SQLite file of ours: the file is not trusted, deleted bytes are overwritten,
 /// and a commit waits for the disk.
 package enum StoreDefence {
     /// Prepares a connection.

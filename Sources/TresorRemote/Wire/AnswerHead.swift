@@ -113,7 +113,7 @@ private struct Headers {
     private var names: Set<String> = []
 
     private static let single: Set = ["content-length", "content-type", "date", "retry-after", "connection"]
-    /// What would make the bytes of the body something else than the body.
+    /// The headers that would make the bytes of the body something else than the body.
     private static let refused: Set = ["transfer-encoding", "content-encoding", "trailer", "upgrade"]
 
     /// Reads `NAME: VALUE`.

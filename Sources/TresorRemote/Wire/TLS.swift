@@ -4,7 +4,7 @@
     import Copenssl
     import TresorCrypto
 
-    /// What all TLS connections of a store share: TLS 1.3 alone, and the authorities that are trusted.
+    /// The settings that all TLS connections of a store share: TLS 1.3 alone, and the authorities that are trusted.
     final class TLSContext: Sendable {
         /// OpenSSL counts who uses a context, and locks it itself. It is not changed after it was made.
         fileprivate nonisolated(unsafe) let pointer: OpaquePointer

@@ -5,7 +5,7 @@
     import TresorCore
     import TresorService
 
-    /// What the operator decides about people and their limits.
+    /// The options by which the operator decides about people and their limits.
     struct PolicyOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp("Register people: closed, by-invitation or open.", valueName: "policy"))

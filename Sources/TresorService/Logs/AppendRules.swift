@@ -109,8 +109,8 @@
             return read
         }
 
-        /// Whether a state calls for a wrap: for a member with full history that of the current epoch, for a member
-        /// *from now* those of each epoch since, for the newest card, with the keys that the history allows.
+        /// Whether a state calls for a wrap. A member with full history has that of the current epoch, a member
+        /// *from now* those of each epoch since. Each is for the newest card, with the keys that the history allows.
         static func isCalledFor(_ wrap: Wrap, in state: LogState) -> Bool {
             guard wrap.tresor == state.tresor, let member = state.members[wrap.user],
                 wrap.generation == state.chain(of: wrap.user)?.newest.generation

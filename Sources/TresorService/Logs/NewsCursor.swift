@@ -21,7 +21,7 @@
         static let window: UInt64 = 60
 
         private enum Place: Hashable, Sendable {
-            /// What was said of the changes since the time.
+            /// A fingerprint of what the service has said of the changes since the time.
             case seen(UInt64)
             /// The last tresor of a page.
             case after(Hash256)

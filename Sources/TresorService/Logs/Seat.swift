@@ -11,7 +11,7 @@
         let founder: UserID
     }
 
-    /// What a person may read in a tresor: the row of *access*, which the same fold has written as the log.
+    /// The part of a tresor that a person may read: the row of *access*, which the same fold has written as the log.
     struct Seat: Sendable {
         let end: LogEnd
         /// `nil` for a former member.
@@ -66,7 +66,7 @@
         }
     }
 
-    /// What a person may read after an entry: the row of *access* that the fold calls for.
+    /// The part that a person may read after an entry: the row of *access* that the fold calls for.
     struct Access: Hashable, Sendable {
         let user: UserID
         /// `nil` for a former member.

@@ -48,7 +48,7 @@
         package static func digest(_ digest: Hash256) -> SQLValue { .bytes(digest.bytes) }
     }
 
-    /// A row of an answer. What another type of value was stored than the column should have is `damaged`.
+    /// A row of an answer. A value of another type than the column should have is `damaged`.
     package struct SQLRow: Hashable, Sendable {
         package let values: [SQLValue]
 
@@ -100,7 +100,7 @@
         package func isNull(_ column: Int) throws(TresorError) -> Bool { try value(column) == .null }
     }
 
-    /// What a statement did.
+    /// The effect of a statement.
     package struct SQLResult: Sendable {
         /// The rows that it returned.
         package let rows: [SQLRow]

@@ -4,7 +4,7 @@
     package import TresorCore
     import TresorCrypto
 
-    /// What was taken from an embedded store.
+    /// The count of the things that came from an embedded store.
     package struct ImportReport: Hashable, Sendable {
         /// The number of accounts that were made.
         package var accounts = 0

@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What the operations share.
+    /// The parts that the operations share.
     struct ServiceContext: Sendable {
         let engine: any SQLEngine
         let settings: ServiceSettings

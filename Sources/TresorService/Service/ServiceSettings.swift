@@ -3,7 +3,7 @@
 #if Server
     package import TresorCore
 
-    /// How a service was set up.
+    /// The settings of a service.
     package struct ServiceSettings: Sendable {
         /// The description of the service, whose id each session names.
         package var server: Server
