@@ -73,7 +73,7 @@ extension LogState {
             name: NameRecord(
                 sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
             commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
-            hashes: hashes, changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
+            hashes: EntryHashes(hashes), changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
             founderGeneration: founderGeneration,
             rekeyMarks: marks.enumerated().map {
                 RekeyMark(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))

@@ -99,7 +99,7 @@ public struct LogState: Sendable {
     /// All commitments of all epochs.
     package var commitments: Set<Hash256>
     /// Hashes of all entries, by sequence number.
-    package var hashes: [Hash256]
+    package var hashes: EntryHashes
     /// The changes of each person, in order.
     var changes: [UserID: [ChangeRecord]]
     /// The entries from which each generation of a person counts, in order.

@@ -50,7 +50,7 @@ import TresorStore
     private static func places(_ state: LogState?, _ user: UserID) -> [UInt] {
         guard let state else { return [] }
         return [
-            state.hashes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
+            state.hashes.pages.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
             state.epochs.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
             (state.changes[user] ?? []).withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) },
         ]
