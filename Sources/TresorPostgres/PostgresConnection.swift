@@ -23,11 +23,12 @@
 
         private enum Step {
             case prepare(Plan, name: String)
-            case run
+            /// - Parameter requirement: the error if the statement changes no row.
+            case run(requirement: TresorError?)
             case commit
         }
 
-        private static let begin = SQL("BEGIN ISOLATION LEVEL READ COMMITTED")
+        private static let begin = SQL("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         private static let beginReading = SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         private static let commit = SQL("COMMIT")
         private static let rollback = SQL("ROLLBACK")
@@ -58,6 +59,9 @@
 
         /// Runs statements in one exchange.
         ///
+        /// PostgreSQL takes what is sent in one exchange as one transaction, and one that does not say how it begins
+        /// only reads, by the settings of this connection. So a read of one exchange needs no `BEGIN` and no `COMMIT`.
+        ///
         /// - Parameters:
         ///   - beginning: the transaction that begins first; `nil` for none.
         ///   - committing: whether the transaction is committed last.
@@ -68,12 +72,16 @@
             guard let connection else { throw .broken }
             var steps: [Step] = []
             var fresh: [Plan: String] = [:]
+            let isWholeRead = beginning == .read && committing
+            let beginning = isWholeRead ? nil : beginning
             if let beginning {
                 let begin = beginning == .write ? Self.begin : Self.beginReading
-                try send(begin, to: connection, &steps, &fresh, as: .run)
+                try send(begin, to: connection, &steps, &fresh, as: .run(requirement: nil))
             }
-            for statement in statements { try send(statement, to: connection, &steps, &fresh, as: .run) }
-            if committing { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
+            for statement in statements {
+                try send(statement, to: connection, &steps, &fresh, as: .run(requirement: statement.requirement))
+            }
+            if committing, !isWholeRead { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
             guard PQpipelineSync(connection) == 1 else { throw .broken }
             let results = try receive(steps, from: connection)
             return Array(results.dropFirst(beginning == nil ? 0 : 1).prefix(statements.count))
@@ -92,12 +100,13 @@
             as step: Step
         ) throws(PostgresFailure) {
             let parameters = PostgresParameters(sql.values)
+            let text = sql.requirement == nil ? sql.text : Self.requiring(sql.text)
             var isSent = true
             if sql.runsOften {
-                let plan = Plan(text: sql.text, types: parameters.types)
+                let plan = Plan(text: text, types: parameters.types)
                 let name = plans[plan] ?? fresh[plan] ?? "p\(plans.count + fresh.count)"
                 if plans[plan] == nil, fresh[plan] == nil {
-                    isSent = PQsendPrepare(connection, name, sql.text, Int32(plan.types.count), plan.types) == 1
+                    isSent = PQsendPrepare(connection, name, text, Int32(plan.types.count), plan.types) == 1
                     steps.append(.prepare(plan, name: name))
                     fresh[plan] = name
                 }
@@ -108,12 +117,20 @@
                     }
             } else {
                 isSent = parameters.withArguments { count, values, lengths, formats in
-                    PQsendQueryParams(connection, sql.text, count, parameters.types, values, lengths, formats, 1) == 1
+                    PQsendQueryParams(connection, text, count, parameters.types, values, lengths, formats, 1) == 1
                 }
             }
             steps.append(step)
             guard isSent else { throw .broken }
         }
+
+        /// A statement that fails if it changes no row, so that the server itself refuses all that comes after it: it
+        /// divides by the number of rows.
+        private static func requiring(_ text: String) -> String {
+            "WITH changed AS (\(text) RETURNING 1) SELECT 1 / count(*) FROM changed"
+        }
+
+        private static let divisionByZero = "22012"
 
         /// Receives the answers to what was sent, until the pipeline is empty.
         private func receive(_ steps: [Step], from connection: OpaquePointer) throws(PostgresFailure) -> [SQLResult] {
@@ -146,12 +163,14 @@
             // A statement before this one failed.
             case PGRES_PIPELINE_ABORTED: throw .refused(.store(.other))
             default:
-                let state = PQresultErrorField(answer, Int32(UInt8(ascii: "C")))
-                throw PostgresFailure(state: state.map { String(cString: $0) })
+                let state = PQresultErrorField(answer, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+                if case .run(let requirement?) = step, state == Self.divisionByZero { throw .refused(requirement) }
+                throw PostgresFailure(state: state)
             }
             switch step {
             case .prepare(let plan, let name): plans[plan] = name
-            case .run: results.append(try SQLResult(answer))
+            case .run(nil): results.append(try SQLResult(answer))
+            case .run: results.append(SQLResult(rows: [], changes: 1))
             case .commit:
                 guard let tag = PQcmdStatus(answer), String(cString: tag) == "COMMIT" else {
                     throw .refused(.store(.other))
@@ -165,12 +184,13 @@
         /// Opens a connection in pipeline mode.
         ///
         /// A statement may take 5 seconds, and wait 5 seconds for a lock. A commit waits for the disk, whatever the
-        /// server's default is.
+        /// server's default is. A transaction reads one state, unless it begins as one that writes.
         private static func open(_ location: PostgresLocation) throws(PostgresFailure) -> OpaquePointer {
             let connection = try connect(
                 location,
                 settings: "SET statement_timeout = 5000; SET lock_timeout = 5000; SET synchronous_commit = on; "
-                    + "SET idle_in_transaction_session_timeout = 30000")
+                    + "SET idle_in_transaction_session_timeout = 30000; SET default_transaction_read_only = on; "
+                    + "SET default_transaction_isolation = 'repeatable read'")
             guard PQenterPipelineMode(connection) == 1 else {
                 PQfinish(connection)
                 throw .broken

@@ -59,26 +59,6 @@
             await engine.close()
         }
 
-        @Test(arguments: EngineKind.installed) func whatABodyGivesUpIsNotWritten(kind: EngineKind) async throws {
-            let engine = try await Self.engine(kind)
-            for isGivenUp in [true, false] {
-                let attempt = try await engine.attempt { (transaction) throws(TresorError) -> Attempt<Int> in
-                    let changes = try transaction.run([SQL(Self.insert, [.bytes([1]), 1, nil])])
-                    return isGivenUp ? .undone : .done(changes[0])
-                }
-                let count = try await engine.read(SQL("SELECT count(*) FROM items"))
-                if case .done(let changes) = attempt {
-                    #expect(!isGivenUp && changes == 1 && count == [SQLRow([1])])
-                } else {
-                    #expect(isGivenUp && count == [SQLRow([0])])
-                }
-            }
-            await #expect(throws: TresorError.busy) {
-                try await engine.attempt { (_) throws(TresorError) -> Attempt<Int> in throw .busy }
-            }
-            await engine.close()
-        }
-
         @Test(arguments: EngineKind.installed) func manyStatementsGoInOneExchange(kind: EngineKind) async throws {
             let engine = try await Self.engine(kind)
             let statements = (0..<5000).map { number in
@@ -163,7 +143,31 @@
             await #expect(throws: TresorError.store(.readOnly)) {
                 try await engine.read { (transaction) throws(TresorError) in try transaction.run([item]) }
             }
+            await #expect(throws: TresorError.store(.readOnly)) { try await engine.read(item) }
+            #expect(try await engine.read(SQL("SELECT number FROM items")).isEmpty)
             #expect(try await engine.write([item]) == [1])
+            await engine.close()
+        }
+
+        @Test(arguments: EngineKind.installed) func aRequirementTakesAllBack(kind: EngineKind) async throws {
+            let engine = try await Self.engine(kind)
+            let insert = SQL(
+                "INSERT INTO items (item, number) VALUES ($1, 1) ON CONFLICT DO NOTHING", [.bytes([1])]
+            ).orElse(.busy)
+            let swap = SQL("UPDATE items SET number = 2 WHERE item = $1 AND number = 1", [.bytes([1])]).orElse(.forked)
+            let other = SQL(Self.insert, [.bytes([2]), 7, nil])
+            await #expect(throws: TresorError.forked) { try await engine.write([other, swap, insert]) }
+            #expect(try await engine.read(SQL("SELECT number FROM items")).isEmpty)
+            #expect(try await engine.write([insert, swap, other]) == [1, 1, 1])
+            await #expect(throws: TresorError.busy) { try await engine.write([insert, swap]) }
+            await #expect(throws: TresorError.forked) {
+                try await engine.write { (transaction) throws(TresorError) in
+                    _ = try transaction.run([SQL("DELETE FROM items WHERE item = $1", [.bytes([2])]).orElse(.busy)])
+                    _ = try? transaction.run([swap])
+                }
+            }
+            let rows = try await engine.read(SQL("SELECT number FROM items ORDER BY item"))
+            #expect(rows == [SQLRow([2]), SQLRow([7])])
             await engine.close()
         }
 

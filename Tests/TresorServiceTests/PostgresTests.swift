@@ -132,6 +132,24 @@
             await other.close()
         }
 
+        /// A read of one exchange is not begun, and is a transaction nevertheless.
+        @Test func aReadOfOneExchangeSeesOneState() async throws {
+            let (engine, other) = try await Self.engines()
+            let number = SQL("SELECT number FROM items WHERE item = $1", [.bytes([1])])
+            async let reading = other.read { (transaction) throws(TresorError) in
+                try transaction.run(
+                    [number, SQL("SELECT CAST(1 AS bigint) FROM pg_sleep(1)"), number], finishing: true
+                ).map(\.rows)
+            }
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(try await engine.write([SQL(Self.count, [.bytes([1])])]) == [1])
+            let rows = try await reading
+            #expect(rows.count == 3 && rows[0] == rows[2])
+            #expect(try await other.read(number) == [SQLRow([1])])
+            await engine.close()
+            await other.close()
+        }
+
         @Test func aCommitWaitsForTheDiskWhateverTheDefaultIs() async throws {
             let location = try PostgresCluster.newDatabase(options: "-c synchronous_commit=off")
             let engine = try await PostgresEngine.open(location)

@@ -22,6 +22,7 @@
         func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
             let draft = try AppendDraft(request)
             guard request.sequence > 0 else { return try await found(draft, by: caller) }
+            if try await appendAtKnownEnd(draft, by: caller) { return OutcomeAnswer(.done) }
             guard let place = try await place(of: caller.user, in: request.tresor) else { throw .noAccess }
             guard place.end.count == request.sequence, place.end.head == request.previous else {
                 guard place.isMember else { throw .noAccess }
@@ -35,12 +36,23 @@
                 throw place.isMember ? error : .noAccess
             }
             try await checkQuota(draft, on: before)
-            switch try await write(draft, judgment, for: caller, first: advance(draft, judgment)) {
-            case .done: return OutcomeAnswer(.done)
-            case .undone:
-                guard place.isMember else { throw .noAccess }
-                return OutcomeAnswer(.conflict)
-            }
+            let isDone = try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            guard !isDone else { return OutcomeAnswer(.done) }
+            guard place.isMember else { throw .noAccess }
+            return OutcomeAnswer(.conflict)
+        }
+
+        /// Appends an entry of a member where this process knows the end of the log, without asking where it is.
+        ///
+        /// - Returns: `false` if nothing was written. Whatever is wrong is then said as if this had not been tried.
+        private func appendAtKnownEnd(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> Bool {
+            let request = draft.request
+            guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
+                before.head.hash == request.previous, before.members[caller.user] != nil,
+                let judgment = try? AppendRules.judge(draft, by: caller.user, on: before),
+                (try? await checkQuota(draft, on: before)) != nil
+            else { return false }
+            return try await write(draft, judgment, for: caller, first: advance(draft, judgment))
         }
 
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
@@ -64,9 +76,7 @@
                     .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
                     .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
                 ])
-            if case .done = try await write(draft, judgment, for: caller, first: insertion) {
-                return OutcomeAnswer(.done)
-            }
+            if try await write(draft, judgment, for: caller, first: insertion) { return OutcomeAnswer(.done) }
             // A tresor that was deleted keeps its place.
             guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
                 throw .noAccess
@@ -117,25 +127,27 @@
         /// Writes all of it or nothing.
         ///
         /// - Parameter first: the statement that takes the place of the entry.
-        /// - Returns: `undone` if somebody else has the place.
+        /// - Returns: whether the place was free.
         private func write(
             _ draft: AppendDraft, _ judgment: Judgment, for caller: Caller, first: SQL
-        ) async throws(TresorError) -> Attempt<Void> {
-            let statements =
-                [first, caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now)]
-                + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
-            let attempt = try await context.engine.attempt { (transaction) throws(TresorError) -> Attempt<Void> in
-                let changes = try transaction.run(statements)
-                guard changes[0] == 1 else { return .undone }
-                guard changes[1] == 1 else { throw .busy }
-                return .done(())
+        ) async throws(TresorError) -> Bool {
+            // No engine throws *forked*: it says here that somebody else took the place.
+            let places = [
+                first.orElse(.forked),
+                caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now).orElse(.busy),
+            ]
+            let changes = Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
+            do throws(TresorError) {
+                _ = try await context.engine.write(places + changes)
+            } catch {
+                guard error == .forked else { throw error }
+                return false
             }
-            guard case .done = attempt else { return attempt }
             context.states.keep(judgment.state)
             context.usage.add(
                 tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
-            return attempt
+            return true
         }
 
         /// The statements that write an entry and what changes with it.

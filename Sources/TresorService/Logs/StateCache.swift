@@ -41,7 +41,7 @@
         /// - Throws: ``TresorError/noAccess`` for a log that was deleted in the meantime; `TresorError.store(_:)` with
         ///   `damaged` for one that does not fold to this end; the errors of the engine.
         func state(of tresor: TresorID, at end: LogEnd) async throws(TresorError) -> LogState {
-            var base = find(tresor)
+            var base = known(tresor)
             if let base, base.head.hash == end.head, base.entryCount == end.count { return base }
             if let state = base, state.entryCount >= end.count { base = nil }
             if base == nil { base = try await snapshot(of: tresor) }
@@ -79,7 +79,8 @@
             slots.withLock { $0.cost -= $0.slots.removeValue(forKey: tresor)?.cost ?? 0 }
         }
 
-        private func find(_ tresor: TresorID) -> LogState? {
+        /// Returns the state of a log that is in memory. The log may have grown since.
+        func known(_ tresor: TresorID) -> LogState? {
             slots.withLock { slots in
                 slots.clock += 1
                 slots.slots[tresor]?.used = slots.clock

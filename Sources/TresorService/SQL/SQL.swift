@@ -14,6 +14,8 @@
         package let values: [SQLValue]
         /// Whether an engine keeps the plan of this statement for the next time.
         let isKept: Bool
+        /// What the transaction throws unless this changes a row; `nil` for a statement that may change none.
+        package private(set) var requirement: TresorError?
 
         package init(_ text: StaticString, _ values: [SQLValue] = []) {
             self.text = text.description
@@ -26,6 +28,16 @@
             self.text = text
             values = []
             isKept = false
+        }
+
+        /// The statement, on which its transaction depends: unless it changes a row, nothing of the transaction stays,
+        /// and it throws `error`. So a transaction can compare, swap and end in one exchange.
+        ///
+        /// An `INSERT`, `UPDATE` or `DELETE` without `RETURNING`. Its result has no rows.
+        package func orElse(_ error: TresorError) -> SQL {
+            var statement = self
+            statement.requirement = error
+            return statement
         }
 
         /// Whether the statement runs often, so that its plan is worth keeping.

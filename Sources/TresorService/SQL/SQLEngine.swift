@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Synchronization
     package import TresorCrypto
 
     /// A database of the service: PostgreSQL, or one SQLite file.
@@ -54,8 +53,8 @@
         ///
         /// - Parameter finishing: whether this also ends the transaction, in the same exchange. A write is then on the
         ///   disk when the call returns, and the body can run nothing more.
-        /// - Throws: `TresorError.store(_:)`, `TresorError.busy`. After an error nothing of the transaction stays, whatever
-        ///   the body does then.
+        /// - Throws: `TresorError.store(_:)`, `TresorError.busy`, and the error of ``SQL/orElse(_:)``. After an error
+        ///   nothing of the transaction stays, whatever the body does then.
         func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult]
     }
 
@@ -90,36 +89,7 @@
         }
     }
 
-    /// What became of a change that its own body may give up.
-    package enum Attempt<Value: Sendable>: Sendable {
-        /// It is on the disk.
-        case done(Value)
-        /// The body gave it up, and nothing was written.
-        case undone
-    }
-
     extension SQLEngine {
-        /// Runs a body that may write. If it gives up, nothing of what it did stays.
-        ///
-        /// - Throws: as ``write(erasing:_:)``.
-        package func attempt<Value: Sendable>(
-            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Attempt<Value>
-        ) async throws(TresorError) -> Attempt<Value> {
-            let isUndone = Atomic(false)
-            do throws(TresorError) {
-                return try await write { (transaction) throws(TresorError) in
-                    let attempt = try body(transaction)
-                    guard case .undone = attempt else { return attempt }
-                    // A body runs again only after a failure of the engine, and this is none: it is the last run.
-                    isUndone.store(true, ordering: .relaxed)
-                    throw .cancelled
-                }
-            } catch {
-                guard isUndone.load(ordering: .relaxed) else { throw error }
-                return .undone
-            }
-        }
-
         /// Runs a body that may write, and overwrites nothing that it deletes.
         ///
         /// - Throws: as ``write(erasing:_:)``.

@@ -53,14 +53,28 @@
             }
         }
 
+        /// The texts of the statements that run often, as SQLite numbers their placeholders.
+        private static let texts = Mutex<[String: String]>([:])
+
+        private static func text(of sql: SQL) -> String {
+            guard sql.isKept else { return sql.text.replacing("$", with: "?") }
+            return texts.withLock { texts in
+                if let text = texts[sql.text] { return text }
+                let text = sql.text.replacing("$", with: "?")
+                texts[sql.text] = text
+                return text
+            }
+        }
+
         private func run(_ sql: SQL) throws -> SQLResult {
-            let text = sql.text.replacing("$", with: "?")
+            let text = Self.text(of: sql)
             let statement =
                 try sql.isKept ? database.cachedStatement(sql: text) : database.makeStatement(sql: text)
             let arguments = StatementArguments(sql.values.map(\.databaseValue))
             let before = database.totalChangesCount
             guard statement.columnCount > 0 else {
                 try statement.execute(arguments: arguments)
+                if let requirement = sql.requirement, database.totalChangesCount == before { throw requirement }
                 return SQLResult(rows: [], changes: database.totalChangesCount - before)
             }
             var rows: [SQLRow] = []
