@@ -3,6 +3,8 @@
 
 import PackageDescription
 
+let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
+
 let package = Package(
     name: "TresorBenchmarks",
     platforms: [.macOS(.v26)],
@@ -12,15 +14,34 @@ let package = Package(
     ],
     targets: [
         .target(name: "CBaseline", linkerSettings: [.linkedLibrary("sodium")]),
+        .target(name: "CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .target(
+            name: "Measuring",
+            dependencies: [
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
+                .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "TresorBenchmarks",
             dependencies: [
-                "CBaseline", .product(name: "Tresor", package: "tresor"),
+                "CBaseline", "Measuring", .product(name: "Tresor", package: "tresor"),
                 .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
                 .product(name: "TresorSQLite", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "ServiceLoad",
+            dependencies: [
+                "CBaseline", "CWire", "Measuring", .product(name: "Tresor", package: "tresor"),
+                .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
+                .product(name: "TresorRemote", package: "tresor"), .product(name: "TresorSQLite", package: "tresor"),
+                .product(name: "TresorStore", package: "tresor"),
+            ],
+            swiftSettings: settings
         ),
     ],
     swiftLanguageModes: [.v6]

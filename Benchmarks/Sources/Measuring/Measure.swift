@@ -4,42 +4,64 @@ import Dispatch
 import Foundation
 
 /// A figure beside its baseline, both measured in this run.
-struct Figure {
-    let work: String
-    /// Seconds, or bytes.
-    let time: Double
-    let baseline: String
-    let baselineTime: Double
-    /// The goal for the ratio; `nil` without a goal.
-    var goal: Goal?
-    /// Whether both figures are bytes of memory.
-    var countsBytes = false
+package struct Figure {
+    package let work: String
+    /// Seconds, bytes, or a number.
+    package let time: Double
+    private let baseline: String
+    private let baselineTime: Double
+    private let goal: Goal?
+    private let unit: Unit
 
-    enum Goal {
+    package enum Goal {
         /// Time over baseline, at most this.
         case atMost(Double)
         /// Baseline over time, at least this.
         case atLeast(Double)
+        /// Time less baseline, at most these seconds.
+        case later(Double)
     }
 
-    var ratio: Double {
+    /// What both figures count.
+    package enum Unit {
+        case seconds
+        case bytes
+        case number
+    }
+
+    /// - Parameter goal: the goal for the ratio; `nil` without a goal.
+    package init(
+        work: String, time: Double, baseline: String, baselineTime: Double, goal: Goal? = nil, unit: Unit = .seconds
+    ) {
+        self.work = work
+        self.time = time
+        self.baseline = baseline
+        self.baselineTime = baselineTime
+        self.goal = goal
+        self.unit = unit
+    }
+
+    private var ratio: Double {
         if case .atLeast = goal { return baselineTime / time }
         return time / baselineTime
     }
 
-    var isMet: Bool? {
+    private var isMet: Bool? {
         switch goal {
         case .atMost(let limit): ratio <= limit
         case .atLeast(let limit): ratio >= limit
+        case .later(let limit): time - baselineTime <= limit
         case nil: nil
         }
     }
 
-    var row: String {
+    /// The row of the table.
+    package var row: String {
         let goalText =
             switch goal {
             case .atMost(let limit): "≤ \(Self.number(limit))"
             case .atLeast(let limit): "≥ \(Self.number(limit))"
+            case .later(let limit): "≤ + \(Self.seconds(limit))"
             case nil: "—"
             }
         let verdict = isMet.map { $0 ? "yes" : "no" } ?? "—"
@@ -48,15 +70,19 @@ struct Figure {
     }
 
     private func shown(_ value: Double) -> String {
-        countsBytes ? "\(Self.number(value / 1_048_576)) MiB" : Self.seconds(value)
+        switch unit {
+        case .seconds: Self.seconds(value)
+        case .bytes: "\(Self.number(value / 1_048_576)) MiB"
+        case .number: "\(Int(value))"
+        }
     }
 
-    static func number(_ value: Double) -> String {
+    private static func number(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 
-    static func seconds(_ value: Double) -> String {
+    package static func seconds(_ value: Double) -> String {
         switch value {
         case ..<1e-3: "\(number(value * 1e6)) µs"
         case ..<1: "\(number(value * 1e3)) ms"
@@ -66,11 +92,11 @@ struct Figure {
 }
 
 /// Measures by turns, so that other load of the machine affects both.
-enum Measure {
+package enum Measure {
     /// Whether to measure the processor time of all cores and child processes instead of the time on the clock.
-    static let countsProcessorTime = CommandLine.arguments.contains("--processor-time")
+    package static let countsProcessorTime = CommandLine.arguments.contains("--processor-time")
 
-    static func time(_ body: () async throws -> Void) async rethrows -> Double {
+    package static func time(_ body: () async throws -> Void) async rethrows -> Double {
         guard countsProcessorTime else {
             let start = ContinuousClock.now
             try await body()
@@ -92,12 +118,12 @@ enum Measure {
         return time
     }
 
-    static func seconds(_ duration: Duration) -> Double {
+    package static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
     }
 
     /// The medians of `rounds` times of each.
-    static func byTurns(
+    package static func byTurns(
         _ rounds: Int, _ first: () async throws -> Void, _ second: () async throws -> Void
     ) async rethrows -> (first: Double, second: Double) {
         var times: (first: [Double], second: [Double]) = ([], [])
@@ -108,13 +134,14 @@ enum Measure {
         return (median(times.first), median(times.second))
     }
 
-    static func median(_ values: [Double]) -> Double {
+    package static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
     }
 
     /// Runs a baseline on every core at the same time, `rounds` in all.
-    static func onAllCores(_ rounds: Int, _ body: @Sendable (Int) -> Int32) throws {
+    package static func onAllCores(_ rounds: Int, _ body: @Sendable (Int) -> Int32) throws {
+        let cores = ProcessInfo.processInfo.activeProcessorCount
         let share = rounds / cores
         nonisolated(unsafe) var results = [Int32](repeating: 0, count: cores)
         results.withUnsafeMutableBufferPointer { results in
@@ -126,9 +153,11 @@ enum Measure {
 }
 
 /// The failure of a plain library call.
-struct BaselineFailure: Error {}
+package struct BaselineFailure: Error {
+    package init() {}
+}
 
 /// Throws unless a baseline succeeded.
-func require(_ status: Int32) throws {
+package func require(_ status: Int32) throws {
     guard status == 0 else { throw BaselineFailure() }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import Synchronization
+import Measuring
 import TresorStore
 import TresorSQLite
 
@@ -48,23 +48,4 @@ struct Circle {
                 acceptingUnverified: true)
         }
     }
-}
-
-/// A home that keeps nothing.
-final class VolatileHome: Home {
-    private let objects = Mutex<[HomeObject: [UInt8]]>([:])
-
-    func read(_ object: HomeObject) -> [UInt8]? { objects.withLock { $0[object] } }
-    func replace(_ object: HomeObject, with bytes: [UInt8]) { objects.withLock { $0[object] = bytes } }
-    func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
-        guard let bytes = read(object) else { return nil }
-        return try SecretBytes(copying: bytes.span)
-    }
-
-    func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
-        replace(object, with: (0..<bytes.count).map { bytes.span[$0] })
-    }
-
-    func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
-    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
 }

@@ -2,6 +2,7 @@
 
 import CBaseline
 import Foundation
+import Measuring
 
 /// Whole commands, beside `age` where that is installed.
 struct Files {
@@ -86,7 +87,7 @@ struct Files {
                 Figure(work: "\(work) 4 GiB", time: time, baseline: "—", baselineTime: time),
                 Figure(
                     work: "\(work) 4 GiB, most memory", time: Double(peak), baseline: "32 MiB", baselineTime: limit,
-                    goal: .atMost(1), countsBytes: true),
+                    goal: .atMost(1), unit: .bytes),
             ]
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CBaseline
+import Measuring
 
 @testable import Tresor
 @testable import TresorCore

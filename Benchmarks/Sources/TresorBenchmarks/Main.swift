@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Measuring
 
 @testable import Tresor
 @testable import TresorCore

@@ -3,6 +3,7 @@
 import CBaseline
 import Crypto
 import Foundation
+import Measuring
 import TresorStore
 
 @testable import Tresor

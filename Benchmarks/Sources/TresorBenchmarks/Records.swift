@@ -2,6 +2,7 @@
 
 import CBaseline
 import Foundation
+import Measuring
 import Tresor
 import TresorStore
 

@@ -2,6 +2,7 @@
 
 import CBaseline
 import Foundation
+import Measuring
 
 /// Whole commands of a member of many tresors, beside the same of a member of one.
 struct Tresors {

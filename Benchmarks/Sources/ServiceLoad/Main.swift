@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CWire
+import Foundation
+import Measuring
+
+/// Prints the tables of the service of `Benchmarks/README.md`. Arguments: a directory to work in, and the names of the
+/// tables, none for all. `Benchmarks/service` starts it, and what it compares the service with.
+@main
+enum Main {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let directory = arguments.first, let site = Site(directory) else {
+            print("usage: Benchmarks/service [append|length|share|start|idle]…")
+            exit(64)
+        }
+        guard wire_allow_files(32_768) == 0 else { throw LoadFailure("32768 open files are not allowed") }
+        let wanted = Set(arguments.dropFirst())
+        let tables: [(name: String, figures: () async throws -> [Figure])] = [
+            ("append", { try await AppendLoad(site).figures() }),
+            ("length", { try await LengthLoad(site).figures() }),
+            ("share", { try await ShareLoad(site).figures() }),
+            ("start", { try await StartLoad(site).figures() }),
+            ("idle", { try await IdleLoad(site).figures() }),
+        ]
+        for table in tables where wanted.isEmpty || wanted.contains(table.name) {
+            print("\n### \(table.name)\n")
+            print("| work | time | beside | its time | ratio | goal | met |")
+            print("|---|---|---|---|---|---|---|")
+            for figure in try await table.figures() { print(figure.row) }
+            fflush(nil)
+        }
+    }
+}
+
+/// A reason why nothing can be measured.
+struct LoadFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Runs `body` on so many threads at the same time, and returns the values in order.
+func onThreads<Value: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) async throws -> [Value]
+{
+    try await withThrowingTaskGroup(of: (Int, Value).self) { group in
+        for number in 0..<count {
+            group.addTask {
+                try await withCheckedThrowingContinuation { continuation in
+                    let thread = Thread {
+                        continuation.resume(with: Result { (number, try body(number)) })
+                    }
+                    thread.stackSize = 1 << 20
+                    thread.start()
+                }
+            }
+        }
+        return try await group.reduce(into: [Int: Value]()) { $0[$1.0] = $1.1 }.sorted { $0.key < $1.key }.map(\.value)
+    }
+}
+
+/// Says on standard error what goes on.
+func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

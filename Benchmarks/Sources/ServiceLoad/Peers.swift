@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CWire
+import Foundation
+import Synchronization
+
+/// What others do with the same disk: a row of PostgreSQL, a key of etcd, a record of Kinto.
+struct Peers {
+    /// The content of each row, key and record: as many bytes as an entry.
+    private static let content = [UInt8](repeating: 0xA5, count: 320)
+
+    private let site: Site
+    private let script: String
+    /// The versions of the keys of etcd, one a connection.
+    private let versions = Versions()
+
+    private final class Versions: Sendable {
+        let all = Mutex<[Int: Int]>([:])
+    }
+
+    init(_ site: Site) async throws {
+        self.site = site
+        script = "\(site.directory)/raw.sql"
+        let digits = Self.content.map { String($0, radix: 16) }.joined()
+        _ = try site.database("raw")
+        try psql("CREATE TABLE raw (id bigint PRIMARY KEY, entry bytea NOT NULL)")
+        try psql("ALTER TABLE raw ALTER COLUMN entry SET STORAGE EXTERNAL")
+        try Data("\\set id random(1, 9223372036854775806)\nINSERT INTO raw VALUES (:id, '\\x\(digits)');\n".utf8)
+            .write(to: URL(filePath: script))
+        guard let kinto = site.kinto else { return }
+        for path in ["/v1/buckets/plans", "/v1/buckets/plans/collections/entries"] {
+            let status = try PeerConnection(kinto).put(path, headers: [Self.authorization], body: "{}").status
+            guard (200...201).contains(status) else { throw LoadFailure("Kinto answers with \(status)") }
+        }
+    }
+
+    private func psql(_ text: String) throws {
+        try Site.run([site.postgresPrograms + "/psql", "-q", "-h", site.postgres, "-U", "tresor", "raw", "-c", text])
+    }
+
+    /// Transactions of one INSERT a second, by pgbench with prepared statements.
+    func raw(connections: Int, seconds: Double) throws -> Double {
+        let text = try Site.run([
+            site.postgresPrograms + "/pgbench", "-h", site.postgres, "-U", "tresor", "-n", "-M", "prepared",
+            "-c", "\(connections)", "-j", "2", "-T", "\(Int(seconds))", "-f", script, "raw",
+        ])
+        guard let start = text.range(of: "tps = "), let rate = Double(text[start.upperBound...].prefix { $0 != " " })
+        else { throw LoadFailure("pgbench says nothing") }
+        return rate
+    }
+
+    /// Transactions a second that compare the version of a key and put the next; `nil` without etcd.
+    func etcd(connections: Int, seconds: Double) async throws -> Double? {
+        guard let port = site.etcd else { return nil }
+        let value = Data(Self.content).base64EncodedString()
+        let versions = versions
+        return try await rate(connections, seconds) { number, _ in
+            let key = Data("log \(number)".utf8).base64EncodedString()
+            let version = versions.all.withLock { $0[number, default: 0] }
+            let body = """
+                {"compare":[{"key":"\(key)","target":"VERSION","version":"\(version)"}],\
+                "success":[{"requestPut":{"key":"\(key)","value":"\(value)"}}]}
+                """
+            return Ask(port: port, method: "POST", path: "/v3/kv/txn", headers: [], body: body) { answer in
+                versions.all.withLock { $0[number] = version + 1 }
+                return answer.status == 200 && answer.body.contains("\"succeeded\":true")
+            }
+        }
+    }
+
+    /// Records a second that are put if there is none; `nil` without Kinto.
+    func kinto(connections: Int, seconds: Double) async throws -> Double? {
+        guard let port = site.kinto else { return nil }
+        let value = Data(Self.content).base64EncodedString()
+        return try await rate(connections, seconds) { _, _ in
+            let path = "/v1/buckets/plans/collections/entries/records/\(UUID().uuidString.lowercased())"
+            let headers = [Self.authorization, "If-None-Match: *"]
+            let body = "{\"data\":{\"entry\":\"\(value)\"}}"
+            return Ask(port: port, method: "PUT", path: path, headers: headers, body: body) { $0.status == 201 }
+        }
+    }
+
+    private static let authorization = "Authorization: Basic YW5uYTphbm5h"
+
+    /// A request, and how to see that it was done.
+    private struct Ask {
+        let port: Int
+        let method: String
+        let path: String
+        let headers: [String]
+        let body: String
+        let isDone: (PeerConnection.Answer) -> Bool
+    }
+
+    private func rate(
+        _ connections: Int, _ seconds: Double, _ ask: @escaping @Sendable (Int, Int) -> Ask
+    ) async throws -> Double {
+        let start = ContinuousClock.now
+        let end = start + .seconds(seconds)
+        let counts = try await onThreads(connections) { number in
+            var count = 0
+            var connection: PeerConnection?
+            while ContinuousClock.now < end {
+                let ask = ask(number, count)
+                let used = try connection ?? PeerConnection(ask.port)
+                connection = used
+                let answer = try used.ask(ask.method, ask.path, headers: ask.headers, body: ask.body)
+                guard ask.isDone(answer) else {
+                    throw LoadFailure("\(ask.path) is answered with \(answer.status) \(answer.body)")
+                }
+                count += 1
+            }
+            return count
+        }
+        let elapsed = ContinuousClock.now - start
+        return Double(counts.reduce(0, +)) / (elapsed / .seconds(1))
+    }
+}
+
+/// A connection to another service of this machine, in plain HTTP/1.1.
+final class PeerConnection {
+    struct Answer {
+        let status: Int
+        let body: String
+    }
+
+    private let descriptor: Int32
+
+    init(_ port: Int) throws {
+        descriptor = wire_connect(Int32(port))
+        guard descriptor >= 0 else { throw LoadFailure("nobody listens on port \(port)") }
+    }
+
+    deinit { close(descriptor) }
+
+    func put(_ path: String, headers: [String], body: String) throws -> Answer {
+        try ask("PUT", path, headers: headers, body: body)
+    }
+
+    func ask(_ method: String, _ path: String, headers: [String], body: String) throws -> Answer {
+        let lines =
+            ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"] + headers
+            + ["Content-Length: \(body.utf8.count)", "", body]
+        let request = Array(lines.joined(separator: "\r\n").utf8)
+        var count = 16 << 10
+        var status: Int32 = -1
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { memory, used in
+            status = wire_exchange(descriptor, request, request.count, memory.baseAddress, &count)
+            used = status < 0 ? 0 : count
+        }
+        guard status > 0 else { throw LoadFailure("\(path) is not answered") }
+        return Answer(status: Int(status), body: String(decoding: bytes, as: UTF8.self))
+    }
+}
