@@ -23,7 +23,7 @@ package enum StoreFile {
     }
 
     /// Whether a file is empty or large enough to be a database. SQLite would overwrite a file of a few bytes.
-    static func hasRoom(at path: String) -> Bool {
+    package static func hasRoom(at path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && (status.st_size == 0 || status.st_size >= 512)
     }

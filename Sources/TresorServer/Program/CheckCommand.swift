@@ -46,9 +46,15 @@
         var from: String
 
         func run() async throws {
+            let store = try await source()
             let (service, engine) = try await StoredService.open(place)
-            let store = try await SQLiteStore.open(at: from, creating: false)
-            let report = try await service.importStore(store)
+            let report: ImportReport
+            do throws(TresorError) {
+                report = try await service.importStore(store)
+            } catch {
+                throw ServerFailure(
+                    error, "import ended early: \(ServerFailure(error).message); what was taken stays, run it again")
+            }
             await engine.close()
             print(
                 "took \(report.accounts) accounts and \(report.tresors) tresors with \(report.entries) entries"
@@ -57,6 +63,20 @@
                 print("the service had \(report.present.count) tresors already")
             }
             if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that no log calls for") }
+        }
+
+        private func source() async throws(ServerFailure) -> SQLiteStore {
+            do throws(TresorError) {
+                return try await SQLiteStore.open(at: from, creating: false)
+            } catch {
+                let reason =
+                    switch error {
+                    case .notFound: "it is missing"
+                    case .store(let fault): fault.rawValue
+                    default: ServerFailure(error).message
+                    }
+                throw ServerFailure(error, "cannot open the store \(from): \(reason)")
+            }
         }
     }
 

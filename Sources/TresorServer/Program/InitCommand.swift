@@ -48,18 +48,46 @@
             let chain = try OperatorCard.read(`operator`)
             let keyPath = try place.keyPath()
             let engine = try await place.open(creating: true)
-            guard try await ServiceSetup.read(from: engine) == nil else {
-                throw ServerFailure(.failed(.other), "the database \(place.store) holds a service already")
-            }
+            guard try await ServiceSetup.read(from: engine) == nil else { throw isThere }
             let key = try ServerKey.draw()
+            // The key is on the disk before anything names it.
             try key.write(to: keyPath)
-            try await OperatorsOffice.open(for: chain, in: engine, at: UInt64(CalendarTime.now.seconds))
-            try await ServiceSetup(
+            let setup = ServiceSetup(
                 server: Server(key: key.publicKey, memoryKiB: cost.memoryKiB, passes: cost.passes),
-                operator: chain.user, policy: policy.applied(to: Policy())
-            ).write(to: engine)
+                operator: chain.user, policy: policy.applied(to: Policy()))
+            do throws(TresorError) {
+                try await setup.write(to: engine, with: chain, at: UInt64(CalendarTime.now.seconds))
+            } catch {
+                if let failure = await self.failure(error, of: setup, keyPath, engine) { throw failure }
+            }
             await engine.close()
             try say(chain, keyPath)
+        }
+
+        /// Removes the key of a service that was not made. After a connection that broke, the database says whether it
+        /// was; if it does not, the key stays.
+        ///
+        /// - Returns: the failure; `nil` if the service was made.
+        private func failure(
+            _ error: TresorError, of setup: ServiceSetup, _ keyPath: String, _ engine: any SQLEngine
+        ) async -> ServerFailure? {
+            let reason = ServerFailure(error).message
+            let present: ServiceSetup?
+            do throws(TresorError) {
+                present = try await ServiceSetup.read(from: engine)
+            } catch {
+                return ServerFailure(
+                    error, "\(reason); nobody knows whether the service was made: keep \(keyPath) and try run")
+            }
+            guard present?.server != setup.server else { return nil }
+            unlink(keyPath)
+            return present == nil ? ServerFailure(error, "made no service: \(reason)") : isThere
+        }
+
+        private var isThere: ServerFailure {
+            ServerFailure(
+                .failed(.other),
+                "the database \(place.store) holds a service already: run it, or name another database")
         }
 
         /// Says what is there, and what to do next.
@@ -72,7 +100,8 @@
                     "PostgreSQL does not overwrite what it deletes: deleted shares stay in its log and its backups"
                 )
             }
-            print("next: tresor-server run \(place.store)")
+            let key = place.serverKey.map { " --server-key \($0)" } ?? ""
+            print("next: tresor-server run \(place.store)\(key)")
         }
     }
 
@@ -88,7 +117,10 @@
                     limit: 2 * CardChain.maximumByteCount)
             } catch {
                 throw ServerFailure(
-                    error.number == ENOENT ? .notFound : .failed(error.fault), "cannot read the card \(path)")
+                    error.number == ENOENT ? .notFound : .failed(error.fault),
+                    error.number == ENOENT
+                        ? "there is no card \(path); the operator writes one with tresor card -o operator.card"
+                        : "you cannot read the card \(path)")
             }
             guard let bytes else { throw ServerFailure(.altered, "\(path) is no card, or is damaged") }
             do throws(TresorError) {

@@ -42,9 +42,6 @@
             }
         }
 
-        /// The address for messages.
-        var shownAddress: String { behindProxy ?? listen }
-
         /// The addresses of the service and of its metrics.
         ///
         /// - Throws: ``ServerFailure`` for an address that is none, or that needs another option.

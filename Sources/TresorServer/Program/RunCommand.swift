@@ -28,6 +28,7 @@
             let addresses = try listening.addresses()
             let certificates = try listening.certificates()
             let key = try ServerKey.read(at: place.keyPath())
+            let claim = try place.claim()
             let engine = try await place.open(creating: false)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
@@ -52,11 +53,13 @@
             let group = try server.group(stoppedBy: [.sigterm, .sigint])
             do {
                 try await group.run()
+            } catch let failure as ServerFailure {
+                throw failure
             } catch {
-                throw ServerFailure(
-                    .failed(.inputOutput), "cannot listen on \(listening.shownAddress): is it in use?")
+                throw ServerFailure(.failed(.other), "the service ended early")
             }
             await engine.close()
+            _ = consume claim
             server.report.say(.stopped)
         }
     }

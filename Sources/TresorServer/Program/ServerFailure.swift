@@ -48,7 +48,10 @@
         private static func words(_ error: TresorError) -> String {
             switch error {
             case .failed(let fault): fault.rawValue
-            case .store(let fault): "the store: " + fault.rawValue
+            case .store(let fault): "the database failed: \(fault.rawValue)"
+            case .busy: "another program holds the database; try again"
+            case .unverified: "there is another card under the same handle"
+            case .altered: "a card or a log is damaged or forged"
             default: error.name
             }
         }

@@ -78,6 +78,7 @@
             switch error {
             case .notFound: "the server key is missing; restore it from its backup"
             case .failed(.permissions): "others can read the server key, or it is not yours; chown it and chmod 600"
+            case .failed(.readOnly): "you may not read the server key; run this as its owner"
             case .failed(let fault): "cannot read the server key, \(fault.rawValue)"
             default: "this is no server key, or it is damaged"
             }
@@ -103,10 +104,14 @@
                 try output.write(file.span)
                 isNew = try output.commit(replacing: false)
             } catch {
-                throw ServerFailure(error, "cannot write the server key \(path)")
+                let reason = error == .notFound ? "its directory is missing" : ServerFailure(error).message
+                throw ServerFailure(error, "cannot write the server key \(path): \(reason)")
             }
             guard isNew else {
-                throw ServerFailure(.failed(.other), "\(path) exists already; it may be the key of another service")
+                throw ServerFailure(
+                    .failed(.other),
+                    "\(path) exists already and may be the key of another service; name a file with --server-key, "
+                        + "or remove this one if an interrupted init left it")
             }
         }
     }

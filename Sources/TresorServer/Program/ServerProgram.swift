@@ -51,7 +51,7 @@
                 return 0
             }
             StandardError.write(message + "\n")
-            return 64
+            return ServerCommand.exitCode(for: error).rawValue
         }
     }
 

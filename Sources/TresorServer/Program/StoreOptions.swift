@@ -2,6 +2,13 @@
 
 #if Server
     import ArgumentParser
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
     import TresorCrypto
     import TresorPostgres
     import TresorService
@@ -75,7 +82,42 @@
                     return engine
                 }
             } catch {
-                throw ServerFailure(error, "cannot open the database: \(ServerFailure(error).message)")
+                throw ServerFailure(error, "cannot open the database \(store): \(place.words(for: error))")
+            }
+        }
+
+        /// Takes a service in an SQLite file for this process, until the descriptor is closed. A service in PostgreSQL
+        /// has any number of processes.
+        ///
+        /// - Throws: ``ServerFailure`` if another process has it.
+        func claim() throws(ServerFailure) -> FileDescriptor? {
+            guard case .sqlite = try place() else { return nil }
+            let path = try keyPath()
+            guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY) else { return nil }
+            guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+                throw ServerFailure(
+                    .busy, "another tresor-server runs the service in \(store): stop it, or use PostgreSQL for several")
+            }
+            return file
+        }
+    }
+
+    extension StoreOptions.Place {
+        /// Why a database cannot be opened, and what to do.
+        fileprivate func words(for error: TresorError) -> String {
+            switch (error, self) {
+            case (.notFound, _): "it is missing; make it with tresor-server init"
+            case (.busy, _): "another program holds it; try again"
+            case (.store(.schema), _):
+                "it belongs to another program, or to a newer release of this one; name another, or install that release"
+            case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
+            case (.store(.inputOutput), .postgres):
+                "it does not answer, or refuses you; try the same address with psql"
+            case (.store(.readOnly), .postgres): "you may not make tables in it; run this as the role that owns it"
+            case (.store(.inputOutput), .sqlite), (.store(.readOnly), .sqlite):
+                "look at its directory, and who owns both; run this as that user"
+            case (.store(let fault), _): fault.rawValue
+            default: ServerFailure(error).message
             }
         }
     }

@@ -15,6 +15,7 @@
     import NIOPosix
     import ServiceLifecycle
     import TresorCore
+    import TresorCrypto
     import UnixSignals
 
     /// The service on its addresses, from the start to the graceful stop.
@@ -67,21 +68,21 @@
                 let responder = Responder(
                     target: .metrics(report.registry), rule: .metrics, limits: limits, report: report,
                     isBehindProxy: false)
-                services.append(
-                    StrictChannel(responder: responder).server(
-                        configuration: metrics.configuration, eventLoopGroup: loops, logger: logger))
+                let server = StrictChannel(responder: responder).server(
+                    configuration: metrics.configuration, eventLoopGroup: loops, logger: logger)
+                services.append(Listener(server: server, address: metrics))
             }
             if let certificates {
                 services.append(CertificateReloader(certificates: certificates, report: report))
-                services.append(
-                    try TLSChannel(channel, tlsConfiguration: certificates.configuration).server(
-                        configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
-                        logger: logger))
+                let server = try TLSChannel(channel, tlsConfiguration: certificates.configuration).server(
+                    configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
+                    logger: logger)
+                services.append(Listener(server: server, address: address))
             } else {
-                services.append(
-                    channel.server(
-                        configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
-                        logger: logger))
+                let server = channel.server(
+                    configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
+                    logger: logger)
+                services.append(Listener(server: server, address: address))
             }
             services.append(Ending(report: report, stopping: stopping))
             var configuration = ServiceGroupConfiguration(
@@ -94,6 +95,14 @@
     extension WireServer.Address {
         var isSocket: Bool {
             if case .socket = self { true } else { false }
+        }
+
+        /// The address for messages.
+        fileprivate var text: String {
+            switch self {
+            case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            case .socket(let path): path
+            }
         }
 
         /// Lets the group of the process use the socket, so that the proxy need not be the same user.
@@ -109,6 +118,45 @@
                 case .socket(let path): .unixDomainSocket(path: path)
                 }
             return ServerConfiguration(address: address, backlog: 4096)
+        }
+    }
+
+    /// A server that says on which address it cannot listen, and why.
+    private struct Listener: Service {
+        let server: any Service
+        let address: WireServer.Address
+
+        func run() async throws {
+            if case .socket(let path) = address, await isServed(path) {
+                throw ServerFailure(.failed(.inputOutput), "another program listens on \(path): stop it first")
+            }
+            do {
+                try await server.run()
+            } catch let error as IOError {
+                throw ServerFailure(.failed(.inputOutput), "cannot listen on \(address.text): \(reason(error))")
+            } catch is SocketAddressError {
+                throw ServerFailure(
+                    .failed(.inputOutput),
+                    "cannot listen on \(address.text): the path of a socket has at most 103 bytes")
+            }
+        }
+
+        /// A socket that a dead process left is replaced. That of a living one would be taken from it.
+        private func isServed(_ path: String) async -> Bool {
+            let loops = MultiThreadedEventLoopGroup.singleton
+            let channel = try? await ClientBootstrap(group: loops).connect(unixDomainSocketPath: path).get()
+            try? await channel?.close()
+            return channel != nil
+        }
+
+        private func reason(_ error: IOError) -> String {
+            switch error.errnoCode {
+            case EADDRINUSE: "another program listens there"
+            case EADDRNOTAVAIL: "this machine has no such address"
+            case EACCES, EPERM: "you may not; ports below 1024 need CAP_NET_BIND_SERVICE"
+            case ENOENT: "its directory is missing"
+            default: "the system refuses it"
+            }
         }
     }
 

@@ -34,7 +34,11 @@
         package static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteEngine {
             // A path that begins with "file:" or is ":memory:" names a file here too.
             let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
-            if !creating, try !StoreFile.exists(at: path) { throw .notFound }
+            if try StoreFile.exists(at: path) {
+                guard StoreFile.hasRoom(at: path) else { throw .store(.damaged) }
+            } else if !creating {
+                throw .notFound
+            }
             return try await openFile(at: path)
         }
 
@@ -100,9 +104,15 @@
 
         package func close() async {
             board.close()
-            // A connection in use closes with its last statement.
+            // A connection in use closes with its last statement. The readers close last and cannot move the log into the
+            // file, so the writer does it first: a copy of the file alone is then whole.
             _ = try? await Cores.apart { [pool] () throws(TresorError) in
-                do { try pool.close() } catch { throw TresorError(store: error) }
+                do {
+                    _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                    try pool.close()
+                } catch {
+                    throw TresorError(store: error)
+                }
             }
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    package import TresorCore
-    package import TresorCrypto
+    import TresorCore
+    import TresorCrypto
 
     /// What the operator of a service does: inviting and admitting people (SPEC §18.6).
     package struct OperatorsOffice: Sendable {
@@ -10,19 +10,6 @@
         private static let pageCount = 64
 
         let context: ServiceContext
-
-        /// Makes the account of the operator, for a new service. It is active at once.
-        ///
-        /// - Throws: ``TresorError/unverified`` if the database has an account with the handle, or another card of this
-        ///   user; the errors of the engine.
-        package static func open(
-            for chain: CardChain, in engine: any SQLEngine, at now: UInt64
-        ) async throws(TresorError) {
-            let inserted = try await engine.write([Account.insertion(of: chain, .active, invitation: nil, at: now)])
-            guard inserted != [1] else { return }
-            let present = try await engine.read(Account.chain(of: chain.user, .active ... .active))
-            guard try present.first?.bytes(0) == chain.bytes else { throw .unverified }
-        }
 
         /// Puts an invitation.
         ///

@@ -47,25 +47,37 @@
             return ServiceSetup(server: server, operator: UserID(try row.digest(1)), policy: policy)
         }
 
-        /// Writes the setup of a new service.
+        /// Writes the setup of a new service and makes the account of its operator, which is active at once; or does
+        /// neither.
         ///
-        /// - Throws: ``TresorError/busy`` if another process was first; the errors of the engine.
-        package func write(to engine: some SQLEngine) async throws(TresorError) {
+        /// - Parameters:
+        ///   - chain: the card of the operator.
+        ///   - now: the time, in seconds since 1970.
+        /// - Throws: ``TresorError/busy`` if another process was first; ``TresorError/unverified`` if the database has an
+        ///   account with the handle; the errors of the engine.
+        package func write(
+            to engine: any SQLEngine, with chain: CardChain, at now: UInt64
+        ) async throws(TresorError) {
+            let (setup, account) = (insertion, Account.insertion(of: chain, .active, invitation: nil, at: now))
+            try await engine.write { (transaction) throws(TresorError) in
+                let changes = try transaction.run([setup, account])
+                guard changes[0] == 1 else { throw .busy }
+                guard changes[1] == 1 else { throw .unverified }
+            }
+        }
+
+        private var insertion: SQL {
             let quotas = policy.quotas
-            let changes = try await engine.write([
-                SQL(
-                    """
-                    INSERT INTO services (id, server, operator, registration, tresors, entries, bytes, requests)
-                    VALUES (1, $1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
-                    """,
-                    [
-                        .bytes(server.bytes), .digest(`operator`.digest),
-                        .integer(Int64(policy.registration.rawValue)),
-                        .number(quotas.tresors), .number(quotas.entries), .number(quotas.bytes),
-                        .integer(Int64(quotas.requestsPerSecond)),
-                    ])
-            ])
-            guard changes == [1] else { throw .busy }
+            return SQL(
+                """
+                INSERT INTO services (id, server, operator, registration, tresors, entries, bytes, requests)
+                VALUES (1, $1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING
+                """,
+                [
+                    .bytes(server.bytes), .digest(`operator`.digest), .integer(Int64(policy.registration.rawValue)),
+                    .number(quotas.tresors), .number(quotas.entries), .number(quotas.bytes),
+                    .integer(Int64(quotas.requestsPerSecond)),
+                ])
         }
 
         /// The settings of a process.

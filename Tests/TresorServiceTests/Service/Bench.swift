@@ -23,7 +23,9 @@
             engine = database.engine
             clock = FixedClock()
             operatorIdentity = try Identity.make(handle: try Name(typed: "operator"), time: clock.now)
-            try await OperatorsOffice.open(for: operatorIdentity.chain, in: engine, at: clock.now)
+            _ = try await engine.write([
+                Account.insertion(of: operatorIdentity.chain, .active, invitation: nil, at: clock.now)
+            ])
             var limits = Quotas()
             // No test waits for a bucket that it does not fill itself.
             limits.requestsPerSecond = 100_000

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Testing
+
+    /// What an operator does wrong: each time the message says what, and nothing is half done.
+    @Suite struct MistakeTests {
+        private func expect(
+            _ ending: ServerProcess.Ending, _ code: Int32, _ words: String, source: SourceLocation = #_sourceLocation
+        ) {
+            #expect(
+                ending.code == code && ending.error.contains(words) && ending.output.isEmpty,
+                "\(ending.code): \(ending.output)\(ending.error)", sourceLocation: source)
+            // One line, not a dump.
+            #expect(ending.error.split(separator: "\n").count { !$0.hasPrefix("{") } == 1, sourceLocation: source)
+        }
+
+        /// A service that listens on a port.
+        private func running(_ site: Site, _ options: String...) async throws -> (ServerProcess, port: Int) {
+            let server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"] + options)
+            return (server, try #require(await server.port()))
+        }
+
+        private func made() async throws -> Site {
+            let site = try Site()
+            let ending = await ServerProcess.run(["init", site["clinic.db"], "--operator", try site.card()])
+            #expect(ending.code == 0, "\(ending.error)")
+            return site
+        }
+
+        @Test func oneProcessServesAnSQLiteFile() async throws {
+            let site = try await made()
+            let (first, _) = try await running(site)
+            let second = await ServerProcess.run(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
+            expect(second, 11, "another tresor-server runs the service")
+            // Its database may be looked at.
+            #expect(await ServerProcess.run(["check", site["clinic.db"]]).code == 0)
+            first.signal(SIGKILL)
+            _ = await first.end()
+            let (third, _) = try await running(site)
+            third.signal(SIGTERM)
+            #expect(await third.end().code == 0)
+            // What SQLite keeps beside the file is in the file now, so that a copy of it alone is whole.
+            let log = try? FileManager.default.attributesOfItem(atPath: site["clinic.db-wal"])[.size] as? Int
+            #expect(log ?? 0 == 0)
+        }
+
+        @Test func anAddressThatIsTakenIsNamed() async throws {
+            let (site, other) = (try await made(), try await made())
+            let (first, port) = try await running(site)
+            let run = ["run", other["clinic.db"]]
+            let taken = "127.0.0.1:\(port)"
+            let listening = await ServerProcess.run(run + ["--listen", taken])
+            expect(listening, 1, "cannot listen on \(taken): another program listens there")
+            let metrics = await ServerProcess.run(run + ["--listen", "127.0.0.1:0", "--metrics", taken])
+            expect(metrics, 1, "cannot listen on \(taken): another program listens there")
+            let files = try await CertificateFiles.make("a")
+            defer { files.remove() }
+            let elsewhere = await ServerProcess.run(
+                run + [
+                    "--listen", "192.0.2.1:8443", "--listen-anywhere", "--name", "a", "--certificate",
+                    files.certificate.path, "--key", files.key.path,
+                ])
+            expect(elsewhere, 1, "cannot listen on 192.0.2.1:8443: this machine has no such address")
+            first.signal(SIGTERM)
+            #expect(await first.end().code == 0)
+        }
+
+        /// The socket of a dead process is replaced; that of a living one is not taken from it.
+        @Test func aSocketBelongsToTheProcessThatListens() async throws {
+            let (site, other) = (try await made(), try await made())
+            let options = ["--behind-proxy", site["socket"], "--name", "tresor.example"]
+            let first = try ServerProcess(["run", site["clinic.db"]] + options)
+            try #require(await first.says("listening"))
+            let second = await ServerProcess.run(["run", other["clinic.db"]] + options)
+            expect(second, 1, "another program listens on \(site["socket"])")
+            #expect(FileManager.default.fileExists(atPath: site["socket"]))
+            first.signal(SIGKILL)
+            _ = await first.end()
+            let third = try ServerProcess(["run", site["clinic.db"]] + options)
+            #expect(await third.says("listening"))
+            third.signal(SIGTERM)
+            #expect(await third.end().code == 0)
+            let long = await ServerProcess.run(
+                [
+                    "run", site["clinic.db"], "--name", "a", "--behind-proxy",
+                    "/tmp/" + String(repeating: "a", count: 120),
+                ])
+            expect(long, 1, "at most 103 bytes")
+            let nowhere = await ServerProcess.run(
+                ["run", site["clinic.db"], "--name", "a", "--behind-proxy", site["none/socket"]])
+            expect(nowhere, 1, "its directory is missing")
+        }
+
+        @Test(arguments: ["init", "run", "check", "import"])
+        func aFileOfAnotherKindIsLeftAlone(command: String) async throws {
+            let site = try await made()
+            let files = [
+                "notes.db": Data("buy milk".utf8),
+                "long.db": Data(repeating: 65, count: 4096),
+            ]
+            for (name, bytes) in files {
+                try bytes.write(to: URL(fileURLWithPath: site[name]))
+                let rest =
+                    switch command {
+                    case "init": ["--operator", site["operator.card"], "--server-key", site["\(name).key"]]
+                    case "import": [site["store.db"]]
+                    default: [String]()
+                    }
+                let ending = await ServerProcess.run([command, site[name]] + rest)
+                // The key is looked for first, and the store to be taken.
+                if command != "import" { expect(ending, 18, "it is damaged, or no database") }
+                #expect(ending.code != 0)
+                #expect(try Data(contentsOf: URL(fileURLWithPath: site[name])) == bytes)
+                #expect(!FileManager.default.fileExists(atPath: site["\(name).key"]))
+            }
+        }
+
+        @Test func anInitThatFailsCanBeRepeated() async throws {
+            let site = try Site()
+            let make = ["init", site["clinic.db"], "--operator", try site.card()]
+            let withoutDirectory = await ServerProcess.run(make + ["--server-key", site["none/key"]])
+            expect(withoutDirectory, 10, "its directory is missing")
+            try Data().write(to: URL(fileURLWithPath: site["server.key"]))
+            expect(await ServerProcess.run(make), 1, "exists already")
+            try FileManager.default.removeItem(atPath: site["server.key"])
+            expect(
+                await ServerProcess.run(["check", site["clinic.db"]]), 10, "there is no service in")
+            #expect(await ServerProcess.run(make).code == 0)
+        }
+
+        /// Of two that make a service at the same time, one does, and the other leaves nothing.
+        @Test func oneOfTwoInitsMakesTheService() async throws {
+            let site = try Site()
+            let make = ["init", site["clinic.db"], "--operator", try site.card(), "--server-key"]
+            async let first = ServerProcess.run(make + [site["first.key"]])
+            async let second = ServerProcess.run(make + [site["second.key"]])
+            let endings = [(await first, site["first.key"]), (await second, site["second.key"])]
+            #expect(endings.count { $0.0.code == 0 } == 1, "\(endings)")
+            for (ending, key) in endings {
+                #expect(FileManager.default.fileExists(atPath: key) == (ending.code == 0))
+                if ending.code != 0 { expect(ending, 1, "holds a service already") }
+            }
+        }
+
+        @Test func whatIsMissingIsNamed() async throws {
+            let site = try await made()
+            let run = ["run", site["clinic.db"]]
+            expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
+            expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
+            expect(
+                await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 1,
+                "\(site["a"]) holds no certificate")
+            let postgres = "postgresql:///none?host=\(site.path)"
+            expect(await ServerProcess.run(["check", postgres]), 18, "try the same address with psql")
+            try FileManager.default.removeItem(atPath: site["server.key"])
+            expect(await ServerProcess.run(run), 10, "the server key is missing")
+        }
+    }
+#endif
