@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Testing
+
+    /// `scripts/demo --service`: what it prints is what README shows, and it leaves nothing behind.
+    @Suite(.serialized, .enabled(if: DemonstrationRun.isPossible, "PostgreSQL is not installed"))
+    struct DemonstrationTests {
+        @Test func theSessionOfTwoMachinesIsTheOneThatRuns() async throws {
+            let run = try DemonstrationRun()
+            #expect(await run.end() == 0, "\(run.output)")
+            var lines = run.output.split(separator: "\n").map(DemonstrationRun.general)[...]
+            let steps = try ReadmeSession(section: "Two machines").steps
+            #expect(steps.count == 10)
+            for line in steps.flatMap({ ["\($0.person)$ \($0.command)"] + $0.output }) {
+                let place = lines.firstIndex { $0.hasPrefix(DemonstrationRun.general(line)) }
+                lines = lines[(try #require(place, "\(line)") + 1)...]
+            }
+            #expect(run.output.contains("the doctor's copy is the same, byte for byte"))
+            #expect(run.leftovers == [])
+        }
+
+        /// A demonstration that somebody interrupts in its middle, or of which a step fails.
+        @Test(arguments: [nil, "create"])
+        func aDemonstrationThatEndsEarlyLeavesNothing(failing: String?) async throws {
+            let run = try DemonstrationRun(failing: failing)
+            if failing == nil {
+                try #require(await run.says("anna$ tresor create"))
+                run.interrupt()
+            }
+            #expect(await run.end() == (failing == nil ? 143 : 77), "\(run.output)")
+            #expect(!run.output.contains("tresor encrypt"))
+            #expect(run.leftovers == [])
+        }
+    }
+
+    /// One run of the script over the programs that are built, with a temporary directory of its own.
+    final class DemonstrationRun {
+        private let process = Process()
+        private let temporary: URL
+        private let log: URL
+
+        static var isPossible: Bool {
+            let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+            return !versions.isEmpty
+        }
+
+        /// - Parameter failing: a command of tresor that ends with 77 there.
+        init(failing: String? = nil) throws {
+            // The path of a socket has at most 107 bytes.
+            temporary = URL(fileURLWithPath: "/tmp/demo-\(UUID().uuidString.prefix(8))")
+            log = temporary.appendingPathExtension("log")
+            try FileManager.default.createDirectory(
+                at: temporary, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+            _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+            var programs = URL(fileURLWithPath: ChildProcess.program).deletingLastPathComponent()
+            if let failing {
+                let real = programs
+                programs = temporary.appendingPathExtension("bin")
+                try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: false)
+                try Data("#!/bin/sh\n[ \"$1\" != \(failing) ] || exit 77\nexec \(real.path)/tresor \"$@\"\n".utf8)
+                    .write(to: programs.appending(path: "tresor"))
+                chmod(programs.appending(path: "tresor").path, 0o755)
+                try FileManager.default.createSymbolicLink(
+                    at: programs.appending(path: "tresor-server"),
+                    withDestinationURL: real.appending(path: "tresor-server"))
+            }
+            process.executableURL = ReadmeSession.root.appending(path: "scripts/demo")
+            process.arguments = ["--service"]
+            var environment = ProcessInfo.processInfo.environment
+            environment["TRESOR_PROGRAMS"] = programs.path
+            environment["TMPDIR"] = temporary.path
+            process.environment = environment
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = try FileHandle(forWritingTo: log)
+            process.standardError = process.standardOutput
+            try process.run()
+        }
+
+        deinit {
+            if process.isRunning { process.terminate() }
+            for place in [temporary, log, temporary.appendingPathExtension("bin")] {
+                try? FileManager.default.removeItem(at: place)
+            }
+        }
+
+        var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+
+        func interrupt() { process.terminate() }
+
+        func end() async -> Int32 {
+            for _ in 0..<6000 where process.isRunning { try? await Task.sleep(for: .milliseconds(100)) }
+            return process.isRunning ? -1 : process.terminationStatus
+        }
+
+        func says(_ text: String) async -> Bool {
+            for _ in 0..<6000 where process.isRunning {
+                if output.contains(text) { return true }
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+            return false
+        }
+
+        /// The files that are left in its temporary directory, and the processes that it started.
+        var leftovers: [String] {
+            let manager = FileManager.default
+            let files = (try? manager.contentsOfDirectory(atPath: temporary.path)) ?? ["?"]
+            let processes = ((try? manager.contentsOfDirectory(atPath: "/proc")) ?? []).filter { name in
+                guard Int(name) != nil, let bytes = manager.contents(atPath: "/proc/\(name)/environ") else {
+                    return false
+                }
+                return String(decoding: bytes, as: UTF8.self).contains("TMPDIR=\(temporary.path)\0")
+            }
+            return files + processes
+        }
+
+        /// A line without what differs from run to run: safety numbers, and the address and certificate of the service.
+        static func general(_ line: some StringProtocol) -> String {
+            String(line).replacing(/[0-9]{5}( [0-9]{5}){5}/, with: "NUMBER")
+                .replacing(/https:\/\/[0-9a-z.]+:8443/, with: "SERVICE")
+        }
+    }
+#endif
