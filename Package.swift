@@ -112,7 +112,8 @@ let package = Package(
         .executableTarget(
             name: "TresorServer",
             dependencies: [
-                "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorSQLite", "TresorStore",
+                "Cvariadic", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorSQLite",
+                "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: server),

@@ -2,6 +2,7 @@
 #include "Cvariadic.h"
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -24,6 +25,9 @@ int variadic_sqlite3_defend(void *database, int greatest_row) {
 void variadic_sqlite3_understand_uris(void) { sqlite3_config(SQLITE_CONFIG_URI, 1); }
 
 int variadic_forbid_dumps(void) {
+  // A handler of cores that the system pipes them to is not held back by this limit.
+  static const struct rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
 #ifdef __linux__
   return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #else

@@ -20,7 +20,7 @@ enum Hardening {
             throw CommandFailure(
                 .failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
         }
-        forbidCores()
+        _ = variadic_forbid_dumps()
         crashAtOnce()
         signal(SIGPIPE, SIG_DFL)
         // A caller who ignores it would have the system take away the end of the password command.
@@ -48,17 +48,6 @@ enum Hardening {
                 close(opened)
             }
         }
-    }
-
-    private static func forbidCores() {
-        var none = rlimit(rlim_cur: 0, rlim_max: 0)
-        #if canImport(Glibc)
-            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        #else
-            setrlimit(RLIMIT_CORE, &none)
-        #endif
-        // A handler of cores that the system pipes them to is not held back by the limit.
-        _ = variadic_forbid_dumps()
     }
 
     /// Turns off the backtracer of Swift's runtime, which would read and print this memory on a crash, or wait for it

@@ -9,6 +9,7 @@
         import Glibc
     #endif
     import ArgumentParser
+    import Cvariadic
     import TresorCrypto
     import TresorStore
 
@@ -24,8 +25,7 @@
     /// From arguments to exit code.
     enum ServerProgram {
         static func run(_ arguments: [String]) async -> Int32 {
-            signal(SIGPIPE, SIG_IGN)
-            umask(0o077)
+            harden()
             do {
                 var command = try ServerCommand.parseAsRoot(arguments)
                 guard var asynchronous = command as? any AsyncParsableCommand else {
@@ -37,6 +37,18 @@
             } catch {
                 return tell(error)
             }
+        }
+
+        /// What this memory holds of people stays in it: a core file would have the bodies of requests.
+        private static func harden() {
+            _ = variadic_forbid_dumps()
+            // The backtracer of Swift's runtime would print this memory, or wait in vain for a process that it may not
+            // read.
+            for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
+            signal(SIGPIPE, SIG_IGN)
+            // A file that may not grow further is a failed write, not the end of the service.
+            signal(SIGXFSZ, SIG_IGN)
+            umask(0o077)
         }
 
         private static func tell(_ error: any Error) -> Int32 {
