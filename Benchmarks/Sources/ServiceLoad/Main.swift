@@ -14,7 +14,7 @@ enum Main {
             print("usage: Benchmarks/service [append|length|share|start|idle]…")
             exit(64)
         }
-        guard wire_allow_files(32_768) == 0 else { throw LoadFailure("32768 open files are not allowed") }
+        guard wire_allow_files(12_000) == 0 else { throw LoadFailure("12000 open files are not allowed") }
         let wanted = Set(arguments.dropFirst())
         let tables: [(name: String, figures: () async throws -> [Figure])] = [
             ("append", { try await AppendLoad(site).figures() }),
