@@ -158,7 +158,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TresorTests",
-            dependencies: ["CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorSQLite", "TresorStore"],
+            dependencies: [
+                "CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorRemote", "TresorSQLite", "TresorStore",
+                "TresorTesting",
+                .target(name: "TresorPostgres", condition: server), .target(name: "TresorServer", condition: server),
+                .target(name: "TresorService", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ],
+            exclude: ["stores.txt"],
             swiftSettings: settings),
         .testTarget(
             name: "TresorStoreTests",

@@ -28,6 +28,8 @@ final class OpenHandler: ServiceHandler {
     }
 
     let store: any Store
+    /// The honest store behind it, for what no store is asked: the keys of people, and the end of a log.
+    private let truth: any Store
     let server: Server
     /// Seconds since 1970 of this service's clock.
     let clock: @Sendable () -> UInt64
@@ -36,9 +38,11 @@ final class OpenHandler: ServiceHandler {
     private let state = Mutex(State())
 
     init(
-        _ store: any Store, clock: @escaping @Sendable () -> UInt64, reading: Reading = Reading(), pageCount: Int = 7
+        _ store: any Store, behind truth: (any Store)? = nil, clock: @escaping @Sendable () -> UInt64,
+        reading: Reading = Reading(), pageCount: Int = 7
     ) throws {
         self.store = store
+        self.truth = truth ?? store
         self.clock = clock
         self.reading = reading
         self.pageCount = pageCount
@@ -83,8 +87,10 @@ final class OpenHandler: ServiceHandler {
             guard call.operation.speaker == .device, let device = statement.device,
                 let key = state.withLock({ $0.deviceKeys[device] }), (try? statement.verify(by: key)) != nil
             else { throw refused }
-        } else if let chain = try await store.card(of: statement.user).flatMap({ try? CardChain($0) }) {
-            guard (try? statement.verify(by: chain.newest.signingKey)) != nil else { throw refused }
+        } else if let chain = try await truth.card(of: statement.user).flatMap({ try? CardChain($0) }),
+            let card = chain.card(generation: statement.generation)
+        {
+            guard (try? statement.verify(by: card.signingKey)) != nil else { throw refused }
         }
         return (reading.speaker(statement.user), authorization.id)
     }
@@ -159,11 +165,9 @@ final class OpenHandler: ServiceHandler {
     private func append(_ request: AppendRequest) async throws -> OutcomeAnswer {
         var previous: [UInt8]?
         if request.sequence > 0 {
-            let head = try await store.entries(of: request.tresor, from: request.sequence - 1, limit: 1).first
-            guard let head, try BLAKE2b.hash(.entryHash, head) == request.previous else {
-                return OutcomeAnswer(.conflict)
-            }
-            previous = head
+            let head = try await truth.entries(of: request.tresor, from: request.sequence - 1, limit: 1).first
+            // Another head is no entry: the store has the last word.
+            previous = try head.flatMap { try BLAKE2b.hash(.entryHash, $0) == request.previous ? $0 : nil } ?? []
         } else if request.previous != .zero {
             return OutcomeAnswer(.conflict)
         }

@@ -80,11 +80,11 @@ import TresorStore
                 evil.restored = []
                 return whole
             case .appendLost, .restoreWraps:
-                let backup = MemoryStore()
+                let backup = StageStores.make()
                 let entries = try await log(tresor, in: whole).prefix(deed == .appendLost ? 1 : 2)
                 for (index, entry) in entries.enumerated() {
                     let previous = index > 0 ? entries[index - 1] : nil
-                    _ = await backup.append(
+                    _ = try await backup.append(
                         LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry))
                 }
                 return CancellingStore(backup)

@@ -9,7 +9,7 @@ import TresorStore
 
 /// A tresor on its way from one store to another (SPEC §11.1).
 @Suite struct ExchangeTests {
-    let world = World(store: MemoryStore())
+    let world = World()
     /// The doctor's store, which has never seen the tresor.
     let other = EvilStore()
     let anna: Session
@@ -123,12 +123,12 @@ import TresorStore
 
     /// Two branches of one log, each of them valid.
     private func branch() async throws -> TresorExport {
-        let store = MemoryStore()
+        let store = StageStores.make()
         let genesis = try await log(tresor, in: world.store)[0]
         let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: genesis)
-        #expect(await store.append(change) == .done)
+        #expect(try await store.append(change) == .done)
         let wraps = try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: nil)
-        await store.putWraps([StoredWrap(user: anna.identity.user, epoch: 1, bytes: wraps[0])], in: tresor)
+        try await store.putWraps([StoredWrap(user: anna.identity.user, epoch: 1, bytes: wraps[0])], in: tresor)
         let twin = try await world.settle(anna.identity, seeing: store)
         try await twin.tresors.perform(.rotate, on: tresor)
         return try await twin.client.exchange.export(tresor)

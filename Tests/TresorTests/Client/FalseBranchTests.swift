@@ -9,7 +9,7 @@ import TresorStore
 
 /// A removed owner, and a store that shows a new reader a false continuation of the log with them.
 @Suite struct FalseBranchTests {
-    let honest = MemoryStore()
+    let honest = StageStores.make()
     let evil: EvilStore
     let world: World
     let anna: Session

@@ -15,7 +15,7 @@ import TresorStore
     @Test func aFolderIsAHome() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let store = MemoryStore()
+        let store = StageStores.seen(StageStores.make())
         let start = UInt64(Date.now.timeIntervalSince1970)
         let anna = try await Client(at: folder, store: store).makeIdentity(
             "anna", password: Password("correct horse battery"), cost: .floor)
@@ -85,7 +85,7 @@ import TresorStore
         // Another person of that handle, in a store that shows only them.
         let other = World()
         let impostor = try await other.quick("dr-house")
-        let client = Client(home: anna.client.home, store: other.store, clock: { [world] in world.clock.now })
+        let client = Client(home: anna.client.home, store: StageStores.seen(other.store), clock: { [world] in world.clock.now })
         let number = try impostor.chain.number().digits
         #expect(await failure { _ = try await client.verify("dr-house", number: number) } == .unverified)
         #expect(try await client.people.pinned().map(\.chain) == [house.chain])
@@ -95,7 +95,7 @@ import TresorStore
     }
 
     @Test func thePeopleWhoseNumbersWereComparedAreListed() async throws {
-        let store = CountingStore(store: MemoryStore())
+        let store = CountingStore(store: StageStores.make())
         let world = World(store: store)
         let anna = try await world.quick("anna")
         let house = try await world.quick("dr-house")
@@ -111,7 +111,7 @@ import TresorStore
         // A person who was replaced under their handle is no longer listed.
         let other = World()
         let impostor = try await other.quick("dr-house")
-        let client = Client(home: anna.client.home, store: other.store, clock: { [world] in world.clock.now })
+        let client = Client(home: anna.client.home, store: StageStores.seen(other.store), clock: { [world] in world.clock.now })
         let replaced = try await client.verify(
             "dr-house", number: impostor.chain.number().digits, replacing: true)
         #expect(try await client.people.verified() == [replaced])

@@ -9,7 +9,7 @@ import TresorStore
 
 /// A log of several parts.
 @Suite struct LogCopyTests {
-    let store = MemoryStore()
+    let store = StageStores.make()
     let world: World
     let anna: Session
     let home: MemoryHome
@@ -32,7 +32,7 @@ import TresorStore
                 tresor: tresor, sequence: sequence, previous: try Entry(previous).hash(), author: anna.identity,
                 time: 5,
                 body: .rename(RenameBody(try Chronicle.anyName())))
-            _ = await store.append(
+            _ = try await store.append(
                 LogChange(tresor: tresor, sequence: sequence, previous: previous, entry: entry.bytes))
             (previous, sequence) = (entry.bytes, sequence + 1)
         }

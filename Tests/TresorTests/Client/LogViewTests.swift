@@ -95,7 +95,7 @@ import TresorStore
     }
 
     @Test func A59_anEmptyStoreIsForked() async throws {
-        let empty = world.session(of: house, seeing: MemoryStore())
+        let empty = world.session(of: house, seeing: StageStores.make())
         #expect(await failure { _ = try await empty.client.logs.state(of: tresor) } == .forked)
         #expect(try await empty.tresors.all().map(\.error) == [.forked])
         #expect(await failure { _ = try await empty.client.logs.state(of: TresorID(anyDigest())) } == .notFound)

@@ -9,7 +9,7 @@ import TresorStore
 
 /// A home that uses several stores (SPEC §8.5).
 @Suite struct NotedStoresTests {
-    let world = World(store: MemoryStore())
+    let world = World()
     let first = EvilStore()
     let second = EvilStore()
     let home = MemoryHome()
@@ -27,7 +27,7 @@ import TresorStore
     ) throws -> Session {
         let clock = world.clock
         let client = Client(
-            home: anna.client.home, store: store, named: name.flatMap { StoreName(Array($0.utf8)) },
+            home: anna.client.home, store: StageStores.seen(store), named: name.flatMap { StoreName(Array($0.utf8)) },
             clock: { clock.now })
         return Session(client: client, identity: anna.identity)
     }

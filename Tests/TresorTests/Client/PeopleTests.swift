@@ -63,7 +63,7 @@ import TresorStore
     }
 
     @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
-        let evilHouse = try await World(store: MemoryStore()).settle(mallory)
+        let evilHouse = try await World().settle(mallory)
         try evilHouse.client.people.pinBlocking(anna.identity.chain)
         let theirs = try await evilHouse.tresors.create(Name(typed: "plans")).tresor
         try await evilHouse.share(theirs, with: [anna], as: .writer)

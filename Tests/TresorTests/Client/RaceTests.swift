@@ -10,7 +10,7 @@ import TresorStore
 /// Several devices and people at once.
 @Suite struct RaceTests {
     @Test(arguments: 0..<12) func A67_whateverTheScheduleTheLogIsValid(round: Int) async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let other = try await world.quick("other")
         let house = try await world.quick("house")
@@ -57,7 +57,7 @@ import TresorStore
     private func revocation() async throws -> (
         anna: Session, device: Session, tresor: TresorID, doctor: UserID, shown: Effect, world: World
     ) {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)

@@ -9,7 +9,7 @@ import TresorStore
 
 /// The snapshot of a home is the state of the log, or nothing.
 @Suite struct SnapshotTests {
-    let world = World(store: MemoryStore())
+    let world = World()
     let anna: Session
     let house: Session
     let home: MemoryHome

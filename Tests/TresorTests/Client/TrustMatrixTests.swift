@@ -18,7 +18,7 @@ import TresorStore
     let tresor: TresorID
 
     init() async throws {
-        world = World(store: MemoryStore())
+        world = World()
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)

@@ -15,7 +15,7 @@ import TresorStore
     }
 
     @Test func theCardAndEverythingElseIsInTheContext() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)

@@ -97,7 +97,7 @@ final class CommandStage: Sendable {
         var surroundings = Surroundings()
         surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
-        surroundings.openStore = { [evil] (_, _) throws(TresorError) in evil }
+        surroundings.openStore = { [evil] (_, _) throws(TresorError) in StageStores.seen(evil) }
         surroundings.now = { [clock = world.clock] in clock.now }
         let places = ["--home", path(name), "--store", path("store.db"), "--batch"]
         let given = places + words.map { $0.hasPrefix("@") ? path(String($0.dropFirst())) : $0 }

@@ -29,7 +29,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     static func all() async throws -> [Specimen] {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let house = try await world.quick("house")
         try world.introduce(anna, house)

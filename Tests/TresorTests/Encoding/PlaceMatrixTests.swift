@@ -26,7 +26,7 @@ import TresorStore
     }
 
     @Test func A4_A75_sealedObjectsOpenInTheirOwnPlaceOnly() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         var places: [(sealed: SealedName, keys: EpochKeys, tresor: TresorID, epoch: UInt64, sequence: UInt64)] = []
         for name in ["one", "two"] {
@@ -61,7 +61,7 @@ import TresorStore
     }
 
     @Test func A75_aNameOfAnotherTresorInTheLogIsAltered() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let one = try await anna.tresors.create(Name(typed: "one"))
         let two = try await anna.tresors.create(Name(typed: "two"))

@@ -10,7 +10,7 @@ import TresorStore
 /// Every single bit of objects that are sealed for one place, opened by their receiver. Every failure has the same
 /// error.
 @Suite struct SealedBitTests {
-    let world = World(store: MemoryStore())
+    let world = World()
     let anna: Session
 
     init() async throws { anna = try await world.quick("anna") }

@@ -24,7 +24,7 @@ import TresorStore
     }
 
     @Test func A4_everySealedObjectOpensInItsOwnPlaceOnly() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         var places: [Place] = []
         for name in ["anna", "house"] {
             let person = try await world.quick(name)

@@ -10,7 +10,7 @@ import TresorStore
 /// Many small files at once are what they are one by one.
 @Suite struct BatchTests {
     @Test func sealedTogetherTheyOpenOneByOne() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let reader = try await world.quick("reader")
         try world.introduce(anna, reader)
@@ -34,7 +34,7 @@ import TresorStore
     }
 
     @Test func A92_eachFileIsJudgedByItself() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let stranger = try await world.quick("stranger")
         let one = try await anna.tresors.create(Name(typed: "one")).tresor
@@ -63,7 +63,7 @@ import TresorStore
     }
 
     @Test func A92_eachAuthorIsJudgedByThemselves() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let carl = try await world.quick("carl")
         let reader = try await world.quick("reader")
@@ -85,7 +85,7 @@ import TresorStore
     }
 
     @Test func homeIsReadAsOftenForManyAsForTwo() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let home = MemoryHome()
         let anna = try await world.quick("anna", home: home)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor

@@ -23,7 +23,7 @@ import TresorStore
 
     @Test(.enabled(if: !files.isEmpty, "skipped: shared/vectors, not present"))
     func A101_everyContentComesBackByteForByte() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         let type = try Name(typed: "application/fhir+json")
@@ -43,7 +43,7 @@ import TresorStore
     /// The bytes are not what a parser makes of them: two members of one name become one, spaces and the form of
     /// numbers go.
     @Test func A101_decodingAndEncodingChangesContents() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         for text in [
@@ -81,7 +81,7 @@ import TresorStore
     }
 
     @Test func A9_shortContentsHaveOneSize() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         var sizes: Set<Int> = []
@@ -95,7 +95,7 @@ import TresorStore
     }
 
     @Test(arguments: [65535, 65536, 65537, 200_000]) func contentsOfSeveralChunks(count: Int) async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(try Name(typed: "plans")).tresor
         let content = try randomBytes(count)

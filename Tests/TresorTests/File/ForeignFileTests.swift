@@ -9,7 +9,7 @@ import TresorStore
 
 /// A handle refuses a file of another tresor by its header alone.
 @Suite struct ForeignFileTests {
-    private let store = CountingStore(store: MemoryStore())
+    private let store = CountingStore(store: StageStores.make())
     private let anna: Session
     /// The tresor of a session that has read nothing of it.
     private let plans: TresorHandle

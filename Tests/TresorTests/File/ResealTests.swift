@@ -16,7 +16,7 @@ import TresorStore
     let tresor: TresorID
 
     init() async throws {
-        world = World(store: MemoryStore())
+        world = World()
         anna = try await world.quick("anna")
         writer = try await world.quick("writer")
         reader = try await world.quick("reader")

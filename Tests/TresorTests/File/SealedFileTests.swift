@@ -18,7 +18,7 @@ import TresorStore
     let keys: EpochKeys
 
     init() async throws {
-        world = World(store: MemoryStore())
+        world = World()
         anna = try await world.quick("anna")
         writer = try await world.quick("writer")
         reader = try await world.quick("reader")

@@ -18,7 +18,7 @@ import TresorStore
     let keys: EpochKeys
 
     init() async throws {
-        world = World(store: MemoryStore())
+        world = World()
         anna = try await world.quick("anna")
         reader = try await world.quick("reader")
         try world.introduce(anna, reader)

@@ -9,7 +9,7 @@ import TresorStore
 
 /// The next change removes the leavings of an interrupted change of unlock methods.
 @Suite struct CleanupJournalTests {
-    let world = World(store: MemoryStore())
+    let world = World()
     let anna: Session
 
     init() async throws { anna = try await world.quick("anna") }

@@ -16,7 +16,7 @@ import TresorStore
 
     /// A person with a password, a kit and two devices, who then sets another password.
     init() async throws {
-        let world = World(store: MemoryStore())
+        let world = World()
         anna = try await world.person("anna")
         let kit = try await anna.unlocking.makeKit()
         let secret = try kit.words()

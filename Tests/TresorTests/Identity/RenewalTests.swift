@@ -15,7 +15,7 @@ import TresorStore
     let tresor: TresorID
 
     init() async throws {
-        world = World(store: MemoryStore())
+        world = World()
         anna = try await world.quick("anna")
         house = try await world.quick("house")
         try world.introduce(anna, house)
@@ -210,7 +210,7 @@ import TresorStore
 
     @Test func A44_anAuthorWhoBearsAKnownHandleIsUnverified() async throws {
         let stranger = try identity("doctor")
-        let other = try await World(store: MemoryStore()).settle(stranger)
+        let other = try await World().settle(stranger)
         let doctor = world.session(of: other, seeing: world.store)
         try doctor.client.people.pinBlocking(anna.identity.chain)
         try anna.client.people.pinBlocking(stranger.chain)

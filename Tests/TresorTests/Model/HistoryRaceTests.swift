@@ -40,7 +40,7 @@ private final class RaceHistory {
         var user: UserID { session.identity.user }
     }
 
-    private let honest = MemoryStore()
+    private let honest = StageStores.make()
     private let world: World
     private let seed: Comment
     private let tresor: TresorID

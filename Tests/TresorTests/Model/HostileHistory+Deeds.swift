@@ -72,7 +72,7 @@ extension HostileHistory {
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes, putting: wraps,
             removingWrapsOf: users)
-        #expect(await store.append(change) == .done)
+        #expect(try await store.append(change) == .done)
         try await catchUp()
         return true
     }
@@ -236,7 +236,7 @@ extension HostileHistory {
                 body: .renew(RenewBody(card)))
             let change = LogChange(
                 tresor: trap, sequence: entry.sequence, previous: entries.last, entry: entry.bytes)
-            #expect(await store.append(change) == .done)
+            #expect(try await store.append(change) == .done)
             entries.append(entry.bytes)
         }
     }

@@ -20,7 +20,7 @@ final class HostileHistory {
         "a renewal", "a thief's entry", "a late entry", "a trap", "a trap with the new card", "an old card",
     ]
 
-    let store = MemoryStore()
+    let store = StageStores.make()
     let evil: EvilStore
     /// The store without any wraps.
     private let bare: EvilStore

@@ -26,7 +26,7 @@ import TresorStore
         let onlooker: Onlooker
 
         init() async throws {
-            let world = World(store: MemoryStore())
+            let world = World()
             (anna, other) = (try await world.quick("anna"), try await world.quick("other"))
             (house, guest) = (try await world.quick("house"), try await world.quick("guest"))
             let people = [anna, other, house, guest]
@@ -50,17 +50,17 @@ import TresorStore
             self.onlooker = onlooker
         }
 
-        func store() async throws -> MemoryStore {
-            let store = MemoryStore()
+        func store() async throws -> any Store {
+            let store = StageStores.make()
             for chain in cards {
-                _ = await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
+                _ = try await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
             }
             for (index, entry) in entries.enumerated() {
                 let previous = index == 0 ? nil : entries[index - 1]
                 let change = LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry)
-                #expect(await store.append(change) == .done)
+                #expect(try await store.append(change) == .done)
             }
-            await store.putWraps(wraps, in: tresor)
+            try await store.putWraps(wraps, in: tresor)
             return store
         }
     }
@@ -134,7 +134,7 @@ import TresorStore
     /// The log is valid, and no person has more keys than they should. Each successful writer wrote the act once, if it
     /// changed anything; each failed one did not. The entry means what its author meant at the start: no removed member
     /// is back.
-    private func judge(_ deeds: [Deed], in store: MemoryStore, _ start: Start, _ seed: Comment) async throws {
+    private func judge(_ deeds: [Deed], in store: any Store, _ start: Start, _ seed: Comment) async throws {
         let entries = try await log(start.tresor, in: store)
         let people = [start.anna, start.other, start.house, start.guest]
         var onlooker = start.onlooker

@@ -8,7 +8,7 @@ import TresorStore
 
 /// A store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection in a task
 /// that was cancelled, as a network does.
-final class CancellingStore: Store {
+final class CancellingStore: FrontStore {
     private struct Script: Sendable {
         var calls = 0
         var writes = 0
@@ -17,9 +17,10 @@ final class CancellingStore: Store {
     }
 
     private let store: any Store
+    var truth: any Store { store }
     private let script = Mutex(Script())
 
-    init(_ store: any Store = MemoryStore()) { self.store = store }
+    init(_ store: any Store = StageStores.make()) { self.store = store }
 
     /// How many writes it was asked for.
     var writes: Int { script.withLock { $0.writes } }

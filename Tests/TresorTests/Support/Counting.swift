@@ -58,8 +58,9 @@ struct CountingHome: Home {
 }
 
 /// A store whose calls are counted, by operation.
-struct CountingStore: Store {
+struct CountingStore: FrontStore {
     let store: any Store
+    var truth: any Store { store }
     let tally = CallCounts()
 
     func putCard(

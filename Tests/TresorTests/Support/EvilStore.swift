@@ -8,7 +8,7 @@ import TresorStore
 
 /// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one
 /// honest store show each person something else.
-final class EvilStore: Store {
+final class EvilStore: FrontStore {
     /// The claimed result of a write, against the real one.
     enum Lie: Sendable, CaseIterable {
         case storesNothing, saysConflict, storesEntryAlone, storesTwice
@@ -47,7 +47,7 @@ final class EvilStore: Store {
     var truth: any Store { honest }
     private let script = Mutex(Script())
 
-    init(_ honest: any Store = MemoryStore()) { self.honest = honest }
+    init(_ honest: any Store = StageStores.make()) { self.honest = honest }
 
     /// How many writes it was asked for.
     var writeCount: Int { script.withLock { $0.writeCount } }

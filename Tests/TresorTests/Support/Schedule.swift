@@ -52,7 +52,7 @@ actor Schedule {
 }
 
 /// One person's way to an honest store, on which every call waits for its turn. It notes what was read and written.
-final class ScheduledStore: Store {
+final class ScheduledStore: FrontStore {
     struct Notes: Sendable {
         /// How long the log was when it was first read since the notes were taken last.
         var firstLength: Int?
@@ -65,6 +65,7 @@ final class ScheduledStore: Store {
     }
 
     private let honest: any Store
+    var truth: any Store { honest }
     private let schedule: Schedule
     private let person: Int
     private let notes = Mutex(Notes())

@@ -90,10 +90,10 @@ struct World {
     var store: any Store
     let clock = TestClock()
 
-    init(store: any Store = MemoryStore()) { self.store = store }
+    init(store: any Store = StageStores.make()) { self.store = store }
 
     func client(_ home: any Home) -> Client {
-        Client(home: home, store: store, clock: { [clock] in clock.now })
+        Client(home: home, store: StageStores.seen(store), clock: { [clock] in clock.now })
     }
 
     /// Makes and publishes a person; unlocks without Argon2id.

@@ -1,0 +1,1 @@
+../../TresorServiceTests/EngineKind.swift

@@ -1,0 +1,1 @@
+../../TresorServiceTests/Remote/LoopbackTransport.swift

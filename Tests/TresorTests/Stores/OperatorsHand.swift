@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorService
+
+    /// The hand of somebody who has the database of a service. Nobody judges what it writes.
+    ///
+    /// An entry that keeps the rules changes with it what the service knows of its log; another one is there, and no more.
+    final class OperatorsHand: Store {
+        private let engine: any SQLEngine
+        /// The state of a log after the last entry that was written by hand.
+        private let states = Mutex<[TresorID: LogState]>([:])
+
+        init(engine: any SQLEngine) { self.engine = engine }
+
+        /// The values of the first columns of the rows.
+        private func column(_ statement: SQL) async throws(TresorError) -> [[UInt8]] {
+            var values: [[UInt8]] = []
+            for row in try await engine.read(statement) { values.append(try row.bytes(0)) }
+            return values
+        }
+
+        private func change(_ statements: [SQL]) async throws(TresorError) { _ = try await engine.write(statements) }
+    }
+
+    extension OperatorsHand {
+        func putCard(
+            _ bytes: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
+        ) async throws(TresorError) -> StoreOutcome {
+            let chain = try CardChain(bytes)
+            let present = try await card(of: user)
+            if present == bytes { return .done }
+            guard present == replacing else { return .conflict }
+            let statement: SQL
+            if let present {
+                statement = Account.replacement(by: chain, after: try CardChain(present).newest.generation)
+            } else {
+                statement = Account.insertion(of: chain, .active, invitation: nil, at: 0)
+            }
+            return try await engine.write([statement]) == [1] ? .done : .conflict
+        }
+
+        func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
+            try await column(SQL("SELECT chain FROM accounts WHERE account = $1", [.digest(user.digest)])).first
+        }
+
+        func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
+            try await column(SQL("SELECT chain FROM accounts WHERE handle = $1", [.bytes(handle)]))
+        }
+
+        func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
+            let accounts = try await column(SQL("SELECT account FROM accounts ORDER BY account"))
+            return accounts.filter { $0.starts(with: prefix) }.prefix(max(0, limit)).compactMap(Hash256.init)
+                .map(UserID.init)
+        }
+    }
+
+    extension OperatorsHand {
+        func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+            guard limit > 0 else { return [] }
+            let (end, overflow) = first.addingReportingOverflow(UInt64(limit))
+            return try await column(Logs.search(tresor, first..<(overflow ? .max : end)))
+        }
+
+        func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+            let end = try await end(of: change.tresor)
+            guard end.count == change.sequence, end.last == change.previous else { return .conflict }
+            let hash = try BLAKE2b.hash(.entryHash, change.entry)
+            let judgment = try await judgment(of: change)
+            var statements: [SQL] = []
+            for user in Set(change.removingWrapsOf) {
+                statements.append(
+                    SQL(
+                        "DELETE FROM wraps WHERE tresor = $1 AND account = $2",
+                        [.digest(change.tresor.digest), .digest(user.digest)]))
+            }
+            if let judgment {
+                statements += Appending.statements(change.entry, [], [], judgment)
+            } else {
+                statements.append(
+                    SQL(
+                        "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3)",
+                        [.digest(change.tresor.digest), .number(change.sequence), .bytes(change.entry)]))
+            }
+            statements += change.putting.map { storing($0, in: change.tresor) }
+            let founder = judgment?.state.founder ?? UserID(.zero)
+            statements.append(
+                SQL(
+                    """
+                    INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
+                    VALUES ($1, $2, $3, $4, 0, NULL, 0)
+                    ON CONFLICT (tresor) DO UPDATE SET count = $2, head = $3
+                    """,
+                    [
+                        .digest(change.tresor.digest), .number(change.sequence + 1), .digest(hash),
+                        .digest(founder.digest),
+                    ]))
+            try await self.change(statements)
+            states.withLock { $0[change.tresor] = judgment?.state }
+            return .done
+        }
+
+        private func end(of tresor: TresorID) async throws(TresorError) -> (count: UInt64, last: [UInt8]?) {
+            let rows = try await engine.read(
+                SQL("SELECT count FROM tresors WHERE tresor = $1", [.digest(tresor.digest)]))
+            guard let row = rows.first else { return (0, nil) }
+            let count = try row.number(0)
+            return (count, try await entries(of: tresor, from: count - 1, limit: 1).first)
+        }
+
+        /// What the fold makes of an entry; `nil` for one that breaks a rule.
+        private func judgment(of change: LogChange) async throws(TresorError) -> Judgment? {
+            var fold: Fold
+            if let kept = states.withLock({ $0[change.tresor] }), kept.entryCount == change.sequence {
+                fold = Fold(state: kept)
+            } else {
+                fold = Fold(tresor: change.tresor)
+                guard (try? fold.apply(await entries(of: change.tresor, from: 0, limit: .max))) != nil else {
+                    return nil
+                }
+            }
+            guard (try? fold.apply(change.entry)) != nil, let state = fold.state,
+                let people = try? LogRecord(Entry(change.entry)).users
+            else { return nil }
+            return Judgment(state: state, access: Set(people).sorted().compactMap { Access(of: $0, in: state) })
+        }
+
+        private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> SQL {
+            SQL(
+                """
+                INSERT INTO wraps (tresor, account, epoch, wrap) VALUES ($1, $2, $3, $4)
+                ON CONFLICT (tresor, account, epoch) DO UPDATE SET wrap = $4
+                """,
+                [.digest(tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .bytes(wrap.bytes)])
+        }
+
+        func restore(
+            _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+        ) async throws(TresorError) -> StoreOutcome {
+            try await entries(of: tresor, from: sequence, limit: 1).first == entry ? .done : .conflict
+        }
+
+        func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+            guard let epoch else {
+                return try await column(
+                    SQL(
+                        "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 ORDER BY epoch",
+                        [.digest(tresor.digest), .digest(user.digest)]))
+            }
+            return try await column(
+                SQL(
+                    "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3",
+                    [.digest(tresor.digest), .digest(user.digest), .number(epoch)]))
+        }
+
+        func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
+            try await change(wraps.map { storing($0, in: tresor) })
+        }
+
+        func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
+            try await column(
+                SQL("SELECT DISTINCT tresor FROM wraps WHERE account = $1 ORDER BY tresor", [.digest(user.digest)])
+            ).compactMap(Hash256.init).map(TresorID.init)
+        }
+    }
+
+    extension OperatorsHand {
+        func putServerShare(
+            _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
+        ) async throws(TresorError) {
+            try await change([
+                SQL(
+                    """
+                    INSERT INTO server_shares (account, device, share, device_key) VALUES ($1, $2, $3, $4)
+                    ON CONFLICT (account, device) DO UPDATE SET share = $3, device_key = $4
+                    """,
+                    [.digest(user.digest), .bytes(device.bytes), .bytes(share), .digest(deviceKey)])
+            ])
+        }
+
+        func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
+            try await column(
+                SQL(
+                    "SELECT share FROM server_shares WHERE account = $1 AND device = $2",
+                    [.digest(user.digest), .bytes(device.bytes)])
+            ).first
+        }
+
+        func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
+            guard devices?.isEmpty != true else { return }
+            try await change(ServerShares.deletion(of: devices ?? [], of: user))
+        }
+
+        func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+            try await change([
+                SQL(
+                    """
+                    INSERT INTO kit_copies (locator, account, copy) VALUES ($1, NULL, $2)
+                    ON CONFLICT (locator) DO UPDATE SET copy = $2
+                    """,
+                    [.digest(locator), .bytes(copy)])
+            ])
+        }
+
+        func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
+            try await column(SQL("SELECT copy FROM kit_copies WHERE locator = $1", [.digest(locator)])).first
+        }
+
+        func deleteKitCopy(locator: Hash256) async throws(TresorError) {
+            try await change([SQL("DELETE FROM kit_copies WHERE locator = $1", [.digest(locator)])])
+        }
+    }
+#endif

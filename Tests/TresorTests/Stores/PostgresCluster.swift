@@ -1,0 +1,1 @@
+../../TresorServiceTests/PostgresCluster.swift
