@@ -95,6 +95,8 @@ extension HTTPStore: CardStore {
 
 extension HTTPStore: LogStore {
     /// Returns the entries of a log from `first` on, in order, at most `limit`. Reads on over the pages of the service.
+    ///
+    /// None for a log that the service refuses: it does so alike where it has none and where the speaker was never in it.
     public func entries(
         of tresor: TresorID, from first: UInt64, limit: Int
     ) async throws(TresorError) -> [[UInt8]] {
@@ -103,8 +105,9 @@ extension HTTPStore: LogStore {
             let (next, overflow) = first.addingReportingOverflow(UInt64(entries.count))
             guard !overflow else { break }
             let left = limit - entries.count
-            let page = try await service.call(
+            let page = try await service.find(
                 EntriesRequest(tresor: tresor, first: next, limit: UInt32(clamping: left)))
+            guard let page else { break }
             guard page.entries.count <= left else { throw .store(.foreign) }
             entries += page.entries
             if !page.more { break }

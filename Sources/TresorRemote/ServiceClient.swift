@@ -45,6 +45,27 @@ package final class ServiceClient: Sendable {
     ///   ``TresorError/unverified`` and ``TresorError/unsupported`` as the service says; ``TresorError/busy``;
     ///   ``TresorError/store(_:)`` for anything else that is not an answer.
     package func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
+        switch try await result(of: request) {
+        case .success(let answer): return answer
+        case .failure(let refusal): throw refusal.storeError
+        }
+    }
+
+    /// Sends a request and reads its answer; `nil` where the service says *forbidden or not there*.
+    ///
+    /// - Throws: the errors of ``call(_:)``.
+    package func find<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer? {
+        switch try await result(of: request) {
+        case .success(let answer): return answer
+        case .failure(let refusal):
+            guard refusal == .forbidden else { throw refusal.storeError }
+            return nil
+        }
+    }
+
+    private func result<Request: ServiceRequest>(
+        of request: Request
+    ) async throws(TresorError) -> Result<Request.Answer, Refusal> {
         let body = request.bytes
         guard body.count <= Request.operation.maximumBodyByteCount else { throw .store(.full) }
         var attempts = try Attempts()
@@ -54,14 +75,14 @@ package final class ServiceClient: Sendable {
             switch outcome {
             case .answer(let bytes):
                 if Request.operation.speaker != .anyone { noteAnswer() }
-                do throws(TresorError) { return try Request.Answer(bytes) } catch {
+                do throws(TresorError) { return .success(try Request.Answer(bytes)) } catch {
                     throw error == .unsupported ? error : .store(.foreign)
                 }
             case .refused(let refusal, let date):
                 // One session may have ended, or one of the two clocks may be off: both are mended once.
                 guard refusal.status == .unauthorized, !isRenewed else {
                     if refusal.status != .unauthorized { noteAnswer() }
-                    throw refusal.storeError
+                    return .failure(refusal)
                 }
                 isRenewed = true
                 renew(at: date)

@@ -68,7 +68,7 @@ extension Audit {
         of tresor: TresorID, wraps: WrapsOfEntry? = nil
     ) async throws(TresorError) -> Int {
         guard let known = try client.archive.verifiedState(of: tresor) else { throw .notFound }
-        guard let shown = try await entriesToRestore(of: known) else {
+        guard let shown = try await shownEntries(of: known) else {
             _ = try await client.logs.state(of: tresor)
             throw .forked
         }
@@ -97,16 +97,6 @@ extension Audit {
     /// Makes the wraps that go with an entry, in the state after it.
     package typealias WrapsOfEntry =
         @Sendable (_ entry: Entry, _ after: LogState, _ known: LogState) async -> [StoredWrap]
-
-    /// Returns the entries that the store shows; none of a tresor that a service refuses: it may have lost all of it.
-    private func entriesToRestore(of known: LogState) async throws(TresorError) -> ShownEntries? {
-        do throws(TresorError) {
-            return try await shownEntries(of: known)
-        } catch {
-            guard error == .noAccess else { throw error }
-            return ShownEntries()
-        }
-    }
 
     /// Returns the state before an entry, of which this home keeps all entries.
     private func fold(before end: UInt64, of known: LogState) throws(TresorError) -> Fold {

@@ -78,7 +78,7 @@ package struct LogReader: Sendable {
         var shown: [UInt8] = []
         while true {
             try Cancellation.check()
-            let page = try await page(of: tresor, from: next)
+            let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard page.count <= Self.pageCount else { throw .store(.other) }
             if let entry = pinned?.entry(of: page, from: next) { shown = entry }
             var new = page
@@ -96,16 +96,6 @@ package struct LogReader: Sendable {
         if next == first, pinned != nil { throw try await silence(on: tresor, shown: shown) }
         guard let state = fold.state else { throw .notFound }
         return (state, fresh, shown)
-    }
-
-    /// - Throws: ``TresorError/notFound`` also where a service refuses a tresor that this home first saw in another store:
-    ///   it does not say whether it has one.
-    private func page(of tresor: TresorID, from next: UInt64) async throws(TresorError) -> [[UInt8]] {
-        do throws(TresorError) {
-            return try await store.entries(of: tresor, from: next, limit: Self.pageCount)
-        } catch {
-            throw error == .noAccess && client.archive.otherStore(of: tresor) != nil ? .notFound : error
-        }
     }
 
     /// Whether to remember a log. For a tresor that names this person as founder a pinned head is not enough: the thief

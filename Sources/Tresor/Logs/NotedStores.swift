@@ -56,13 +56,7 @@ extension LogArchive {
     /// Whether this store shows nothing of a tresor that the home first saw in another one.
     func isElsewhere(_ tresor: TresorID) async throws(TresorError) -> Bool {
         guard otherStore(of: tresor) != nil else { return false }
-        do throws(TresorError) {
-            return try await client.store.entries(of: tresor, from: 0, limit: 1).isEmpty
-        } catch {
-            // A service does not say whether it has a tresor that the person is not in.
-            guard error == .noAccess else { throw error }
-            return true
-        }
+        return try await client.store.entries(of: tresor, from: 0, limit: 1).isEmpty
     }
 
     /// Notes this store as the one where the home first saw a tresor, unless one is noted. The caller holds the home's
