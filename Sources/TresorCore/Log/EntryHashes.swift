@@ -6,7 +6,7 @@ package import TresorCrypto
 ///
 /// They lie in pages of 1024. A copy shares all pages with its original. When one of the two grows, it copies the last
 /// page alone, so that the next state of a long log costs as little as that of a short one.
-package struct EntryHashes: Sendable {
+package struct EntryHashes: Hashable, Sendable {
     private static let pageCount = 1024
 
     /// All but the last are full; the last is not empty.

@@ -34,12 +34,18 @@
                 form.append(field);
                 return loaded(frame, () => { document.body.append(frame, form); setTimeout(() => form.submit(), 50); });
             };
+            const post = (place, request) => fetch(place, {method: 'POST', body: '', ...request});
+            const session = {...type, Authorization: 'Tresor a.b'};
             (async () => {
-                await attempt('fetch', async () => (await fetch(service + '/v1/server', {method: 'POST', body: ''})).status);
-                await attempt('fetch of a type', async () => (await fetch(service + '/v1/server', {method: 'POST', headers: type, body: ''})).status);
-                await attempt('fetch with a session', async () => (await fetch(service + '/v1/account', {method: 'POST', headers: {...type, Authorization: 'Tresor a.b'}, body: ''})).status);
-                await attempt('blind fetch', async () => (await fetch(service + '/v1/server', {method: 'POST', mode: 'no-cors', body: 'a'})).type);
-                await attempt('blind fetch with cookies', async () => (await fetch(service + '/v1/server', {method: 'POST', mode: 'no-cors', credentials: 'include', body: ''})).type);
+                await attempt('fetch', async () => (await post(service + '/v1/server')).status);
+                await attempt('fetch of a type',
+                    async () => (await post(service + '/v1/server', {headers: type})).status);
+                await attempt('fetch with a session',
+                    async () => (await post(service + '/v1/account', {headers: session})).status);
+                await attempt('blind fetch',
+                    async () => (await post(service + '/v1/server', {mode: 'no-cors', body: 'a'})).type);
+                await attempt('blind fetch with cookies',
+                    async () => (await post(service + '/v1/server', {mode: 'no-cors', credentials: 'include'})).type);
                 await attempt('blind reading', async () => (await fetch(service + '/health', {mode: 'no-cors'})).type);
                 await attempt('beacon', async () => navigator.sendBeacon(service + '/v1/server', 'a'));
                 await attempt('image', () => loaded(new Image(), image => { image.src = service + '/v1/server'; }));
@@ -65,7 +71,8 @@
                 }
                 told.push('own host: ' + status);
                 await attempt('own host, reading', async () => (await fetch('/health')).status);
-                await attempt('own host, session', async () => (await fetch('/v1/account', {method: 'POST', headers: {...type, Authorization: 'Tresor a.b'}, body: ''})).status);
+                await attempt('own host, session',
+                    async () => (await post('/v1/account', {headers: session})).status);
                 fetch('http://127.0.0.1:\(report)/', {method: 'POST', mode: 'no-cors', body: told.join('\\n')});
             })();
             </script>

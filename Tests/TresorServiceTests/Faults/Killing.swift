@@ -50,7 +50,9 @@
             let made = await ServerProcess.run(["init"] + arguments + ["--operator", try site.card()])
             try #require(made.code == 0, "\(made.error)")
             let engine = try await open()
-            for person in people { try await OperatorsOffice.open(for: person.chain, in: engine, at: 1_777_730_400) }
+            let accounts = people.map { Account.insertion(of: $0.chain, .active, invitation: nil, at: 1_777_730_400) }
+            let inserted = try await engine.write(accounts)
+            try #require(inserted.allSatisfy { $0 == 1 })
             await engine.close()
             try await start()
         }

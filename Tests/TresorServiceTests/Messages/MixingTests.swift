@@ -41,7 +41,7 @@ import TresorCrypto
         for label in labels {
             let signature = try identity.sign(label, bytes)
             for other in labels {
-                let holds =
+                let holds: Void? =
                     (try? Ed25519.verify(signature, of: other.message(bytes), by: identity.chain.newest.signingKey))
                 #expect((holds != nil) == (label == other), "\(label.text) as \(other.text)")
             }

@@ -163,7 +163,7 @@ import TresorStore
     @Test func aLongLogsStateIsKeptSeldom() throws {
         var state = state
         func grow(to count: Int) {
-            state.hashes = Array(repeating: .zero, count: count)
+            state.hashes = EntryHashes(repeatElement(.zero, count: count))
             state.head = Head(sequence: UInt64(count - 1), hash: .zero)
         }
         grow(to: 6400)

@@ -44,7 +44,9 @@
             let database = try await ServiceDatabase.take(kind == .postgres ? .postgres : .sqlite)
             let clock = { @Sendable in UInt64(Date.now.timeIntervalSince1970) }
             let `operator` = try Identity.make(handle: Name(typed: "the operator"), time: clock())
-            try await OperatorsOffice.open(for: `operator`.chain, in: database.engine, at: clock())
+            _ = try await database.engine.write([
+                Account.insertion(of: `operator`.chain, .active, invitation: nil, at: clock())
+            ])
             var quotas = Quotas()
             // No test waits for a bucket.
             quotas.requestsPerSecond = 100_000
@@ -91,9 +93,8 @@
         }
 
         private func settle() async throws(TresorError) {
-            guard case .person(let identity) = Speaker.current, !known.withLock({ $0.contains(identity.user) }) else {
-                return
-            }
+            guard case .person(let identity, _) = Speaker.current, !known.withLock({ $0.contains(identity.user) })
+            else { return }
             let now = UInt64(Date.now.timeIntervalSince1970)
             let key = try SessionKey(of: identity, device: nil, server: service.id, since: now, duration: 3_600)
             let state = try await ask(
