@@ -142,6 +142,6 @@ import Testing
         #expect(try Self.ids("attacks.txt").filter { !found.contains($0) } == [])
         // The attacks on the service have a list of their own there.
         let listed = text.matches(of: /\n\* \*\*(A[0-9]+)\*\*/).map { String($0.1) }
-        #expect(try Self.ids("service.txt") == listed)
+        #expect(try Self.service() == listed)
     }
 }

@@ -57,7 +57,11 @@ package struct Cleanup: Sendable {
         for kit in noted.kits {
             let present = presentSlots()
             guard present.user == kit.user, present.kit != kit.locator else { continue }
-            let copy = try await store.kitCopy(locator: kit.locator)
+            // Without the copy, a deletion could take one that another process is putting, and nobody could put it back.
+            guard let copy = try await store.kitCopy(locator: kit.locator) else {
+                deleted.kits.insert(kit)
+                continue
+            }
             guard
                 try await isDone({ () async throws(TresorError) in
                     try await store.deleteKitCopy(locator: kit.locator)
@@ -65,7 +69,7 @@ package struct Cleanup: Sendable {
             else { continue }
             deleted.kits.insert(kit)
             // Another process has put the kit into use between the look and the deletion.
-            if let copy, presentSlots().kit == kit.locator {
+            if presentSlots().kit == kit.locator {
                 try await store.putKitCopy(copy, locator: kit.locator)
             }
         }

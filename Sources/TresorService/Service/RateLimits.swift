@@ -16,8 +16,8 @@
 
             /// Registrations of a source without an account, and of an account: ten, and one a minute.
             static let registration = Rate(count: 10, seconds: 60)
-            /// Server shares of a device: twenty an hour.
-            static let serverShare = Rate(count: 20, seconds: 180)
+            /// Server shares of a device: two hundred, and one more each three seconds. Each command fetches one.
+            static let serverShare = Rate(count: 200, seconds: 3)
             /// Requests of a source that prove nothing: a hundred, and five a second.
             static let failure = Rate(count: 100, seconds: 0.2)
 

@@ -179,7 +179,7 @@
             let bench = try await Bench()
             let anna = try await bench.person("anna")
             let (device, share) = try await anna.trustedDevice()
-            for _ in 0..<20 { #expect(try await device.reply(ServerShareRequest(device: share.id)).status == 200) }
+            for _ in 0..<200 { #expect(try await device.reply(ServerShareRequest(device: share.id)).status == 200) }
             let reply = try await device.reply(ServerShareRequest(device: share.id))
             #expect(reply.status == 429)
             #expect(reply.retryAfter ?? 0 > 1)
