@@ -46,9 +46,6 @@ final class TestServer: Sendable {
         #else
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #endif
-        // Another server may take the port once this one has stopped.
-        var isOn: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
