@@ -51,6 +51,25 @@
             #expect(try await bert.ask(CardsRequest(handle: anna.identity.handle.bytes)).chains.count == 1)
         }
 
+        @Test func A121_anAccountReservesNoHandleForAnotherUserID() async throws {
+            let bench = try await Bench(.open)
+            func seed() throws -> SecretKey<SeedUse> {
+                try SecretKey(SecretBytes(copying: [UInt8](repeating: 7, count: 32).span))
+            }
+            let anna = try bench.signer(
+                try Identity.make(handle: try Name(typed: "anna"), time: bench.clock.now, seed: try seed()))
+            _ = try await anna.ask(anna.registration())
+            _ = try await anna.ask(try anna.finishing())
+            // The same key, under another handle: another user id.
+            let other = try Identity.make(
+                handle: try Name(typed: "dr-house"), time: bench.clock.now, seed: try seed())
+            #expect(other.user != anna.user)
+            let squatting = RegisterRequest(chain: other.chain.bytes, invitation: [], blinded: [])
+            #expect(try await anna.reply(squatting) == .refused(.noAccess))
+            #expect(try await anna.ask(CardsRequest(handle: other.handle.bytes)).chains.isEmpty)
+            _ = try await bench.person("dr-house")
+        }
+
         @Test func A121_aPersonRenewsWhileTheyWait() async throws {
             let bench = try await Bench(.closed)
             let anna = try bench.stranger("anna")
