@@ -20,16 +20,21 @@ public struct SlotChanges: Sendable {
     private func rewrite(
         _ change: (IdentityFile) throws(TresorError) -> IdentityFile
     ) throws(TresorError) {
-        try client.home.exclusively { () throws(TresorError) in
-            let file = try client.identityFileBlocking()
-            guard file.chain == identity.chain else { throw .busy }
-            try file.prove(with: identity)
-            let present = try client.device.share()?.id
-            let dead = try client.cleanup.journal().slots.filter { $0 != present }
-            let changed = try change(try file.removing(Array(dead), identity: identity))
-            guard changed.bytes != file.bytes else { return }
-            try client.home.replace(.identity, with: changed.bytes)
-        }
+        try client.home.exclusively { () throws(TresorError) in try rewriteLocked(change) }
+    }
+
+    /// Does what ``rewrite(_:)`` does, under the home's lock.
+    private func rewriteLocked(
+        _ change: (IdentityFile) throws(TresorError) -> IdentityFile
+    ) throws(TresorError) {
+        let file = try client.identityFileBlocking()
+        guard file.chain == identity.chain else { throw .busy }
+        try file.prove(with: identity)
+        let present = try client.device.share()?.id
+        let dead = try client.cleanup.journal().slots.filter { $0 != present }
+        let changed = try change(try file.removing(Array(dead), identity: identity))
+        guard changed.bytes != file.bytes else { return }
+        try client.home.replace(.identity, with: changed.bytes)
     }
 
     /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Takes about a second.
@@ -173,25 +178,19 @@ public struct SlotChanges: Sendable {
         let serverShare = try SecretKey<DeviceUse>()
         let since = client.clock()
         try client.cleanup.note(devices: noted.devices)
-        func addSlot() throws(TresorError) {
-            try rewrite { (file) throws(TresorError) in
-                guard !file.devices.contains(where: { $0.id == id }) else { return file }
-                return try file.adding(
-                    device, serverShare: try SecretBytes(copying: serverShare.span), name: name, since: since,
-                    until: until,
-                    identity: identity)
-            }
-        }
         try await put(serverShare, of: device)
-        try addSlot()
         let encoded = try device.encoded()
+        // In one step: another process must not find the share without its slot, which it would destroy.
         try client.home.exclusively { () throws(TresorError) in
+            try rewriteLocked { (file) throws(TresorError) in
+                try file.adding(
+                    device, serverShare: try SecretBytes(copying: serverShare.span), name: name, since: since,
+                    until: until, identity: identity)
+            }
             try client.home.replace(.deviceShare, withSecret: encoded)
         }
-        // A cleanup between the steps may have taken this device for an interrupted one, and deleted its share and
-        // slot.
+        // A cleanup between the steps may have taken this device for an interrupted one, and deleted its server share.
         try await put(serverShare, of: device)
-        try addSlot()
         try client.cleanup.unnote(noted)
         return TrustedDevice(id: id, name: name, since: since, until: until)
     }

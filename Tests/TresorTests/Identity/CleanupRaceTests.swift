@@ -94,6 +94,24 @@ import TresorStore
         }
     }
 
+    /// Whenever the home's lock is free, others remove slots without a share, and destroy shares without a slot.
+    @Test func A107_aDeviceThatIsRememberedBesideCleanupsOpens() async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let identity = anna.identity
+        let meddled = MeddledHome(home, whileUnlocked: { home in
+            guard let bytes = home.read(.identity), let file = try? IdentityFile(bytes) else { return }
+            let share = home.read(.deviceShare).flatMap { try? DeviceShare(SecretBytes(copying: $0.span)) }
+            let unused = file.devices.map(\.id).filter { $0 != share?.id }
+            if !unused.isEmpty { try? home.replace(.identity, with: file.removing(unused, identity: identity).bytes) }
+            if let share, !file.devices.contains(where: { $0.id == share.id }) { home.delete(.deviceShare) }
+        })
+        let session = Session(client: world.client(meddled), identity: identity)
+        let device = try await session.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        #expect(try anna.client.device.idBlocking() == device.id)
+        #expect(try await anna.client.device.unlock().identity.user == identity.user)
+        #expect(try anna.client.cleanup.journal().isEmpty)
+    }
+
     private static func unlock(_ client: Client) async throws {
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
@@ -237,16 +255,25 @@ import TresorStore
     }
 }
 
-/// A home that another process changes after the first reading of an object.
+/// A home that another process changes after the first reading of an object, or whenever its lock is free.
 private final class MeddledHome: Home {
     private let home: MemoryHome
-    private let object: HomeObject
+    private let object: HomeObject?
     private let meddle: Mutex<(@Sendable (MemoryHome) -> Void)?>
+    private let meddleUnlocked: @Sendable (MemoryHome) -> Void
 
     init(_ home: MemoryHome, afterReading object: HomeObject, _ meddle: @escaping @Sendable (MemoryHome) -> Void) {
         self.home = home
         self.object = object
         self.meddle = Mutex(meddle)
+        meddleUnlocked = { _ in }
+    }
+
+    init(_ home: MemoryHome, whileUnlocked meddle: @escaping @Sendable (MemoryHome) -> Void) {
+        self.home = home
+        object = nil
+        self.meddle = Mutex(nil)
+        meddleUnlocked = meddle
     }
 
     var hasMeddled: Bool { meddle.withLock { $0 == nil } }
@@ -277,5 +304,8 @@ private final class MeddledHome: Home {
 
     func delete(_ object: HomeObject) { home.delete(object) }
 
-    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        meddleUnlocked(home)
+        return try body()
+    }
 }
