@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
-import TresorConformance
 import TresorCrypto
 
 /// The kind of a failure of the command: an error of the library, or a word of the command's own.

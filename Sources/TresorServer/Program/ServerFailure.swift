@@ -29,20 +29,8 @@
 
         /// The exit code of SPEC §12.
         var exitCode: Int32 {
-            switch error {
-            case nil, .usage: 64
-            case .notFound: 10
-            case .busy: 11
-            case .wrongPassword: 12
-            case .noAccess: 13
-            case .altered: 14
-            case .forked: 15
-            case .unverified: 16
-            case .waiting: 17
-            case .store: 18
-            case .unsupported: 19
-            default: 1
-            }
+            guard let error else { return ErrorName.usage.exitCode }
+            return (ErrorName(rawValue: error.name) ?? .failed).exitCode
         }
 
         private static func words(_ error: TresorError) -> String {
