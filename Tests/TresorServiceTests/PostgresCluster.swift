@@ -30,14 +30,17 @@
 
         private let process: Process
         private let input: Pipe
+        private let output: Pipe
         /// The directory of the socket.
         let directory: String
         private let databaseCount = Atomic(0)
 
         /// Starts a cluster and waits until it answers.
         ///
-        /// - Parameter options: more arguments of `postgres`.
-        init(options: [String] = []) throws {
+        /// - Parameters:
+        ///   - options: more arguments of `postgres`.
+        ///   - disk: the size of a disk of its own, as `mount` takes it; root alone mounts one. `nil` for none.
+        init(options: [String] = [], disk: String? = nil) throws {
             guard let programs = Self.programs else { throw TresorError.notFound }
             let script = """
                 set -e
@@ -46,35 +49,80 @@
                 trap 'rm -rf "$directory"' EXIT
                 cd "$directory"
                 "$bin/initdb" -D data -A trust -U tresor --no-sync -E UTF8 --locale C >log 2>&1
-                "$bin/postgres" -D "$directory/data" -k "$directory" -c listen_addresses= \
-                    -c max_connections=400 "$@" >>log 2>&1 </dev/null &
-                pid=$!
-                for second in $(seq 300); do
-                    "$bin/pg_isready" -q -h "$directory" && break
-                    kill -0 $pid || { cat log >&2; exit 1; }
-                    sleep 0.1
-                done
+                start() {
+                    for second in $(seq 600); do
+                        kill -0 $pid 2>>log || {
+                            "$bin/postgres" -D "$directory/data" -k "$directory" -c listen_addresses= \
+                                -c max_connections=400 "$@" >>log 2>&1 </dev/null &
+                            pid=$!
+                        }
+                        sleep 0.1
+                        "$bin/pg_isready" -q -h "$directory" && { echo "$directory"; return; }
+                    done
+                    cat log >&2
+                    exit 1
+                }
                 chmod 711 "$directory"
-                echo "$directory"
-                cat >/dev/null
+                pid=none
+                start "$@"
+                while read -r again; do
+                    wait $pid || true
+                    start "$@"
+                done
                 kill -INT $pid
                 wait $pid || true
                 """
             let isRoot = getuid() == 0
             process = Process()
-            process.executableURL = URL(fileURLWithPath: isRoot ? "/usr/bin/setpriv" : "/bin/sh")
-            let user = isRoot ? ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "/bin/sh"] : []
-            process.arguments = user + ["-c", script, "sh", programs] + options
+            let mounting = disk.map {
+                [
+                    "/usr/bin/unshare", "-m", "/bin/sh", "-c",
+                    "mount -t tmpfs -o size=\($0),mode=1777 none /tmp && exec \"$@\"", "sh",
+                ]
+            }
+            let user = isRoot ? ["/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] : []
+            let words = (mounting ?? []) + user + ["/bin/sh", "-c", script, "sh", programs] + options
+            process.executableURL = URL(fileURLWithPath: words[0])
+            process.arguments = Array(words.dropFirst())
             process.currentDirectoryURL = URL(fileURLWithPath: "/")
             input = Pipe()
-            let output = Pipe()
+            output = Pipe()
             process.standardInput = input
             process.standardOutput = output
             try process.run()
+            let line = try Self.line(from: output)
+            guard line.hasPrefix("/") else { throw TresorError.store(.other) }
+            // The disk is mounted for its programs alone; this is the way to it from outside.
+            directory = (disk == nil ? "" : "/proc/\(process.processIdentifier)/root") + line
+        }
+
+        private static func line(from output: Pipe) throws -> String {
             var line: [UInt8] = []
             while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 10 { line.append(byte) }
-            directory = String(decoding: line, as: UTF8.self)
-            guard directory.hasPrefix("/") else { throw TresorError.store(.other) }
+            return String(decoding: line, as: UTF8.self)
+        }
+
+        /// Starts PostgreSQL again after somebody has killed it, and waits until it answers.
+        func restart() throws {
+            try input.fileHandleForWriting.write(contentsOf: [10])
+            guard try directory.hasSuffix(Self.line(from: output)) else { throw TresorError.store(.other) }
+        }
+
+        /// The process that started the others, in whose mounts they live.
+        var id: pid_t { process.processIdentifier }
+
+        /// The process ids of PostgreSQL: the first is that of the postmaster, the others come from it.
+        var processes: [pid_t] {
+            let note = try? String(contentsOfFile: directory + "/data/postmaster.pid", encoding: .utf8)
+            guard let postmaster = note?.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return [] }
+            let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { pid_t($0) } ?? []
+            return [postmaster]
+                + all.filter { process in
+                    let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+                    // The name stands in brackets, and may hold blanks: "1 (a b) S 2 …".
+                    let fields = status?.split(separator: ")").last?.split(separator: " ")
+                    return fields.flatMap { $0.count > 1 ? pid_t($0[1]) : nil } == postmaster
+                }.sorted()
         }
 
         deinit { stop() }
@@ -102,6 +150,15 @@
                 throw TresorError.failed(.other)
             }
             return location
+        }
+
+        /// Creates a database and returns its address, as the program takes it.
+        func address() throws -> String { "postgresql:///\(try newName())?host=\(directory)&user=tresor" }
+
+        private func newName() throws -> String {
+            let name = "test\(databaseCount.add(1, ordering: .relaxed).newValue)"
+            try run("createdb", ["-h", directory, "-U", "tresor", name])
+            return name
         }
 
         /// Runs a program of PostgreSQL.

@@ -167,7 +167,10 @@
         private let outputPath: String
         private let errorPath: String
 
-        init(_ arguments: [String]) throws {
+        /// Starts the program.
+        ///
+        /// - Parameter launcher: a program with arguments that starts the words behind them; none for no such program.
+        init(_ arguments: [String], through launcher: [String] = []) throws {
             let name = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "tresor-run-\(UUID())"
             ).path
@@ -176,8 +179,9 @@
             for path in [outputPath, errorPath] {
                 _ = FileManager.default.createFile(atPath: path, contents: nil)
             }
-            process.executableURL = URL(fileURLWithPath: Self.path)
-            process.arguments = arguments
+            let words = launcher + [Self.path("tresor-server")] + arguments
+            process.executableURL = URL(fileURLWithPath: words[0])
+            process.arguments = Array(words.dropFirst())
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = FileHandle(forWritingAtPath: outputPath)
             process.standardError = FileHandle(forWritingAtPath: errorPath)
@@ -189,13 +193,18 @@
             for path in [outputPath, errorPath] { try? FileManager.default.removeItem(atPath: path) }
         }
 
-        /// The program lies beside the test bundle.
-        private static let path: String = {
+        var id: pid_t { process.processIdentifier }
+
+        /// The path of a program of the package: it lies beside the test bundle.
+        static func path(_ program: String) -> String {
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? "/proc/self/exe"
             let directory = URL(fileURLWithPath: bundle).resolvingSymlinksInPath()
                 .deletingLastPathComponent()
-            return directory.appendingPathComponent("tresor-server").path
-        }()
+            return directory.appendingPathComponent(program).path
+        }
+
+        /// What the program has written to standard error.
+        var said: String { Self.text(errorPath) }
 
         static func run(_ arguments: [String]) async -> Ending {
             guard let process = try? ServerProcess(arguments) else {

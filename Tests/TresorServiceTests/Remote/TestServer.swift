@@ -46,6 +46,9 @@ final class TestServer: Sendable {
         #else
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #endif
+        // Another server may take the port once this one has stopped.
+        var isOn: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -62,7 +65,10 @@ final class TestServer: Sendable {
         Thread.detachNewThread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
-                guard connection >= 0, let self else { return }
+                guard connection >= 0, let self else {
+                    close(descriptor)
+                    return
+                }
                 let number = self.connections.withLock { connections in
                     connections.append(connection)
                     return connections.count - 1
@@ -72,10 +78,9 @@ final class TestServer: Sendable {
         }
     }
 
-    /// Ends the listener and all connections.
+    /// Ends the listener and all connections. The thread that accepts closes the listener.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         for connection in connections.withLock({ $0 }) { shutdown(connection, Int32(SHUT_RDWR)) }
     }
 

@@ -180,11 +180,7 @@
             let anna = try await bench.person("anna")
             let (device, share) = try await anna.trustedDevice()
             for _ in 0..<200 { #expect(try await device.reply(ServerShareRequest(device: share.id)).status == 200) }
-            // A slow machine has earned some more by now.
-            var reply = try await device.reply(ServerShareRequest(device: share.id))
-            for _ in 0..<100 where reply.status == 200 {
-                reply = try await device.reply(ServerShareRequest(device: share.id))
-            }
+            let reply = try await device.reply(ServerShareRequest(device: share.id))
             #expect(reply.status == 429)
             #expect(reply.retryAfter ?? 0 > 0)
         }

@@ -12,7 +12,7 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    private init(_ name: String, _ status: Int?, _ text: String) {
+    init(_ name: String, _ status: Int?, _ text: String) {
         self.name = name
         self.status = status
         bytes = Array(text.utf8)

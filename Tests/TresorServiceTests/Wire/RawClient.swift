@@ -27,10 +27,8 @@ final class RawClient: Sendable {
         let status = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
-        guard status == 0 else {
-            close(descriptor)
-            throw Failure()
-        }
+        // An object whose properties all have values is deinitialized also if its initializer throws.
+        guard status == 0 else { throw Failure() }
     }
 
     struct Failure: Error {}

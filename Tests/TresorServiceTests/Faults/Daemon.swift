@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A program that a test starts and ends, with its outputs in a file.
+final class Daemon: @unchecked Sendable {
+    private let process = Process()
+    /// The path of the file with both outputs.
+    let output: String
+
+    init(_ words: [String], output: String, directory: String = "/") throws {
+        self.output = output
+        _ = FileManager.default.createFile(atPath: output, contents: nil)
+        process.executableURL = URL(fileURLWithPath: words[0])
+        process.arguments = Array(words.dropFirst())
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle(forWritingAtPath: output)
+        process.standardError = process.standardOutput
+        process.currentDirectoryURL = URL(fileURLWithPath: directory)
+        try process.run()
+    }
+
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+    var text: String {
+        (try? Data(contentsOf: URL(fileURLWithPath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Waits for the end.
+    ///
+    /// - Returns: the exit code; `nil` if it runs on.
+    func end(seconds: Int = 60) async -> Int32? {
+        for _ in 0..<(seconds * 40) where process.isRunning { try? await Task.sleep(for: .milliseconds(25)) }
+        return process.isRunning ? nil : process.terminationStatus
+    }
+
+    /// Runs a program to its end, and returns its exit code and its outputs.
+    static func run(_ words: [String], seconds: Int = 60) async throws -> (code: Int32?, text: String) {
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-daemon-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: output) }
+        let daemon = try Daemon(words, output: output)
+        let code = await daemon.end(seconds: seconds)
+        return (code, daemon.text)
+    }
+
+    /// The path of a program; `nil` if it is not installed.
+    static func path(_ program: String) -> String? {
+        ["/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"].map { $0 + program }
+            .first(where: FileManager.default.isExecutableFile(atPath:))
+    }
+
+    /// A port of 127.0.0.1 on which something listens within some seconds.
+    static func listens(on port: Int) async -> Bool {
+        for _ in 0..<200 {
+            if (try? RawClient(port: port)) != nil { return true }
+            try? await Task.sleep(for: .milliseconds(25))
+        }
+        return false
+    }
+}
