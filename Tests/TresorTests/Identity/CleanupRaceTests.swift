@@ -98,13 +98,17 @@ import TresorStore
     @Test func A107_aDeviceThatIsRememberedBesideCleanupsOpens() async throws {
         let home = try #require(anna.client.home as? MemoryHome)
         let identity = anna.identity
-        let meddled = MeddledHome(home, whileUnlocked: { home in
-            guard let bytes = home.read(.identity), let file = try? IdentityFile(bytes) else { return }
-            let share = home.read(.deviceShare).flatMap { try? DeviceShare(SecretBytes(copying: $0.span)) }
-            let unused = file.devices.map(\.id).filter { $0 != share?.id }
-            if !unused.isEmpty { try? home.replace(.identity, with: file.removing(unused, identity: identity).bytes) }
-            if let share, !file.devices.contains(where: { $0.id == share.id }) { home.delete(.deviceShare) }
-        })
+        let meddled = MeddledHome(
+            home,
+            whileUnlocked: { home in
+                guard let bytes = home.read(.identity), let file = try? IdentityFile(bytes) else { return }
+                let share = home.read(.deviceShare).flatMap { try? DeviceShare(SecretBytes(copying: $0.span)) }
+                let unused = file.devices.map(\.id).filter { $0 != share?.id }
+                if !unused.isEmpty {
+                    try? home.replace(.identity, with: file.removing(unused, identity: identity).bytes)
+                }
+                if let share, !file.devices.contains(where: { $0.id == share.id }) { home.delete(.deviceShare) }
+            })
         let session = Session(client: world.client(meddled), identity: identity)
         let device = try await session.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         #expect(try anna.client.device.idBlocking() == device.id)
