@@ -251,6 +251,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case sessionServer
     /// The signature of a session.
     case sessionSignature
+    /// That a person registers their own user id.
+    case registeredUser
     /// That a half-finished registration goes on with a chain that extends its own.
     case resumedChain
     /// That a session of a removed device has ended.

@@ -86,6 +86,23 @@
             }
         }
 
+        @Test func A121_withoutTheCheckAnAccountReservesAnothersHandle() async throws {
+            try await Self.expectReal(without: .registeredUser) {
+                let bench = try await Bench(.open)
+                func identity(_ handle: String) throws -> Identity {
+                    let seed = try SecretBytes(copying: [UInt8](repeating: 7, count: 32).span)
+                    return try Identity.make(
+                        handle: try Name(typed: handle), time: bench.clock.now, seed: try SecretKey(seed))
+                }
+                let eve = try bench.signer(try identity("eve"))
+                _ = try await eve.ask(eve.registration())
+                let taken = RegisterRequest(chain: try identity("house").chain.bytes, invitation: [], blinded: [])
+                guard try await eve.reply(taken).status == 200 else { return false }
+                let house = try bench.stranger("house")
+                return try await house.reply(house.registration()) == .refused(.unverified)
+            }
+        }
+
         @Test func A124_withoutTheChecksADeviceFetchesWhatIsNotItsOwn() async throws {
             try await Self.expectReal(without: .removedDevice) {
                 let bench = try await Bench()
