@@ -148,7 +148,7 @@ extension Tresors {
             try Cancellation.check()
             let state =
                 expected == nil && act != .leave && act != .renew
-                ? try await settle(tresor) : try await client.logs.state(of: tresor)
+                ? try await settle(tresor) : try await client.logs.steadyState(of: tresor)
             if try await needsNextEpoch(act, in: state) {
                 try await beginNextEpoch(of: tresor)
                 continue
