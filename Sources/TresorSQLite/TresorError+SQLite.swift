@@ -19,7 +19,8 @@ extension TresorError {
     init(sqlite code: ResultCode) {
         switch code {
         case .SQLITE_IOERR_NOMEM, .SQLITE_NOMEM: self = .store(.memory)
-        case .SQLITE_BUSY, .SQLITE_LOCKED: self = .busy
+        // The third is of a reader that others kept from the write-ahead log for ten seconds.
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: self = .busy
         case .SQLITE_FULL: self = .store(.full)
         case .SQLITE_READONLY, .SQLITE_PERM: self = .store(.readOnly)
         // Every write of this program keeps the constraints, so another program wrote a value that breaks one.

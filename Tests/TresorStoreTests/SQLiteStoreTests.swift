@@ -232,6 +232,7 @@ import TresorCrypto
 
     @Test(arguments: [
         (ResultCode.SQLITE_BUSY, TresorError.busy), (.SQLITE_BUSY_SNAPSHOT, .busy), (.SQLITE_LOCKED, .busy),
+        (.SQLITE_PROTOCOL, .busy),
         (.SQLITE_FULL, .store(.full)), (.SQLITE_READONLY, .store(.readOnly)),
         (.SQLITE_READONLY_DIRECTORY, .store(.readOnly)), (.SQLITE_CORRUPT, .store(.damaged)),
         (.SQLITE_NOTADB, .store(.damaged)), (.SQLITE_IOERR, .store(.inputOutput)),
