@@ -234,7 +234,7 @@ package enum Conformance {
             switch try Entry(bytes).body {
             case .renew(let renew): cards.append(renew.card.bytes)
             case .remove(let remove): removed += remove.principals.map(\.userID)
-            case .genesis, .grant, .leave, .epoch, .role, .rename, .additive: throw .altered
+            case .genesis, .grant, .leave, .epoch, .role, .rename, .commit, .checkpoint, .additive: throw .altered
             }
         }
         return (cards, removed)

@@ -18,6 +18,7 @@ enum FileOperations {
         if let author = try input.optional("expected author") {
             guard opened.author.user.digest.bytes == author else { throw TresorError.altered }
         }
+        try opened.type.checkIsOfContents()
         if try input.optional("current author") == [1], opened.author.status != .current {
             throw TresorError.noAccess
         }

@@ -18,7 +18,7 @@ enum LogOperations {
         }
         try fold.apply(input.bytes("entry"))
         guard let state = fold.state else { throw VectorProblem("no state") }
-        return fields(of: state)
+        return fields(of: state, void: fold.voidRule)
     }
 
     static func keepState(_ input: VectorFields) throws -> VectorFields {
@@ -29,6 +29,11 @@ enum LogOperations {
     static func openKeptState(_ input: VectorFields) throws -> VectorFields {
         fields(
             of: try Conformance.openSnapshot(input.bytes("kept state"), of: input.tresor(), as: input.identity()))
+    }
+
+    /// The compared fields of a state, and of the entry before it that is folded.
+    private static func fields(of state: LogState, void rule: Rule?) -> VectorFields {
+        fields(of: state).with("void", Array((rule.map { "R\($0.rawValue)" } ?? "").utf8))
     }
 
     /// The compared fields of a state.
@@ -46,6 +51,7 @@ enum LogOperations {
             "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
             "head time": bigEndianBytes(state.headTime),
             "epoch": bigEndianBytes(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+            "floor": bigEndianBytes(state.floor), "checkpoint": bigEndianBytes(state.checkpoint),
         ]).with("members", members)
     }
 }

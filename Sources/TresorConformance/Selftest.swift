@@ -41,8 +41,7 @@ package struct Selftest {
     /// The order of the lines, each of which is one file, or one directory of files.
     static let order = [
         "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
-        "accumulated",
-        "labels", "service", "scenario", "testkit",
+        "pack", "records", "checkpoint", "accumulated", "labels", "service", "scenario", "testkit",
     ]
 
     private let directory: String?

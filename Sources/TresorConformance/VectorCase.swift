@@ -22,6 +22,12 @@ struct VectorFields: Equatable, Sendable {
         return fields
     }
 
+    func with(_ name: String, _ bytes: [UInt8]) -> VectorFields {
+        var fields = self
+        fields.values[name] = .text(Hex.text(bytes))
+        return fields
+    }
+
     func inheriting(_ base: VectorFields) -> VectorFields {
         VectorFields(base.values.merging(values) { _, own in own })
     }

@@ -76,6 +76,10 @@ public struct DomainLabel: Hashable, Sendable {
     package static let contentHash = DomainLabel("tresor/v1/content-hash")
     package static let contentPart = DomainLabel("tresor/v1/content-part")
 
+    package static let blobHash = DomainLabel("tresor/v1/blob-hash")
+    package static let volumeKey = DomainLabel("tresor/v1/volume-key")
+    package static let volumeSeal = DomainLabel("tresor/v1/volume-seal")
+
     package static let serverID = DomainLabel("tresor/v1/server-id")
     package static let sessionSignature = DomainLabel("tresor/v1/session-signature")
     package static let sessionHash = DomainLabel("tresor/v1/session-hash")
@@ -96,6 +100,7 @@ public struct DomainLabel: Hashable, Sendable {
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
         (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
+        (blobHash, .hash), (volumeKey, .derive), (volumeSeal, .seal),
         (serverID, .hash), (sessionSignature, .sign), (sessionHash, .hash), (deviceSign, .derive),
         (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign), (invitation, .hash),
     ]

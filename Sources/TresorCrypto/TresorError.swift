@@ -85,7 +85,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case nameEmpty = "the name is empty"
         /// The name has more than 256 bytes.
         case nameTooLong = "the name is too long"
-        /// A typed name begins with `-`, or a name has a code point that SPEC §4.4 refuses.
+        /// A typed name begins with `-`, or a name has a code point that SPEC §4.4 refuses. A content type or a record
+        /// name begins with `tresor/`.
         case nameCharacters = "the name has characters that cannot be used in one"
         /// The typed safety number is not 30 digits (SPEC §4.5).
         case safetyNumber = "a safety number has 30 digits"

@@ -47,7 +47,12 @@ import TresorCrypto
         for rule in Rule.allCases {
             let breaking = tests.filter { $0["rule"] as? String == "R\(rule.rawValue)" }
             #expect(!breaking.isEmpty, "R\(rule.rawValue)")
-            for test in breaking { #expect(test["error"] as? String == rule.error.name, "R\(rule.rawValue)") }
+            for test in breaking {
+                // The body is void, or the log ends.
+                let void = (test["out"] as? [String: Any])?["void"] as? String
+                let isVoid = void == Hex.text(Array("R\(rule.rawValue)".utf8))
+                #expect(isVoid || test["error"] as? String == rule.error.name, "R\(rule.rawValue)")
+            }
             let row = specification.split(separator: "\n").first { $0.hasPrefix("| R\(rule.rawValue) |") }
             #expect(row?.hasSuffix("| `\(rule.error.name)` |") == true, "R\(rule.rawValue)")
         }

@@ -21,8 +21,7 @@ enum Repository {
     /// Every vector file with groups.
     static let files = [
         "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
-        "accumulated",
-        "labels", "service",
+        "pack", "records", "checkpoint", "accumulated", "labels", "service",
     ]
 
     /// The histories.

@@ -164,7 +164,10 @@ struct SampleLog {
             .grant(GrantBody(people: [.user(renewed.chain)], role: .reader, notAfter: nil, fromNow: fromNow)),
             by: founder)
         try add(.leave, by: renewed)
-        try add(.additive(AdditiveBody(type: 128, [1, 2, 3])), by: founder)
+        let blob = try Blob(of: [1, 2, 3])
+        try add(.commit(CommitBody(epoch: state.epoch, blobs: [blob])), by: founder)
+        try add(.checkpoint(CheckpointBody(upto: 1, epoch: state.epoch, volumes: [blob])), by: founder)
+        try add(.additive(AdditiveBody(type: 200, [1, 2, 3])), by: founder)
         try add(.epoch(EpochBody(next())), by: founder)
     }
 

@@ -151,9 +151,9 @@ package struct Audit: Sendable {
         do throws(TresorError) {
             // Only a home that tells who this person is can judge what to remember.
             let state = try await client.logs.state(of: tresor, remembering: isIdentityRead ? .yes : .no)
-            var bodies: [Finding] = []
+            var (bodies, bodyCheck) = ([Finding](), BodyCheck(state))
             let shown = try await shownEntries(of: state) { (bytes) throws(TresorError) in
-                guard let remark = try WrapCheck.remark(onBody: bytes) else { return }
+                guard let remark = try bodyCheck.remark(on: bytes) else { return }
                 bodies.append(Finding(subject: subject, remark: remark))
             }
             guard let shown else { throw .forked }

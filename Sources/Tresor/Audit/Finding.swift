@@ -93,6 +93,8 @@ package struct Finding: Hashable, Sendable {
         case withheldEpoch(UInt64, by: UserID, reaching: Int, of: Int)
         /// An entry has a body of a type that this release does not know. It changes no member, role, key or name.
         case unknownBody(sequence: UInt64, type: UInt16)
+        /// An entry has a body that breaks this rule of the log and so has no effect.
+        case voidBody(sequence: UInt64, rule: Rule)
         /// The store has a wrap for a person who is no member, or for an epoch that is not theirs.
         case surplusWrap
         /// This store does not have the tresor, and the home first saw it in another one.

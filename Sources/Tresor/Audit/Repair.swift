@@ -144,7 +144,7 @@ extension Entry {
         switch try? body {
         case .remove(let remove): remove.principals.map(\.userID)
         case .leave: [author]
-        case .genesis, .grant, .renew, .epoch, .role, .rename, .additive, nil: []
+        case .genesis, .grant, .renew, .epoch, .role, .rename, .commit, .checkpoint, .additive, nil: []
         }
     }
 }

@@ -72,13 +72,6 @@ struct WrapCheck: Sendable {
         }
     }
 
-    /// Reports a body of a type that this release does not know: it is valid, and its effect is not seen here.
-    static func remark(onBody bytes: [UInt8]) throws(TresorError) -> Finding.Remark? {
-        let entry = try Entry(bytes)
-        guard case .additive(let additive) = try entry.body else { return nil }
-        return .unknownBody(sequence: entry.sequence, type: additive.type)
-    }
-
     /// Whether these bytes are a wrap as the log calls for it.
     private static func fits(_ bytes: [UInt8], _ user: UserID, _ epoch: UInt64, in state: LogState) -> Bool {
         guard let wrap = try? Wrap(bytes) else { return false }

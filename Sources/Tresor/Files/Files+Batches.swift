@@ -34,6 +34,7 @@ extension Files {
     @concurrent package func seal(
         _ contents: [NamedContent], in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [SealedFile] {
+        for content in contents { try content.type.checkIsOfContents() }
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let time = client.clock()

@@ -32,6 +32,7 @@ extension Files {
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: Name = .empty, type: Name,
         in tresor: TresorID, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> SealedStream {
+        try type.checkIsOfContents()
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         var watched = WatchedSource(content, for: identity, progress)

@@ -22,6 +22,7 @@ package struct Files: Sendable {
     @concurrent package func seal(
         _ content: [UInt8], record: Name = .empty, type: Name, in tresor: TresorID
     ) async throws(TresorError) -> SealedFile {
+        try type.checkIsOfContents()
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         try Cancellation.check()
@@ -106,6 +107,7 @@ package struct Files: Sendable {
         for author in [proof.sealer, proof.author] { try authors.check(author, in: state) }
         let proof = try proof.compared { (user) throws(TresorError) in try authors.comparedChain(of: user) }
         guard expecting.areMet(by: proof) else { throw .altered }
+        try proof.type.checkIsOfContents()
         let isCurrent = proof.author.status == .current
         guard !expecting.currentAuthor || isCurrent else { throw .noAccess }
         return proof

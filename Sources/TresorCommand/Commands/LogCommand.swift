@@ -96,6 +96,8 @@ struct LogCommand: SurfaceCommand {
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             return "made \(names([user])) \(role)\(until)"
         case .renamed: return "renamed the tresor"
+        case .additive where record.name == "commit": return "changed records"
+        case .additive where record.name == "checkpoint": return "sealed the records again"
         case .additive(let type): return "added an entry of kind \(type), which this release does not know"
         }
     }

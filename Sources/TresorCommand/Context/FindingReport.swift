@@ -104,6 +104,8 @@ struct FindingReport {
                 + "an owner must make a new one: tresor revoke, or tresor rotate"
         case .unknownBody(let sequence, let type):
             "entry \(sequence) is of kind \(type), which this release does not know; it changes no member, role or key"
+        case .voidBody(let sequence, let rule):
+            "entry \(sequence) breaks rule R\(rule.rawValue) and has no effect; nothing else is wrong because of it"
         case .lostEntries(let count):
             "the store has lost \(Self.entries(count)) of the log verified here: tresor check --repair -t T"
         case .missingWrap: "the store lacks a key that is theirs; tresor check --repair -t T restores it"

@@ -54,6 +54,24 @@ public struct Name: Hashable, Comparable, Sendable {
     /// Whether the name has no bytes.
     package var isEmpty: Bool { bytes.isEmpty }
 
+    private static let reservedPrefix = Array("tresor/".utf8)
+
+    /// A name of this format's own, which begins with `tresor/`. `rest` is ASCII.
+    package static func reserved(_ rest: StaticString) -> Name {
+        Name(unchecked: reservedPrefix + rest.description.utf8)
+    }
+
+    /// Whether the name begins with `tresor/`, as only types and records of this format itself do.
+    package var isReserved: Bool { bytes.starts(with: Self.reservedPrefix) }
+
+    /// Refuses a content type of this format itself where a person gives one, or would be given its content (SPEC
+    /// §10.4, §10.5).
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `nameCharacters`.
+    package func checkIsOfContents() throws(TresorError) {
+        guard !isReserved else { throw .usage(.nameCharacters) }
+    }
+
     /// Byte order.
     public static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 

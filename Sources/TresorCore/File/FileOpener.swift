@@ -16,7 +16,14 @@ package enum FileOpener {
     package static func openFile(
         _ file: SealedFile, with keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> OpenedFile {
-        let payload = try payload(of: file, with: keys)
+        try openFile(file, with: keys.content, label: .fileSeal, in: state)
+    }
+
+    /// Opens what is sealed as a file is, under another key and label.
+    static func openFile<Use: SealingUse>(
+        _ file: SealedFile, with key: borrowing SecretKey<Use>, label: DomainLabel, in state: LogState
+    ) throws(TresorError) -> OpenedFile {
+        let payload = try payload(of: file, with: key, label: label)
         let proof = try payload.fields.prove(
             contentByteCount: payload.content.count, contentHash: try ContentHash.hash(payload.content.span), in: state)
         return OpenedFile(proof: proof, content: payload.content)
@@ -26,7 +33,7 @@ package enum FileOpener {
     package static func author(
         of file: SealedFile, with keys: EpochKeys, in state: LogState
     ) throws(TresorError) -> (user: UserID, generation: UInt32, handle: Name) {
-        let payload = try payload(of: file, with: keys)
+        let payload = try payload(of: file, with: keys.content, label: .fileSeal)
         let signed = payload.fields.authorship
         guard let chain = state.chain(of: signed.author), let card = chain.card(generation: signed.generation) else {
             throw .noAccess
@@ -36,10 +43,12 @@ package enum FileOpener {
         return (signed.author, signed.generation, chain.handle)
     }
 
-    private static func payload(of file: SealedFile, with keys: EpochKeys) throws(TresorError) -> FilePayload {
+    private static func payload<Use: SealingUse>(
+        of file: SealedFile, with key: borrowing SecretKey<Use>, label: DomainLabel
+    ) throws(TresorError) -> FilePayload {
         let context = file.header.bytes
         let sealed = file.bytes.span.extracting(FileHeader.byteCount..<file.bytes.count)
-        let plain = try TC1.open(sealed, with: keys.content, label: .fileSeal, context: context.span)
+        let plain = try TC1.open(sealed, with: key, label: label, context: context.span)
         return try FilePayload(plain, header: file.header)
     }
 

@@ -23,9 +23,17 @@ package enum FileSealer {
     ) throws(TresorError) -> SealedFile {
         let fields = FileFields(
             type: type, record: record, origin: origin, epoch: keys.epoch, state: state, author: author, time: time)
+        return try sealFile(content, fields, with: keys.content, label: .fileSeal, author: author)
+    }
+
+    /// Seals what has the form of a file, under any key and label.
+    static func sealFile<Use: SealingUse>(
+        _ content: [UInt8], _ fields: FileFields, with key: borrowing SecretKey<Use>, label: DomainLabel,
+        author: Identity
+    ) throws(TresorError) -> SealedFile {
         let payload = try FilePayload.encode(fields, content: content, signedBy: author)
         let context = fields.authorship.header.bytes
-        let sealed = try TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span)
+        let sealed = try TC1.seal(payload.span, with: key, label: label, context: context.span)
         guard context.count + sealed.count <= SealedFile.maximumByteCount else { throw .usage(.contentTooLong) }
         return SealedFile(header: fields.authorship.header, bytes: context + sealed)
     }
@@ -138,7 +146,7 @@ package enum FileSealer {
 
 extension FileFields {
     /// What an author says of a content that is sealed now.
-    fileprivate init(
+    init(
         type: Name, record: Name, origin: Authorship?, epoch: UInt64, state: LogState, author: Identity, time: UInt64
     ) {
         let header = FileHeader(tresor: state.tresor, epoch: epoch, head: state.head)

@@ -23,7 +23,13 @@ public struct SealedFile: Hashable, Sendable {
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
-        let binary = Armour.isArmoured(bytes) ? try Armour.file.dearmour(bytes) : bytes
+        try self.init(binary: Armour.isArmoured(bytes) ? try Armour.file.dearmour(bytes) : bytes)
+    }
+
+    /// Reads a binary sealed file.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(binary: [UInt8]) throws(TresorError) {
         header = try FileHeader(start: binary)
         guard binary.count <= Self.maximumByteCount,
             let payload = TC1.openedByteCount(binary.count - FileHeader.byteCount), payload >= Padding.minimumByteCount

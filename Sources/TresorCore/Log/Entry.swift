@@ -33,6 +33,9 @@ package struct Entry: Hashable, Sendable {
         get throws(TresorError) { try readBody.get() }
     }
 
+    /// Whether the entry has the type of a commit; its body may be void.
+    package var isCommit: Bool { bodyType == CommitBody.type }
+
     /// The encoded entry.
     package var bytes: [UInt8] { signed + signature }
 

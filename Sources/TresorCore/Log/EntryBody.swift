@@ -15,6 +15,8 @@ package enum EntryBody: Hashable, Sendable {
     case epoch(EpochBody)
     case role(RoleBody)
     case rename(RenameBody)
+    case commit(CommitBody)
+    case checkpoint(CheckpointBody)
     case additive(AdditiveBody)
 
     /// Reads the body of an entry.
@@ -32,11 +34,29 @@ package enum EntryBody: Hashable, Sendable {
         case EpochBody.type: self = .epoch(try EpochBody(from: &decoder))
         case RoleBody.type: self = .role(try RoleBody(from: &decoder))
         case RenameBody.type: self = .rename(try RenameBody(from: &decoder))
-        case AdditiveBody.leastType...: self = .additive(try AdditiveBody(type: type, from: &decoder))
+        case AdditiveBody.leastType...: self = try .additive(type: type, bytes)
         default: throw .unsupported
         }
-        try decoder.end()
+        // An additive body has read all.
+        if type < AdditiveBody.leastType { try decoder.end() }
     }
+
+    /// Reads an additive body. One of a known type that does not read keeps its bytes and has no effect.
+    private static func additive(type: UInt16, _ bytes: [UInt8]) throws(TresorError) -> EntryBody {
+        var decoder = ByteDecoder(bytes)
+        let known: EntryBody? =
+            switch type {
+            case CommitBody.type: (try? CommitBody(from: &decoder)).map { .commit($0) }
+            case CheckpointBody.type: (try? CheckpointBody(from: &decoder)).map { .checkpoint($0) }
+            default: nil
+            }
+        if let known, decoder.remaining == 0 { return known }
+        var whole = ByteDecoder(bytes)
+        return .additive(try AdditiveBody(type: type, from: &whole))
+    }
+
+    /// Whether every program accepts the body from every owner and writer; a rule that it breaks makes it void.
+    var isAdditive: Bool { type >= AdditiveBody.leastType }
 
     private var content: any LogBody {
         switch self {
@@ -48,6 +68,8 @@ package enum EntryBody: Hashable, Sendable {
         case .epoch(let body): body
         case .role(let body): body
         case .rename(let body): body
+        case .commit(let body): body
+        case .checkpoint(let body): body
         case .additive(let body): body
         }
     }
@@ -85,6 +107,8 @@ package enum EntryBody: Hashable, Sendable {
         case .epoch(let body): body.isPermitted(to: author, of: entry, in: state)
         case .role(let body): body.isPermitted(to: author, of: entry, in: state)
         case .rename(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .commit(let body): body.isPermitted(to: author, of: entry, in: state)
+        case .checkpoint(let body): body.isPermitted(to: author, of: entry, in: state)
         case .additive(let body): body.isPermitted(to: author, of: entry, in: state)
         }
     }
@@ -100,6 +124,8 @@ package enum EntryBody: Hashable, Sendable {
         case .epoch(let body): try body.check(validator, in: state)
         case .role(let body): try body.check(validator, in: state)
         case .rename(let body): try body.check(validator, in: state)
+        case .commit(let body): try body.check(validator, in: state)
+        case .checkpoint(let body): try body.check(validator, in: state)
         case .additive(let body): try body.check(validator, in: state)
         }
     }
@@ -115,6 +141,8 @@ package enum EntryBody: Hashable, Sendable {
         case .epoch(let body): body.apply(effect, to: &state)
         case .role(let body): body.apply(effect, to: &state)
         case .rename(let body): body.apply(effect, to: &state)
+        case .commit(let body): body.apply(effect, to: &state)
+        case .checkpoint(let body): body.apply(effect, to: &state)
         case .additive(let body): body.apply(effect, to: &state)
         }
     }

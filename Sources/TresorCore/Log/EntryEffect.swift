@@ -8,7 +8,9 @@ struct EntryEffect {
     let hash: Hash256
 
     /// Applies an entry other than the first.
-    func apply(_ body: EntryBody, to state: inout LogState) {
+    ///
+    /// - Parameter body: `nil` for a void one.
+    func apply(_ body: EntryBody?, to state: inout LogState) {
         let author = state.members[entry.author]
         if author?.role == .owner, author?.notAfter == nil { state.ownerTime = entry.time }
         if entry.author == state.founder { state.founderGeneration = entry.generation }
@@ -16,7 +18,7 @@ struct EntryEffect {
         state.headTime = entry.time
         state.hashes.append(hash)
         state.lastTimes[entry.author] = max(entry.time, state.lastTimes[entry.author] ?? 0)
-        body.apply(self, to: &state)
+        body?.apply(self, to: &state)
     }
 
     /// Begins an epoch, which clears *rekey pending*.

@@ -27,6 +27,16 @@ struct EntryValidator {
         try require(.r6, (entry.bodyType == GenesisBody.type) == (head == nil))
     }
 
+    /// For an entry of a verified log, whose place is known.
+    init(accepted entry: Entry, hash: Hash256) {
+        self.entry = entry
+        self.hash = hash
+        signature = nil
+    }
+
+    /// The sequence number of the entry before.
+    var before: UInt64 { entry.sequence &- 1 }
+
     func require(_ rule: Rule, _ condition: @autoclosure () -> Bool) throws(Violation) {
         if !condition() { try refuse(rule) }
     }
@@ -44,8 +54,22 @@ struct EntryValidator {
         let author = try author(in: state)
         guard let body = try body() else { return nil }
         if let author { try require(.r15, body.isPermitted(to: author, of: entry, in: state)) }
-        try body.check(self, in: state)
+        // What else an additive body breaks makes it void, see `voidRule`.
+        if !body.isAdditive { try body.check(self, in: state) }
         return body
+    }
+
+    /// The rule that makes an accepted additive body void; `nil` for a body with an effect.
+    ///
+    /// - Parameter state: that before the entry, or a later one whose floor is that before the entry.
+    func voidRule(of body: EntryBody, in state: LogState) -> Rule? {
+        guard body.isAdditive else { return nil }
+        do throws(Violation) {
+            try body.check(self, in: state)
+            return nil
+        } catch {
+            return error.rule
+        }
     }
 
     /// R1, R2, R7 to R10, R12: the body of the first entry.

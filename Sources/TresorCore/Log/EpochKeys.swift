@@ -7,6 +7,9 @@ package enum ContentUse: SealingUse {}
 /// The use of HK: sealing the back-link.
 package enum HistoryUse: SealingUse {}
 
+/// The use of VK: sealing volumes.
+package enum VolumeUse: SealingUse {}
+
 /// The keys of one epoch as a member holds them (SPEC §9.5). Shared by reference; the last release wipes them.
 package final class EpochKeys: Sendable {
     package let epoch: UInt64
@@ -39,6 +42,15 @@ package final class EpochKeys: Sendable {
         history =
             unwrapped.count == 64
             ? HistoryKey(try SecretKey(SecretBytes(copying: unwrapped.extracting(last: 32)))) : nil
+    }
+
+    /// VK: `derive(HK, "tresor/v1/volume-key", tresor id ‖ u64 epoch)` (SPEC §19.5).
+    ///
+    /// - Throws: ``TresorError/noAccess`` without HK.
+    package func volumeKey(of tresor: TresorID) throws(TresorError) -> SecretKey<VolumeUse> {
+        guard let history else { throw .noAccess }
+        let context = tresor.digest.bytes + bigEndianBytes(epoch)
+        return try history.key.derive(.volumeKey, context: context.span)
     }
 
     /// TK, or TK ‖ HK if present, to wrap for any number of members.

@@ -12,6 +12,8 @@ public struct Fold: Sendable {
     public private(set) var state: LogState?
     /// The rule that the refused entry broke.
     package internal(set) var brokenRule: Rule?
+    /// The rule that makes the additive body of the last entry void; `nil` for a body with an effect.
+    package private(set) var voidRule: Rule?
 
     /// Begins with an empty log.
     public init(tresor: TresorID) { self.tresor = tresor }
@@ -62,9 +64,10 @@ public struct Fold: Sendable {
                 entry: entry, tresor: tresor, head: state?.head, hash: hash, signature: signature)
             guard let body = try validator.acceptedBody(in: state) else { return }
             let effect = EntryEffect(entry: entry, hash: validator.hash)
+            voidRule = state.flatMap { validator.voidRule(of: body, in: $0) }
             // A second reference to the state would make the change copy it.
             if var next = state.take() {
-                effect.apply(body, to: &next)
+                effect.apply(voidRule == nil ? body : nil, to: &next)
                 state = next
             } else if case .genesis(let genesis) = body {
                 state = genesis.state(effect)

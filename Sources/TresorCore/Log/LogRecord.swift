@@ -23,7 +23,7 @@ public struct LogRecord: Identifiable, Hashable, Sendable {
         case roleChanged(UserID, role: Role, notAfter: UInt64?)
         /// A new name of the tresor.
         case renamed
-        /// An unknown body that changes no member, role, key or name.
+        /// A body that changes no member, role, key or name.
         case additive(type: UInt16)
     }
 

@@ -11,6 +11,8 @@ extension LogState {
         encoder.integer(headTime)
         encoder.integer(ownerTime)
         encoder.integer(founderGeneration)
+        encoder.integer(floor)
+        encoder.integer(checkpoint)
         encoder.list(hashes) { $0.digest($1) }
         encoder.list(epochs) { encoder, record in
             record.epoch.encode(into: &encoder)
@@ -47,9 +49,12 @@ extension LogState {
         let headTime = try decoder.time()
         let ownerTime = try decoder.time()
         let founderGeneration = try decoder.integer(UInt32.self)
+        let (floor, checkpoint) = (try decoder.integer(UInt64.self), try decoder.integer(UInt64.self))
         let hashes = try decoder.list(of: 1, byteCount: Hash256.byteCount) { (decoder) throws(TresorError) in
             try decoder.digest()
         }
+        let isCheckpoint = floor > 0 && floor < checkpoint && checkpoint < UInt64(hashes.count)
+        guard isCheckpoint || (floor, checkpoint) == (0, 0) else { throw .altered }
         var order = Order(limit: UInt64(hashes.count))
         let epochs = try decoder.list(of: 1, byteCount: 84) { (decoder) throws(TresorError) in
             EpochRecord(epoch: try Epoch(from: &decoder), sequence: try order.next(from: &decoder))
@@ -74,7 +79,7 @@ extension LogState {
                 sealed: sealed, epoch: UInt64(epochs.partitioningIndex { $0.sequence > named }), sequence: named),
             commitments: Set(epochs.flatMap { [$0.epoch.contentCommitment, $0.epoch.historyCommitment] }),
             hashes: EntryHashes(hashes), changes: [:], generations: [:], lastTimes: [:], ownerTime: ownerTime,
-            founderGeneration: founderGeneration,
+            founderGeneration: founderGeneration, floor: floor, checkpoint: checkpoint,
             rekeyMarks: marks.enumerated().map {
                 RekeyMark(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
             })

@@ -111,6 +111,10 @@ public struct LogState: Sendable {
     /// The generation that signed the founder's newest entry. Cards are public: one that has signed nothing proves
     /// nothing.
     package internal(set) var founderGeneration: UInt32
+    /// The last entry whose pack the newest checkpoint stands for; 0 for none.
+    package internal(set) var floor: UInt64 = 0
+    /// The sequence number of the newest checkpoint; 0 for none.
+    package internal(set) var checkpoint: UInt64 = 0
     /// Entries that set or clear *rekey pending*, in order.
     var rekeyMarks: [RekeyMark] = []
 
@@ -264,6 +268,31 @@ extension LogState {
     /// The last date of a person's access, in seconds since 1970, also of a former member.
     package func endOfGrant(of user: UserID) -> UInt64? {
         changes[user]?.last { $0.change.isGrant }?.notAfter
+    }
+
+    /// The rule that makes the additive body of an accepted entry void; `nil` for a body with an effect.
+    ///
+    /// - Parameters:
+    ///   - entry: an entry of this log.
+    ///   - floor: the floor before the entry, which counts for a checkpoint; a later state does not know it.
+    package func voidRule(of entry: Entry, floor: UInt64 = 0) -> Rule? {
+        guard let index = Int(exactly: entry.sequence), hashes.indices.contains(index), let body = try? entry.body,
+            body.isAdditive
+        else { return nil }
+        var state = self
+        state.floor = floor
+        return EntryValidator(accepted: entry, hash: hashes[index]).voidRule(of: body, in: state)
+    }
+
+    /// The entry that added the first of those who, after entry `sequence`, are members with a history *from now*;
+    /// `nil` for nobody.
+    func firstNewcomer(at sequence: UInt64) -> UInt64? {
+        changes.keys.compactMap { user in
+            // A grant from now on begins an epoch, and no other entry that adds people does, but for the first.
+            guard let admission = admission(of: user, at: sequence)?.sequence, admission > 0 else { return nil }
+            let epoch = epochs.partitioningIndex { $0.sequence >= admission }
+            return epochs.indices.contains(epoch) && epochs[epoch].sequence == admission ? admission : nil
+        }.min()
     }
 
     /// The members after entry `sequence`, by rising user id.

@@ -71,14 +71,24 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r32
     /// An owner without not-after remains of those who are not removed.
     case r33
+    /// A commit or checkpoint names as many blobs as it may, of the sizes that they may have.
+    case r38 = 38
+    /// Its epoch is the current one.
+    case r39
+    /// No rekey is pending.
+    case r40
+    /// A checkpoint stands for entries above the floor and before itself.
+    case r41
+    /// A checkpoint stands for no entry that a *from now* member can open.
+    case r42
     /// The commitments of a new epoch differ from all earlier ones in the log.
     case r48 = 48
 
-    /// The error of an entry that breaks the rule.
+    /// The error of an entry that breaks the rule. An additive body that breaks R2, R15 or R38 to R42 is void instead.
     package var error: TresorError {
         switch self {
         case .r1, .r10: .unsupported
-        case .r11, .r13, .r14, .r15, .r16: .noAccess
+        case .r11, .r13, .r14, .r15, .r16, .r40: .noAccess
         default: .altered
         }
     }

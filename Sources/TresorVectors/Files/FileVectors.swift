@@ -43,7 +43,19 @@ struct FileVectors: FileTestWriter {
         faults.addOriginFaults(fixture)
         faults.addExpectationFaults(fixture)
         AuthorStatusVectors(file: file).addAuthorStatus()
+        file.group("openFile")
+        vectors.addReservedTypes(fixture)
         return file
+    }
+
+    /// What is sealed as a file and is no content, SPEC §10.5 step 15a.
+    private func addReservedTypes(_ fixture: FileFixture) {
+        let plain = fixture.seal(fixture.content, draw(), type: "tresor-pack")
+        let base = accept("a type that begins almost so", ["EdgeCase"], fixture, plain, fixture.content)
+        for type in ["tresor/pack", "tresor/volume", "tresor/"] {
+            let file = fixture.seal(fixture.content, draw(), type: type)
+            invalid("the type \(type)", "SwappedRecord", "usage", base: base, in: ["file": file.bytes])
+        }
     }
 
     private func addFiles(_ fixture: FileFixture) {

@@ -60,7 +60,7 @@ struct LogLimitVectors: LogTestWriter {
         let base = valid(
             "a back-link of 4096 links, as far as its size tells", ["EdgeCase"],
             in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(greatest))]),
-            out: Self.state(log, greatest))
+            out: Self.state(log, greatest).with("void", Bytes()))
         func refuse(_ comment: String, _ flag: String, _ size: Int) {
             self.refuse(comment, flag, 2, base: base, log, rotation(zeros(size)))
         }

@@ -26,20 +26,38 @@ extension LogTestWriter {
             ([
                 "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
                 "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+                "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
             ] as Values).with("members", members)
     }
 
     /// The entry is accepted.
-    @discardableResult func accept(_ comment: String, _ flags: [String] = ["Normal"], _ log: Log, _ entry: Bytes) -> Int
-    {
+    ///
+    /// - Parameters:
+    ///   - base: the test that has tresor and log.
+    ///   - rule: the rule that makes its body void.
+    @discardableResult func accept(
+        _ comment: String, _ flags: [String] = ["Normal"], base: Int? = nil, rule: Int? = nil, _ log: Log,
+        _ entry: Bytes
+    ) -> Int {
         let signed = Bytes(entry.dropLast(64))
-        return valid(
-            comment, flags,
-            in: Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(entry))]),
-            mid: [
-                "signed": signed, "signature input": prefixed(ascii("tresor/v1/entry-signature")) + signed,
-                "entry hash": hash("tresor/v1/entry-hash", entry),
-            ], out: Self.state(log, entry))
+        let found = Self.voidRule(log, entry)
+        precondition(found == rule, "\(comment): void by \(String(describing: found))")
+        let place = Values([("tresor", .bytes(log.tresor)), ("log", .list(log.entries))])
+        let digest = hash("tresor/v1/entry-hash", entry)
+        let small: Values = [
+            "signed": signed, "signature input": prefixed(ascii("tresor/v1/entry-signature")) + signed,
+            "entry hash": digest,
+        ]
+        return file.valid(
+            comment, flags, base: base, rule: rule, in: (base == nil ? place : [:]).with("entry", entry),
+            mid: entry.count < 65_536 ? small : ["entry hash": digest],
+            out: Self.state(log, entry).with("void", ascii(rule.map { "R\($0)" } ?? "")))
+    }
+
+    private static func voidRule(_ log: Log, _ entry: Bytes) -> Int? {
+        var fold = Fold(tresor: TresorID(must(try required(Hash256(log.tresor)))))
+        for entry in log.entries + [entry] { must(try fold.apply(entry)) }
+        return fold.voidRule?.rawValue
     }
 
     /// The entry breaks one rule; proved here by the shipped code.

@@ -36,6 +36,9 @@ struct LogVectors: LogTestWriter {
         bodies.addRenewalsByOwners()
         bodies.addReusedKeys()
         snapshots.addLastTimes()
+        file.group("fold")
+        RecordBodyVectors(file: file).addBodies()
+        snapshots.addCheckpoints()
         return file
     }
 

@@ -8,10 +8,10 @@ struct OpaqueBodyVectors: LogTestWriter {
         var log = Cast.fullLog()
         let end = log.time + 10 * Log.day
         log.append(Cast.anna, Body.role(Cast.dora.user, 1, notAfter: end))
-        let body = (BodyType.additive, ascii("a body that no release knows"))
+        let body = (BodyType.unknown, ascii("a body that no release knows"))
         let base = accept("an additive body by an owner", ["EdgeCase"], log, log.entry(Cast.anna, body))
         accept("an additive body by a writer", ["EdgeCase"], log, log.entry(Cast.bert, body))
-        accept("an additive body of no bytes", ["EdgeCase"], log, log.entry(Cast.bert, (BodyType.additive + 1, [])))
+        accept("an additive body of no bytes", ["EdgeCase"], log, log.entry(Cast.bert, (BodyType.unknown + 1, [])))
         accept("the greatest additive body", ["EdgeCase"], log, log.entry(Cast.fred, (65_535, body.1)))
         var marked = log
         marked.append(Cast.cleo, Body.leave)

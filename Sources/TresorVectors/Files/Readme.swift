@@ -35,6 +35,7 @@ enum Readme {
               is open,
             * `--nightly`, as `tresor selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
               times each (made by `swift run -c release tresor-vectors --write-nightly vectors`; not in the index),
+            * `--tables FILE`: prints the table of records of each line of FILE; a test of this package compares its own,
             * `--only NAME`, `--ignore-sums`, `--verbose`.
 
             `tresor selftest --external DIR` runs the published vectors of other projects in DIR: `crypto/wycheproof`,

@@ -116,6 +116,40 @@ struct SnapshotVectors: LogTestWriter {
             mid: ["state key": SnapshotWriter.key(me)], out: ["kept state": writer.bytes(of: me)])
     }
 
+    /// The floor and its checkpoint stand in a snapshot; a void checkpoint leaves no trace.
+    func addCheckpoints() {
+        let me = Cast.gwenRenewed
+        var log = Log.begun(draw(), founder: Cast.anna)
+        let blob = draw()("blob", 32) + u64(674)
+        for upto in [0, 1, 1] as [UInt64] {
+            log.append(Cast.anna, Body.commit([blob], epoch: 1))
+            log.append(Cast.anna, Body.checkpoint([blob], upto: upto, epoch: 1))
+        }
+        let time = { (sequence: UInt64) in 1_767_312_000 + sequence * Log.day }
+        let record = SnapshotWriter.Record(
+            chain: Cast.anna.chain, generations: [(0, time(0), 0)],
+            changes: [.init(sequence: 0, time: time(0), author: Cast.anna.user, kind: 1, role: 1)], lastTime: time(6))
+        let writer = SnapshotWriter(
+            root: log.root, headTime: time(6), ownerTime: time(6), floor: 1, checkpoint: 4,
+            hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) }, epochs: [(log.epochs[0].statement, 0)],
+            name: log.name("interventions", epoch: log.epochs[0], sequence: 0).bytes, nameSequence: 0, marks: [],
+            people: [record])
+        group("keepState")
+        valid(
+            "a checkpoint between two void ones", in: Self.keeping(log, me), mid: ["state key": SnapshotWriter.key(me)],
+            out: ["kept state": writer.bytes(of: me)])
+        group("openKeptState")
+        valid(
+            "a checkpoint", in: Self.opening(log, me, writer.bytes(of: me)),
+            mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(log))
+        var later = writer
+        later.additive = u16(65_535)
+        valid(
+            "by a program that knew more additive bodies", ["EdgeCase"],
+            in: Self.opening(log, me, later.bytes(of: me)), mid: ["state key": SnapshotWriter.key(me)],
+            out: Self.opened(log))
+    }
+
     private static func identity(_ person: Person) -> Values {
         (["chain": person.chain, "S": person.newest.seed] as Values).with("previous", person.previous)
     }
@@ -175,6 +209,13 @@ struct SnapshotVectors: LogTestWriter {
         }
         changed("no magic of ours", "WrongMagic") { $0.preamble[0] = 0x54 }
         changed("the magic of an earlier snapshot", "WrongMagic", error: "unsupported") { $0.preamble[7] = 0x31 }
+        changed("by a program that knew fewer additive bodies", "WrongVersion", error: "unsupported") {
+            $0.additive = u16(128)
+        }
+        changed("a floor without a checkpoint") { $0.floor = 1 }
+        changed("a checkpoint without a floor") { $0.checkpoint = 2 }
+        changed("a checkpoint that stands for itself") { ($0.floor, $0.checkpoint) = (2, 2) }
+        changed("a checkpoint of an entry that is not there") { ($0.floor, $0.checkpoint) = (2, 7) }
         changed("a time beyond the last", "Oversize") { $0.headTime = 253_402_300_800 }
         changed("a time of an owner's entry beyond the last", "Oversize") { $0.ownerTime = 253_402_300_800 }
         changed("a generation of the founder's that their chain does not have", "StaleGeneration") {
@@ -192,7 +233,7 @@ struct SnapshotVectors: LogTestWriter {
     ) {
         let bytes = good.bytes(of: me)
         for (comment, place) in [
-            ("a bit of the tag", bytes.count - 1), ("a bit of the first hash", 8 + 2 + 2 + 97 + 8 + 8 + 4),
+            ("a bit of the tag", bytes.count - 1), ("a bit of the first hash", 8 + 2 + 2 + 97 + 8 + 8 + 4 + 16 + 4),
             ("a bit of the root", 40),
             ("a bit of the last person", bytes.count - 33),
         ] {
@@ -222,7 +263,7 @@ struct SnapshotVectors: LogTestWriter {
             changed(comment, "NonCanonical", "altered", change)
         }
         change("no entries") { $0.hashes = [] }
-        let start = good.preamble.count + good.additive.count + good.root.count + 16
+        let start = good.preamble.count + good.additive.count + good.root.count + 16 + 4 + 16
         var body = good.untagged
         body.replaceSubrange(start..<(start + 4), with: [255, 255, 255, 255])
         tagged("more entries than there are bytes", "LengthOverflow", body, "altered")

@@ -99,6 +99,8 @@ struct Flag {
         ("HeadNotInLog", "G7", "a head that is not on the log"),
         ("BadPadding", "G12", "padding that is not zero or not of the prescribed size"),
         ("BadContentLength", "G3", "a content length that does not fit"),
+        ("Void", "G3", "an additive body, or a pack, that breaks a rule and changes nothing"),
+        ("Withheld", "G13", "an object that must be there is not"),
         ("OriginInvalid", "G3", "the carried first author does not hold"),
     ]
 }

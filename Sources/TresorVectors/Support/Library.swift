@@ -11,7 +11,8 @@ struct Library {
         let files: [VectorFile] = [
             EncodingVectors.make(), TextVectors.make(), TC1Vectors.make(), IdentityVectors.make(), SlotVectors.make(),
             PasswordVectors.make(), LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ActVectors.make(),
-            FileVectors.make(), AccumulatedVectors.make(), LabelVectors.make(), ServiceVectors.make(),
+            FileVectors.make(), PackVectors.make(), RecordVectors.make(), CheckpointVectors.make(),
+            AccumulatedVectors.make(), LabelVectors.make(), ServiceVectors.make(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
         for file in files {

@@ -47,6 +47,10 @@ enum BodyType {
     static let withdrawn = 11
     /// The least number of an additive body.
     static let additive = 128
+    static let commit = 128
+    static let checkpoint = 129
+    /// An additive body that no release knows.
+    static let unknown = 130
 }
 
 /// Bodies of SPEC §9.2.
@@ -79,6 +83,18 @@ enum Body {
     }
 
     static func rename(_ name: Bytes) -> (Int, Bytes) { (BodyType.rename, name) }
+
+    /// - Parameter blobs: hash and size of each, or bytes in their place.
+    static func commit(_ blobs: [Bytes], epoch: UInt64) -> (Int, Bytes) {
+        (BodyType.commit, join(u64(epoch), u16(blobs.count), join(blobs)))
+    }
+
+    static func checkpoint(_ volumes: [Bytes], upto: UInt64, epoch: UInt64) -> (Int, Bytes) {
+        (BodyType.checkpoint, join(u64(upto), u64(epoch), u16(volumes.count), join(volumes)))
+    }
+
+    /// `Blob` of SPEC §9.2.
+    static func blob(_ bytes: Bytes) -> Bytes { hash("tresor/v1/blob-hash", bytes) + u64(UInt64(bytes.count)) }
 
     private static func users(_ users: [Bytes]) -> Bytes { join(u16(users.count), join(users.map { join([1], $0) })) }
 }

@@ -28,7 +28,7 @@ struct FileSealing {
         _ content: Bytes, type: String = "application/json", record: String = "plan.json", author: Person,
         generation: Int? = nil, time: UInt64, tresor: Bytes, epoch: EpochSecret, head: (UInt64, Bytes),
         origin: FileSealing? = nil, originBytes: Bytes? = nil, salt: Bytes, signer: Person? = nil,
-        faults: Faults = Faults()
+        isVolume: Bool = false, faults: Faults = Faults()
     ) {
         header = Self.header(tresor: tresor, epoch: epoch.number, head: head)
         let author32 = author.user
@@ -47,7 +47,12 @@ struct FileSealing {
         let length = max(fields.count + content.count + 72, 512)
         padding = faults.padding ?? zeros(Self.padded(length) - fields.count - content.count - 72)
         payload = join(fields, content, padding, u64(faults.contentLength ?? UInt64(content.count)), signature)
-        sealing = Sealing((faults.epoch ?? epoch).tk, "tresor/v1/file-seal", header, payload, salt: salt)
+        let keys = faults.epoch ?? epoch
+        let volumeKey = derive(keys.hk, "tresor/v1/volume-key", tresor + u64(epoch.number))
+        sealing =
+            isVolume
+            ? Sealing(volumeKey, "tresor/v1/volume-seal", header, payload, salt: salt)
+            : Sealing(keys.tk, "tresor/v1/file-seal", header, payload, salt: salt)
         self.origin = header + own + signature
     }
 

@@ -32,11 +32,13 @@ struct SnapshotWriter {
     }
 
     var preamble: Bytes = join(ascii("tresorS2"), [1, 1])
-    var additive: Bytes = u16(0)
+    var additive: Bytes = u16(129)
     var root: Bytes
     var headTime: UInt64
     var ownerTime: UInt64
     var founderGeneration = 0
+    var floor: UInt64 = 0
+    var checkpoint: UInt64 = 0
     var hashes: [Bytes]
     var epochs: [(statement: Bytes, sequence: UInt64)]
     var name: Bytes
@@ -46,8 +48,10 @@ struct SnapshotWriter {
 
     var untagged: Bytes {
         join(
-            preamble, additive, root, u64(headTime), u64(ownerTime), u32(founderGeneration), u32(hashes.count),
-            join(hashes), u32(epochs.count), join(epochs.map { $0.statement + u64($0.sequence) }), name,
+            preamble, additive, root, u64(headTime), u64(ownerTime), u32(founderGeneration), u64(floor),
+            u64(checkpoint),
+            u32(hashes.count), join(hashes), u32(epochs.count), join(epochs.map { $0.statement + u64($0.sequence) }),
+            name,
             u64(nameSequence), u32(marks.count),
             join(marks.map { u64($0) }), u32(people.count), join(people.map(\.bytes)))
     }

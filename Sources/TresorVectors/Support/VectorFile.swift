@@ -86,9 +86,13 @@ final class VectorFile {
     }
 
     @discardableResult func valid(
-        _ comment: String, _ flags: [String] = ["Normal"], in input: Values, mid: Values = [:], out: Values
+        _ comment: String, _ flags: [String] = ["Normal"], base: Int? = nil, rule: Int? = nil, in input: Values,
+        mid: Values = [:], out: Values
     ) -> Int {
-        add(VectorTest(id: next, comment: comment, flags: flags, input: input, middle: mid, output: out))
+        add(
+            VectorTest(
+                id: next, comment: comment, flags: flags, base: base, rule: rule, input: input, middle: mid,
+                output: out))
     }
 
     /// A negative: it has what its base has, but for what `input` gives.

@@ -101,6 +101,22 @@ extension CommandSuite {
             try await stage.expect(15, as: "house", "list")
         }
 
+        @Test func recordsAreNamedInTheLog() async throws {
+            let blob = Blob(hash: .zero, size: 674)
+            for body in [
+                EntryBody.commit(CommitBody(epoch: 1, blobs: [blob])),
+                .checkpoint(CheckpointBody(upto: 2, epoch: 1, volumes: [blob])),
+                .commit(CommitBody(epoch: 7, blobs: [blob])),
+            ] {
+                try await stage.append(body, by: anna.identity, to: tresor)
+            }
+            let log = try await stage.expect(0, as: "anna", "log", "-t", "plans")
+            #expect(log.text.contains(/anna +changed records/))
+            #expect(log.text.contains(/anna +sealed the records again/))
+            let check = try await stage.expect(0, as: "anna", "check")
+            #expect(check.text.contains("entry 4 breaks rule R39 and has no effect"))
+        }
+
         /// A206: under a clock that no owner's entry gives reason to believe, nothing is sealed and no date ends.
         @Test func A206_theClockOf2090EndsNoDate() async throws {
             let day: UInt64 = 86_400

@@ -112,6 +112,11 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             ("epoch", .epoch(EpochBody(try log.nextEpoch())), [(128, 4), (204, 4)]),
             ("role", .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: 5)), [(128, 4)]),
             ("rename", .rename(RenameBody(try Chronicle.anyName())), [(128, 4)]),
+            ("commit", .commit(CommitBody(epoch: 1, blobs: [Blob(hash: .zero, size: 674)])), [(128, 4)]),
+            (
+                "checkpoint",
+                .checkpoint(CheckpointBody(upto: 1, epoch: 1, volumes: [Blob(hash: .zero, size: 674)])), [(128, 4)]
+            ),
         ]
         for (name, body, lengths) in bodies {
             specimens.append(entry(name, try log.entry(body, by: log.founder).bytes, lengths: lengths))

@@ -3,6 +3,7 @@
 import CProbe
 import Foundation
 import Testing
+import TresorCrypto
 import TresorStore
 
 @testable import Tresor
@@ -26,10 +27,15 @@ import TresorStore
             head = chronicle.state.head
         }
 
-        /// Seven names, then a role, then a key, and so on.
+        /// Names, commits, checkpoints, then a role, then a key, and so on.
         mutating func next() throws -> [UInt8] {
             let body: EntryBody
             switch head.sequence % 9 {
+            case 1, 3, 5:
+                body = .commit(CommitBody(epoch: epoch, blobs: [Blob(hash: .zero, size: 674)]))
+            case 6:
+                body = .checkpoint(
+                    CheckpointBody(upto: head.sequence, epoch: epoch, volumes: [Blob(hash: .zero, size: 674)]))
             case 7:
                 role = role == .reader ? .writer : .reader
                 body = .role(RoleBody(principal: .user(reader.user), role: role, notAfter: nil))

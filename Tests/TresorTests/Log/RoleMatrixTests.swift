@@ -13,7 +13,7 @@ import TresorCrypto
     }
 
     enum Body: CaseIterable, Sendable {
-        case grant, grantFromNow, remove, leave, renew, epoch, role, rename
+        case grant, grantFromNow, remove, leave, renew, epoch, role, rename, commit, checkpoint
     }
 
     /// The table of the design: who may, by the letter of it.
@@ -23,6 +23,8 @@ import TresorCrypto
         case (_, .leave), (_, .renew): true
         case (.founder, _), (.owner, _): true
         case (.writer, .epoch): isRekeyPending
+        // A checkpoint of a writer is accepted, and void.
+        case (.writer, .commit), (.newWriter, .commit), (.writer, .checkpoint), (.newWriter, .checkpoint): true
         default: false
         }
     }
@@ -57,12 +59,24 @@ import TresorCrypto
                 let verdict = try log.verdict(entryBody(body, in: log, by: person, target, stranger), by: person)
                 if isAllowed(author, body, isRekeyPending: isRekeyPending) {
                     #expect(verdict == .valid, "\(author) \(body)")
+                    let rule = try voidRule(of: entryBody(body, in: log, by: person, target, stranger), by: person, log)
+                    switch body {
+                    case .checkpoint where author != .founder && author != .owner: #expect(rule == .r15)
+                    case .commit, .checkpoint: #expect(rule == (isRekeyPending ? .r40 : nil))
+                    default: #expect(rule == nil)
+                    }
                 } else {
                     #expect(verdict.error == .noAccess, "\(author) \(body)")
                     #expect(verdict.isUnchanged)
                 }
             }
         }
+    }
+
+    private func voidRule(of body: EntryBody, by author: Identity, _ log: Chronicle) throws -> Rule? {
+        var fold = Fold(state: log.state)
+        try fold.apply(try log.entry(body, by: author).bytes)
+        return fold.voidRule
     }
 
     private func entryBody(
@@ -77,6 +91,10 @@ import TresorCrypto
         case .epoch: .epoch(EpochBody(try log.nextEpoch()))
         case .role: .role(RoleBody(principal: .user(target.user), role: .reader, notAfter: nil))
         case .rename: .rename(RenameBody(try Chronicle.anyName()))
+        case .commit: .commit(CommitBody(epoch: log.state.epoch, blobs: [Blob(hash: .zero, size: 674)]))
+        case .checkpoint:
+            .checkpoint(
+                CheckpointBody(upto: 1, epoch: log.state.epoch, volumes: [Blob(hash: .zero, size: 674)]))
         }
     }
 

@@ -40,10 +40,17 @@ struct Cast {
             }
             return isRare(8) ? users : Set(users).sorted()
         }
+        func epoch() -> Int { isRare(12) ? Int.random(in: 0...9, using: &dice) : model.epoch }
+        func sizes() -> [Int] {
+            let odd = [0, 673, 1_081_762, 1_081_763, 1 << 40, (1 << 40) + 1]
+            return (0..<(isRare(16) ? 0 : Int.random(in: 1...2, using: &dice))).map { _ in
+                isRare(12) ? odd.randomElement(using: &dice) ?? 0 : 674
+            }
+        }
         let role = ["owner", "writer", "reader"].randomElement(using: &dice) ?? "reader"
         let end = isRare(3) ? Int.random(in: 1..<1000, using: &dice) : nil
         let next = model.epoch + (isRare(12) ? Int.random(in: 0...2, using: &dice) : 1)
-        switch Int.random(in: 0..<15, using: &dice) {
+        switch Int.random(in: 0..<18, using: &dice) {
         case 0..<5: return .grant(some(), role, end: end, epoch: isRare(2) ? next : nil)
         case 5..<7: return .remove(some(), epoch: next)
         case 7: return .leave
@@ -54,7 +61,12 @@ struct Cast {
             return .renew(generation == 0 ? nil : user, generation)
         case 9, 10: return .epoch(next)
         case 11, 12: return .role(Int.random(in: people.indices, using: &dice), role, end: end)
-        case 13: return .additive(Int.random(in: 128...65_535, using: &dice))
+        case 13: return .additive(isRare(4) ? Int.random(in: 128...129, using: &dice) : 200)
+        case 14: return .commit(epoch: epoch(), sizes: sizes())
+        case 15, 16:
+            let length = model.written.count
+            let upto = isRare(2) ? max(0, length - 1) : Int.random(in: 0...(length + 1), using: &dice)
+            return .checkpoint(upto: upto, epoch: epoch(), sizes: sizes())
         default: return .rename
         }
     }
@@ -90,7 +102,14 @@ struct Cast {
         case .role(let user, let name, let end):
             return .role(RoleBody(principal: .user(users[user]), role: role(name), notAfter: end.map { UInt64($0) }))
         case .rename: return .rename(RenameBody(try Chronicle.anyName()))
+        case .commit(let epoch, let sizes):
+            return .commit(CommitBody(epoch: UInt64(epoch), blobs: try sizes.map(Self.blob)))
+        case .checkpoint(let upto, let epoch, let sizes):
+            return .checkpoint(
+                CheckpointBody(upto: UInt64(upto), epoch: UInt64(epoch), volumes: try sizes.map(Self.blob)))
         case .additive(let type): return .additive(AdditiveBody(type: UInt16(type), [1, 2, 3]))
         }
     }
+
+    private static func blob(_ size: Int) throws -> Blob { Blob(hash: try anyDigest(), size: UInt64(size)) }
 }

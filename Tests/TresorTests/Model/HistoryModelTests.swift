@@ -66,7 +66,10 @@ private struct Tally {
         let names = ["grant", "remove", "leave", "renew", "epoch", "role", "rename"]
         let verdicts = names.flatMap { name in ["done", "no_access", "altered"].map { "\(name) \($0)" } }
         // Any member may rename as an owner, and no name is unsound.
-        return verdicts.allSatisfy { deeds[$0, default: 0] > 0 || $0 == "rename altered" }
+        let isVaried = ["commit", "checkpoint"].allSatisfy { name in
+            ["done", "void", "no_access"].allSatisfy { deeds["\(name) \($0)", default: 0] > 0 }
+        }
+        return isVaried && verdicts.allSatisfy { deeds[$0, default: 0] > 0 || $0 == "rename altered" }
             && min(forkCount, lostCount, regainedCount, strayCount) > 0
     }
 
@@ -115,7 +118,8 @@ private struct RandomHistory {
         default:
             let line = cast.line(in: branches[index].model, using: &dice)
             guard let entry = try cast.entry(line, after: branches[index].state) else { return }
-            tally.note(line, try branches[index].tell(entry, drawn: line))
+            let error = try branches[index].tell(entry, drawn: line)
+            tally.note(line, error ?? (branches[index].model.isVoid ? "void" : nil))
         }
     }
 

@@ -49,12 +49,18 @@ extension NaiveLog {
             let user = try number(of: body.principal.userID, people)
             deed = .role(user, body.role.description, end: body.notAfter.map { Int($0) })
         case .rename: deed = .rename
+        case .commit(let body): deed = .commit(epoch: Int(clamping: body.epoch), sizes: sizes(body.blobs))
+        case .checkpoint(let body):
+            deed = .checkpoint(
+                upto: Int(clamping: body.upto), epoch: Int(clamping: body.epoch), sizes: sizes(body.volumes))
         case .additive(let body): deed = .additive(Int(body.type))
         }
         return Line(
             author: try number(of: entry.author, people), generation: Int(entry.generation), time: Int(entry.time),
             cards: cards, deed: deed)
     }
+
+    private static func sizes(_ blobs: [Blob]) -> [Int] { blobs.map { Int(clamping: $0.size) } }
 
     /// In what a state differs from the model; `nil` where they are the same.
     func difference(from state: LogState, people names: [UserID]) -> String? {
@@ -66,6 +72,7 @@ extension NaiveLog {
             ("length", state.head.sequence == UInt64(written.count - 1)),
             ("hashes", state.hashes.map(Self.name) == written.map(\.name)),
             ("owner time", state.ownerTime == UInt64(ownerTime)),
+            ("floor", state.floor == UInt64(floor.upto) && state.checkpoint == UInt64(floor.entry)),
             ("founder generation", state.founderGeneration == UInt32(founderGeneration)),
             ("head time", state.headTime == UInt64(written.last?.time ?? 0)),
             ("last times", state.lastTimes == Self.named(lastTimes, names) { UInt64($0) }),

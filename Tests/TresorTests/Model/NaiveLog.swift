@@ -12,7 +12,10 @@ struct NaiveLog {
         case epoch(Int)
         case role(Int, String, end: Int?)
         case rename
-        /// A body from 128 on, whatever is in it.
+        /// With the epoch and the sizes of the blobs that it names.
+        case commit(epoch: Int, sizes: [Int])
+        case checkpoint(upto: Int, epoch: Int, sizes: [Int])
+        /// Another body from 128 on, whatever is in it.
         case additive(Int)
 
         var name: String { String("\(self)".prefix { $0 != "(" }) }
@@ -60,6 +63,10 @@ struct NaiveLog {
     private(set) var ownerTime: Int
     /// The signing generation of the founder's newest line.
     private(set) var founderGeneration: Int
+    /// The line up to which the newest checkpoint stands for packs, and the checkpoint; none at first.
+    private(set) var floor = (upto: 0, entry: 0)
+    /// Whether the newest line was accepted and has no effect.
+    private(set) var isVoid = false
 
     init(founder: Int, generation: Int, time: Int, name: Int) {
         self.founder = founder
@@ -90,7 +97,7 @@ struct NaiveLog {
         switch line.deed {
         case .leave: true
         case .renew(let user, _): me.role == "owner" || user == line.author
-        case .additive: me.role != "reader"
+        case .commit, .checkpoint, .additive: me.role != "reader"
         case .epoch: me.role == "owner" || (me.role == "writer" && mustRotate && me.from == nil)
         default: me.role == "owner"
         }
@@ -122,11 +129,33 @@ struct NaiveLog {
             let isOther = present.role != role || present.end != end
             let lasts = role == "owner" && end == nil
             return isOther && (role != "owner" || present.from == nil) && (lasts || staysOwned(without: [user]))
-        case .rename, .additive: return true
+        case .rename, .commit, .checkpoint, .additive: return true
+        }
+    }
+
+    /// Whether packs and attachments, or volumes, of these sizes may be named.
+    private func areSized(_ sizes: [Int], atMost count: Int, isEachSmall: Bool) -> Bool {
+        let small = isEachSmall ? sizes : Array(sizes.prefix(1))
+        return !sizes.isEmpty && sizes.count <= count && sizes.allSatisfy { $0 >= 674 && $0 <= 1 << 40 }
+            && small.allSatisfy { $0 <= 1_081_762 }
+    }
+
+    private func hasEffect(_ line: Line, as number: Int) -> Bool {
+        switch line.deed {
+        case .commit(let epoch, let sizes):
+            return areSized(sizes, atMost: 1024, isEachSmall: false) && epoch == self.epoch && !mustRotate
+        case .checkpoint(let upto, let epoch, let sizes):
+            let newest = people.values.filter { $0.from != nil }.map(\.since).min() ?? .max
+            return people[line.author]?.role == "owner" && areSized(sizes, atMost: 10_000, isEachSmall: true)
+                && epoch == self.epoch && !mustRotate && upto > floor.upto && upto < number && upto < newest
+        case .additive(128), .additive(129): return false
+        default: return true
         }
     }
 
     private mutating func enact(_ line: Line, as number: Int) {
+        isVoid = !hasEffect(line, as: number)
+        if isVoid { return }
         switch line.deed {
         case .grant(let users, let role, let end, let next):
             for user in users {
@@ -152,7 +181,8 @@ struct NaiveLog {
             people[user]?.role = role
             people[user]?.end = end
         case .rename: named = (number, epoch)
-        case .additive: break
+        case .checkpoint(let upto, _, _): floor = (upto, number)
+        case .commit, .additive: break
         }
     }
 

@@ -60,6 +60,7 @@ struct Retelling {
             if fold.state?.kept != state.kept { disputes.append("\(line) was refused and changed the state") }
             return found
         }
+        if (fold.voidRule != nil) != next.isVoid { disputes.append("\(line): void or not in \(model)") }
         entries.append(entry.bytes)
         states.append(after)
         models.append(next)
@@ -80,6 +81,12 @@ struct Retelling {
             if let difference = model.difference(fromPastOf: state, people: people) {
                 disputes.append("\(difference), as it was after \(model.written.count) entries: \(model)")
             }
+        }
+        var floor: UInt64 = 0
+        for (bytes, model) in zip(entries, models).dropFirst() {
+            let rule = state.voidRule(of: try Entry(bytes), floor: floor)
+            if (rule != nil) != model.isVoid { disputes.append("\(model.written.count) entries: void or not, later") }
+            floor = UInt64(model.floor.upto)
         }
         if try Fold.state(of: entries, tresor: tresor).kept != state.kept {
             disputes.append("another state when replayed")

@@ -2,12 +2,13 @@
 
 import TresorCrypto
 
-/// A body from 128 on. It changes no member, role, epoch or name, so a program that does not know it can skip it.
+/// A body from 128 on whose fields this release does not read. It changes no member, role, epoch or name, so a program
+/// that does not know it can skip it.
 package struct AdditiveBody: LogBody {
     /// The least number of an additive body.
     static let leastType: UInt16 = 128
-    /// The highest number known to this release; 0 for none.
-    static let greatestKnownType: UInt16 = 0
+    /// The highest number known to this release.
+    static let greatestKnownType: UInt16 = CheckpointBody.type
 
     package let type: UInt16
     package let bytes: [UInt8]
@@ -28,8 +29,11 @@ package struct AdditiveBody: LogBody {
 
     func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role != .reader }
 
-    /// No rules: a later release that knows more of the body accepts the same logs.
-    func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {}
+    /// R2 for a body that this release knows and cannot read: it is void. Otherwise no rules: a later release that
+    /// knows more of the body accepts the same logs.
+    func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
+        try validator.require(.r2, type > Self.greatestKnownType)
+    }
 
     func apply(_ effect: EntryEffect, to state: inout LogState) {}
 }

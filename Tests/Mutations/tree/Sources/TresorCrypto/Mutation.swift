@@ -128,6 +128,15 @@ package enum Mutation: String, CaseIterable, Sendable {
     /// That a file names a later entry than the store shows.
     case storeBehind
 
+    // Records.
+
+    /// Hash and size of a pack or a volume, as its entry has them.
+    case blobHash
+    /// That the author of a pack is that of its entry.
+    case packAuthor
+    /// That a kept item is one of its commit's pack.
+    case keptItems
+
     // Epochs.
 
     /// The log's commitment to the keys of an epoch.

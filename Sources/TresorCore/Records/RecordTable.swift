@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The records of a tresor: a pure function of its log and its packs (SPEC §19.3).
+///
+/// It keeps where the content of each version is, and no content. A pack that comes late counts as if it had been there:
+/// the order in which commits are taken changes nothing.
+package struct RecordTable: Sendable {
+    /// A version that no later one replaces.
+    package struct Head: Hashable, Sendable {
+        /// The sequence number of its commit.
+        package let revision: UInt64
+        /// The time of the change by the author's account, in seconds since 1970.
+        package let time: UInt64
+        /// Whether it deletes the record.
+        package let isDeletion: Bool
+        /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
+        package let isVouched: Bool
+
+        /// Whether it is shown rather than another: contents before deletions, then the greatest time and revision.
+        fileprivate func isShown(before other: Head) -> Bool {
+            if isDeletion != other.isDeletion { return other.isDeletion }
+            return (time, revision) > (other.time, other.revision)
+        }
+    }
+
+    /// What is known of one record.
+    private struct Versions {
+        /// By rising revision.
+        var heads: [Head] = []
+        /// Revisions that were replaced before their pack came.
+        var awaited: Set<UInt64> = []
+
+        mutating func take(_ head: Head, replacing replaced: [UInt64]) {
+            for revision in replaced {
+                let index = heads.partitioningIndex { $0.revision >= revision }
+                if heads.indices.contains(index), heads[index].revision == revision {
+                    heads.remove(at: index)
+                } else {
+                    awaited.insert(revision)
+                }
+            }
+            guard awaited.remove(head.revision) == nil else { return }
+            heads.insert(head, at: heads.partitioningIndex { $0.revision > head.revision })
+        }
+    }
+
+    private var versions: [Name: Versions] = [:]
+    /// The commits whose packs are missing, each with its error.
+    package private(set) var missing: [UInt64: TresorError] = [:]
+    /// The commits that are void, by rising number.
+    package private(set) var void: [UInt64] = []
+    /// The error of the first volume that is missing where one is needed.
+    package private(set) var missingVolume: TresorError?
+    /// Whether volumes stand for the commits up to the floor.
+    package private(set) var isByVolumes = false
+    /// The last entry whose commit was taken, or that volumes stand for.
+    private var taken: UInt64 = 0
+
+    /// Begins with no records.
+    package init() {}
+
+    /// Begins with what a checkpoint keeps, in place of all commits up to its floor.
+    ///
+    /// - Parameter kept: the items of its volumes, checked by ``checkVolumes(_:upto:blobCount:)``.
+    package init(kept: [Kept], upto floor: UInt64) {
+        for kept in kept { take(kept.item, at: kept.sequence, isVouched: true) }
+        taken = floor
+        isByVolumes = true
+    }
+
+    /// Takes a commit. Commits come in order; one that was missing may come again, later.
+    package mutating func take(_ outcome: PackOutcome, at sequence: UInt64) {
+        guard sequence > taken || missing[sequence] != nil else { return }
+        taken = max(taken, sequence)
+        missing[sequence] = nil
+        switch outcome {
+        case .items(let items): for item in items { take(item, at: sequence, isVouched: false) }
+        case .notMine: break
+        case .missing(let error): missing[sequence] = error
+        case .void: void.insert(sequence, at: void.partitioningIndex { $0 > sequence })
+        }
+    }
+
+    private mutating func take(_ item: Item, at sequence: UInt64, isVouched: Bool) {
+        let head = Head(revision: sequence, time: item.time, isDeletion: item.isDeletion, isVouched: isVouched)
+        versions[item.record, default: Versions()].take(head, replacing: item.replaces)
+    }
+
+    /// Whether nothing is missing. Otherwise no version is proved to be the newest.
+    package var isComplete: Bool { missing.isEmpty && missingVolume == nil }
+
+    /// All names that have a version, also those of deleted records, by rising bytes.
+    package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }
+
+    /// The versions of a record that no later one replaces, by rising revision.
+    package func heads(of record: Name) -> [Head] { versions[record]?.heads ?? [] }
+
+    /// The version that is shown; `nil` for a record that is deleted or was never there.
+    package func shown(of record: Name) -> Head? { ranked(record).first.flatMap { $0.isDeletion ? nil : $0 } }
+
+    /// The heads, the one that is shown first.
+    private func ranked(_ record: Name) -> [Head] { heads(of: record).sorted { $0.isShown(before: $1) } }
+
+    /// The versions beside the shown one, in the order in which they would be shown. Those of equal type and content
+    /// count as one; what an attachment says is not compared.
+    ///
+    /// - Parameter content: reads what a version says; asked only where there are several.
+    package func putAside<Failure: Error>(
+        of record: Name, content: (Head) throws(Failure) -> Item.Content
+    ) throws(Failure) -> [Head] {
+        let heads = ranked(record)
+        guard heads.count > 1 else { return [] }
+        var contents: Set<Item.Content> = []
+        var different: [Head] = []
+        for head in heads {
+            let content = try content(head)
+            guard contents.insert(content).inserted || content.isAttachment else { continue }
+            different.append(head)
+        }
+        return Array(different.dropFirst())
+    }
+
+    /// The revisions that a change of the record replaces now: every head; of more than 16 the shown one and those that
+    /// would be shown next. Rising.
+    package func replacedNow(of record: Name) -> [UInt64] {
+        ranked(record).prefix(Item.maximumReplacedCount).map(\.revision).sorted()
+    }
+}
+
+/// All records at once.
+extension RecordTable {
+    /// Computes the table of a whole log (SPEC §19.3).
+    ///
+    /// - Parameters:
+    ///   - entries: the entries with the type of a commit, in order.
+    ///   - floor: that of the newest state.
+    ///   - open: opens the pack of a commit.
+    ///   - volumes: gives what the newest checkpoint keeps; asked only where a pack at or below the floor is missing.
+    package static func readRecords(
+        _ entries: [Entry], floor: UInt64, open: (Entry) -> PackOutcome, volumes: () throws(TresorError) -> [Kept]
+    ) -> RecordTable {
+        var table = RecordTable()
+        for entry in entries.prefix(while: { $0.sequence <= floor }) { table.take(open(entry), at: entry.sequence) }
+        if !table.missing.isEmpty {
+            do throws(TresorError) {
+                table = RecordTable(kept: try volumes(), upto: floor)
+            } catch {
+                table.missingVolume = error
+            }
+        }
+        for entry in entries.drop(while: { $0.sequence <= floor }) { table.take(open(entry), at: entry.sequence) }
+        return table
+    }
+
+    /// Checks what the volumes of a checkpoint hold by the log alone (SPEC §19.5).
+    ///
+    /// - Parameters:
+    ///   - kept: the items of all its volumes, in order.
+    ///   - upto: the last entry that it stands for.
+    ///   - blobCount: gives the number of blobs of a commit; `nil` for an entry that is none, or is void.
+    /// - Throws: ``TresorError/altered``.
+    package static func checkVolumes(
+        _ kept: [Kept], upto: UInt64, blobCount: (UInt64) -> Int?
+    ) throws(TresorError) {
+        guard Volume.areRising(kept), kept.last?.sequence ?? 0 <= upto else { throw .altered }
+        for kept in kept {
+            guard let count = blobCount(kept.sequence), kept.item.names(blobOf: count) else { throw .altered }
+        }
+    }
+
+    /// Compares what a checkpoint keeps with the packs (SPEC §19.5).
+    ///
+    /// - Parameters:
+    ///   - kept: the items of all its volumes, in order.
+    ///   - upto: the last entry that it stands for.
+    ///   - packs: the items of every commit before the checkpoint, by sequence number.
+    /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
+    ///   without every later one of its record.
+    package static func comparePacks(
+        _ kept: [Kept], upto: UInt64, with packs: [UInt64: [Item]]
+    ) throws(TresorError) {
+        var table = RecordTable()
+        var history: [Name: [UInt64]] = [:]
+        for (sequence, items) in packs.sorted(by: { $0.key < $1.key }) {
+            table.take(.items(items), at: sequence)
+            for item in items where sequence <= upto { history[item.record, default: []].append(sequence) }
+        }
+        var revisions: [Name: [UInt64]] = [:]
+        for kept in kept {
+            guard has(packs[kept.sequence] ?? [], kept.item) else { throw .altered }
+            revisions[kept.item.record, default: []].append(kept.sequence)
+        }
+        for (record, all) in history {
+            let heads = Set(table.heads(of: record).map(\.revision).filter { $0 <= upto })
+            let mine = Set(revisions[record] ?? [])
+            guard heads.isSubset(of: mine) else { throw .altered }
+            // Without a later item, a replaced one would be a head again.
+            guard let first = mine.subtracting(heads).min() else { continue }
+            guard mine.isSuperset(of: all.filter { $0 > first }) else { throw .altered }
+        }
+    }
+
+    /// Whether a pack has an item.
+    ///
+    /// - Parameter items: those of the pack, by rising record name.
+    private static func has(_ items: [Item], _ item: Item) -> Bool {
+        let index = items.partitioningIndex { $0.record >= item.record }
+        return items.indices.contains(index) && items[index] == item
+    }
+}

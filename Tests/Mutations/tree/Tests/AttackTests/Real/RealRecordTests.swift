@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorCrypto
+
+extension RealAttackTests {
+    /// Commits, packs and checkpoints.
+    @Suite struct Records {
+        let anna: Identity
+        let bob: Identity
+        let eve: Identity
+        /// Anna's; bob writes, eve reads.
+        let book: RecordBook
+        let name: Name
+
+        init() throws {
+            (anna, bob, eve) = (try identity("anna"), try identity("bob"), try identity("eve"))
+            var book = try RecordBook(anna)
+            try book.admit(bob, as: .writer)
+            try book.admit(eve, as: .reader)
+            self.book = book
+            name = try Name(typed: "plan")
+        }
+
+        /// Whether a pack counts for this entry; its error if it is missing.
+        private static func counts(_ bytes: [UInt8], as sequence: UInt64, in book: RecordBook) throws -> Bool {
+            switch book.outcome(of: try book.entry(at: sequence), bytes) {
+            case .items: true
+            case .missing(let error): throw error
+            case .void, .notMine: false
+            }
+        }
+
+        /// A commit of bob's and another pack of bob's, of the same head.
+        private func told() throws -> (book: RecordBook, sequence: UInt64, other: [UInt8]) {
+            var book = book
+            let other = try book.pack([Item("plan", "never committed")], by: bob)
+            let sequence = try book.put(Item("plan", "committed"), by: bob)
+            return (book, sequence, other)
+        }
+
+        @Test func A139_A140_anotherPackCountsInThePlaceOfTheCommitted() async throws {
+            let (book, sequence, other) = try told()
+            await RealAttackTests.expectReal(.altered, without: .blobHash) {
+                try Self.counts(other, as: sequence, in: book)
+            }
+        }
+
+        @Test func A146_A149_anOlderPackIsShownAsTheNewest() async throws {
+            var book = book
+            let old = try book.pack([Item("plan", "one")], by: bob)
+            let sequence = try book.put(Item("plan", nil), by: bob)
+            let (told, name) = (book, name)
+            await RealAttackTests.expectReal(nil, without: .blobHash) {
+                let table = try told.table(packs: [sequence: old])
+                return table.isComplete && table.shown(of: name) != nil
+            }
+        }
+
+        @Test func A140_A150_whatSomebodyElseSealedIsCommitted() async throws {
+            var book = book
+            let stolen = try book.pack([Item("plan", "by bob")], by: bob)
+            let sequence = try book.add(book.commit(stolen), by: anna)
+            let told = book
+            await RealAttackTests.expectReal(nil, without: .packAuthor) {
+                try Self.counts(stolen, as: sequence, in: told)
+            }
+        }
+
+        private func expectReal(withoutRule rule: Rule, by author: Identity, in book: RecordBook) async throws {
+            let entry = try book.entry(book.commit(book.pack([Item("plan", "one")])), by: author)
+            await RealAttackTests.expectReal(withoutRule: rule) {
+                var fold = Fold(state: book.state)
+                try fold.apply(entry.bytes)
+                return fold.state?.head.sequence == entry.sequence
+            }
+        }
+
+        @Test func A141_A150_aReaderARemovedAndARenewedWriterCommit() async throws {
+            try await expectReal(withoutRule: .r15, by: eve, in: book)
+            var removed = book
+            try removed.remove(bob)
+            try await expectReal(withoutRule: .r13, by: bob, in: removed)
+            var renewed = book
+            try renewed.add(.renew(RenewBody(bob.renewCard(time: 5).identity.chain.newest)), by: bob)
+            try await expectReal(withoutRule: .r14, by: bob, in: renewed)
+        }
+
+        @Test func A142_anotherContentOfARevisionIsBelieved() async throws {
+            let scene = try await Scene()
+            let before = try await scene.state
+            func commit(_ size: UInt64) throws -> EntryBody {
+                .commit(CommitBody(epoch: before.epoch, blobs: [Blob(hash: .zero, size: size)]))
+            }
+            let other = try scene.entry(commit(700), by: scene.bob, after: before)
+            try await scene.append(commit(674), by: scene.bob)
+            try await scene.settle()
+            scene.store.fork(Int(before.head.sequence) + 1, [other.bytes])
+            await RealAttackTests.expectReal(.forked, without: .pinnedHead, against: [scene.anna]) {
+                try await scene.anna.client.logs.state(of: scene.tresor).head.hash == other.hash()
+            }
+        }
+
+        @Test func A147_aFalseItemIsKept() async throws {
+            var book = book
+            let sequence = try book.put(Item("plan", "one"))
+            let kept = [
+                Kept(sequence: sequence, item: try Item("plan", "one")),
+                Kept(sequence: sequence, item: try Item("z", "false")),
+            ]
+            let items = try book.items()
+            await RealAttackTests.expectReal(.altered, without: .keptItems) {
+                try RecordTable.comparePacks(kept, upto: sequence, with: items)
+                return true
+            }
+        }
+    }
+}

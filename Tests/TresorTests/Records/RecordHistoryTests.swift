@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCore
+
+/// Random histories with real keys: people come, go and come back, write, and the owner makes checkpoints. Seeds 0 to
+/// 15, or as many as `TRESOR_HISTORIES` says.
+@Suite struct RecordHistoryTests {
+    private static let batchCount = 4
+
+    @Test(arguments: 0..<batchCount) func A147_newcomersAndRemovedMembersOpenNoVolume(batch: Int) throws {
+        let people = try (0..<5).map { try identity("person-\($0)") }
+        var tally: [String: Int] = [:]
+        let seeds = seeds("TRESOR_HISTORIES", else: 16, batch: batch, of: Self.batchCount)
+        for seed in seeds {
+            var history = try RecordHistory(people, seed: seed)
+            for _ in 0..<40 { try history.step() }
+            try history.judge("seed \(seed)")
+            tally.merge(history.tally) { $0 + $1 }
+        }
+        let events = ["checkpoint", "refused checkpoint", "conflict", "from now", "closed", "opened", "deletion"]
+        #expect(seeds.count < 4 || events.allSatisfy { tally[$0, default: 0] > 0 }, "\(tally)")
+    }
+}
+
+/// A tresor, and what each person ever knew of its keys.
+private struct RecordHistory {
+    private let people: [Identity]
+    private var book: RecordBook
+    private var dice: Dice
+    /// By person and epoch; never forgotten.
+    private var known: [UserID: [UInt64: EpochKeys]] = [:]
+    /// The head that each device last saw.
+    private var seen: [UserID: UInt64] = [:]
+    private(set) var tally: [String: Int] = [:]
+
+    init(_ people: [Identity], seed: UInt64) throws {
+        self.people = people
+        dice = Dice(seed: seed)
+        book = try RecordBook(people[0])
+        try learn()
+    }
+
+    private mutating func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
+
+    /// Everybody takes what the log grants.
+    private mutating func learn() throws {
+        for (user, member) in book.state.members {
+            for epoch in member.history.firstEpoch...max(book.state.epoch, member.history.firstEpoch) {
+                guard member.history != .all else {
+                    known[user, default: [:]][epoch] = try book.key(epoch)
+                    continue
+                }
+                // What an earlier stay left is not taken away.
+                guard known[user]?[epoch] == nil else { continue }
+                let secret = try book.key(epoch).secret()
+                known[user, default: [:]][epoch] = try EpochKeys(
+                    epoch: epoch, unwrapped: secret.span.extracting(first: 32))
+            }
+        }
+    }
+
+    mutating func step() throws {
+        book.time += 10
+        let others = people.dropFirst()
+        let members = others.filter { book.state.members[$0.user] != nil }
+        let strangers = others.filter { book.state.members[$0.user] == nil }
+        switch Int.random(in: 0..<20, using: &dice) {
+        case 0..<3:
+            guard let person = strangers.randomElement(using: &dice) else { return }
+            let role: Role = isRare(4) ? .reader : .writer
+            let isFromNow = isRare(2)
+            if isFromNow { tally["from now", default: 0] += 1 }
+            try book.admit(person, as: role, fromNow: isFromNow)
+        case 3:
+            guard let person = members.randomElement(using: &dice) else { return }
+            try book.remove(person)
+        case 4: try book.rotate()
+        case 5, 6: try checkpoint()
+        default: try write()
+        }
+        try learn()
+    }
+
+    /// A member edits or deletes some records, sometimes without having seen the newest.
+    private mutating func write() throws {
+        let writers = people.filter { [.owner, .writer].contains(book.state.members[$0.user]?.role) }
+        guard let author = writers.randomElement(using: &dice), let member = book.state.members[author.user] else {
+            return
+        }
+        if !isRare(3) { seen[author.user] = book.state.head.sequence }
+        let limit = seen[author.user] ?? 0
+        var table = RecordTable()
+        for entry in try book.commits where entry.sequence <= limit {
+            let outcome = book.outcome(
+                of: entry, book.packs[entry.sequence], history: member.history, keys: known[author.user])
+            table.take(outcome, at: entry.sequence)
+        }
+        let numbers = Set((0..<Int.random(in: 1...3, using: &dice)).map { _ in Int.random(in: 0..<5, using: &dice) })
+        let times: [UInt64] = [1, book.time, 4_070_908_800]
+        var items: [Item] = []
+        for number in numbers.sorted() {
+            let record = try Name(typed: "event/\(number)")
+            let isDeletion = isRare(5)
+            if isDeletion { tally["deletion", default: 0] += 1 }
+            let text = isDeletion ? nil : "\(UInt8.random(in: 0...9, using: &dice))"
+            let time: UInt64 = times.randomElement(using: &dice) ?? 1
+            items.append(try Item(record.text, text, replacing: table.replacedNow(of: record), at: time))
+        }
+        try book.put(items, by: author)
+    }
+
+    /// The owner keeps what must be kept, and sometimes more.
+    private mutating func checkpoint() throws {
+        let upto = UInt64.random(in: 0...book.state.head.sequence, using: &dice)
+        let items = try book.items()
+        let table = try book.table()
+        var cuts: [Name: UInt64] = [:]
+        for name in table.names { cuts[name] = UInt64.random(in: 0...(upto + 1), using: &dice) }
+        let kept = items.sorted { $0.key < $1.key }.filter { $0.key <= upto }.flatMap { sequence, items in
+            items.filter { item in
+                sequence >= cuts[item.record] ?? 0
+                    || table.heads(of: item.record).contains { $0.revision == sequence }
+            }.map { Kept(sequence: sequence, item: $0) }
+        }
+        let before = book.state.floor
+        let sequence = try book.checkpoint(kept, upto: upto)
+        let isVoid = book.state.checkpoint != sequence
+        tally[isVoid ? "refused checkpoint" : "checkpoint", default: 0] += 1
+        #expect(isVoid == (book.state.floor == before))
+        guard !isVoid else { return }
+        try RecordTable.comparePacks(kept, upto: upto, with: items.filter { $0.key < sequence })
+    }
+
+    private func facts(_ table: RecordTable) -> [Name: [UInt64]] {
+        Dictionary(
+            uniqueKeysWithValues: table.names.map { name in
+                (name, [table.shown(of: name)?.revision ?? 0] + table.heads(of: name).map(\.revision))
+            })
+    }
+
+    mutating func judge(_ seed: Comment) throws {
+        let whole = try book.table()
+        #expect(whole.isComplete, seed)
+        let expected = facts(whole)
+        tally["conflict", default: 0] += expected.values.count { $0.count > 2 }
+        let newer = book.packs.filter { $0.key > book.state.floor }
+        for (user, member) in book.state.members {
+            let own = known[user]
+            let table = try book.table(history: member.history, keys: own)
+            #expect(table.isComplete, seed)
+            switch member.history {
+            case .all:
+                #expect(facts(table) == expected, seed)
+                // Who comes with nothing reads the volumes in place of the packs below the floor.
+                let late = try book.table(keys: own, packs: newer)
+                #expect(late.isComplete && facts(late) == expected, seed)
+            case .from:
+                let fewer = try book.table(history: member.history, keys: own, packs: newer)
+                #expect(fewer.isComplete && facts(fewer) == facts(table), seed)
+                for (name, versions) in facts(table) {
+                    #expect(Set(versions.dropFirst()).isSubset(of: expected[name]?.dropFirst() ?? []), seed)
+                }
+            }
+        }
+        for (user, own) in known { try judgeVolumes(of: user, own, seed) }
+    }
+
+    /// Every key that a person ever held is tried on every volume.
+    private mutating func judgeVolumes(of user: UserID, _ own: [UInt64: EpochKeys], _ seed: Comment) throws {
+        for (sequence, volumes) in book.volumes {
+            let entry = try book.entry(at: sequence)
+            guard case .checkpoint(let body) = try entry.body else { continue }
+            let isEntitled = own[body.epoch]?.opensHistory == true
+            for (epoch, keys) in own {
+                let opened = Self.opens(volumes[0], entry, keys, in: book.state)
+                #expect(opened == (isEntitled && epoch == body.epoch), seed)
+                tally[opened ? "opened" : "closed", default: 0] += 1
+            }
+        }
+    }
+
+    /// As a volume, and as a file under either label.
+    private static func opens(_ bytes: [UInt8], _ entry: Entry, _ keys: EpochKeys, in state: LogState) -> Bool {
+        if (try? Volume.openVolume(bytes, at: 0, of: entry, in: state, with: keys)) != nil { return true }
+        let sealed = bytes.span.extracting(FileHeader.byteCount..<bytes.count)
+        let context = Array(bytes.prefix(FileHeader.byteCount))
+        for label in [DomainLabel.fileSeal, .volumeSeal] {
+            if (try? TC1.open(sealed, with: keys.content, label: label, context: context.span)) != nil { return true }
+        }
+        return false
+    }
+}
