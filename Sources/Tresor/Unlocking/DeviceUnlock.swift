@@ -42,10 +42,26 @@ public struct DeviceUnlock: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
     ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
-    ///   ``TresorError/altered`` when the two shares do not belong together.
+    ///   ``TresorError/altered`` when the two shares do not belong together. ``TresorError/busy`` when other processes
+    ///   keep replacing the device share.
     @concurrent public func unlock() async throws(TresorError) -> Session {
-        // A slot is written before its device share, so the share is read first.
-        guard let share = try share() else { throw .notFound }
+        for _ in 0..<Self.attemptCount {
+            // A slot is written before its device share, so the share is read first.
+            guard let share = try share() else { throw .notFound }
+            do throws(TresorError) {
+                return try await unlock(with: share)
+            } catch {
+                // Another process may have ended this share meanwhile, or put a new one in its place.
+                guard error == .noAccess, try self.share()?.id != share.id else { throw error }
+            }
+        }
+        throw .busy
+    }
+
+    /// The number of shares that other processes may put here while one is tried.
+    private static let attemptCount = 8
+
+    private func unlock(with share: DeviceShare) async throws(TresorError) -> Session {
         let file = try client.identityFileBlocking()
         if !file.devices.contains(where: { $0.id == share.id }),
             try client.cleanup.endingDevicesBlocking().contains(share.id)

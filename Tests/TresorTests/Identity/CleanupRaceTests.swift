@@ -116,6 +116,29 @@ import TresorStore
         #expect(try anna.client.cleanup.journal().isEmpty)
     }
 
+    /// Another process remembers the device anew, or forgets it, while this one asks the store.
+    @Test(arguments: [true, false])
+    func A107_aDeviceThatChangesMeanwhileIsNotRefused(isRemembered: Bool) async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let before = (file: try #require(home.read(.identity)), share: try #require(home.read(.deviceShare)))
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let after = (file: try #require(home.read(.identity)), share: try #require(home.read(.deviceShare)))
+        try home.replace(.identity, with: before.file)
+        try home.replace(.deviceShare, with: before.share)
+        evil.showServerShare { share in
+            guard share == nil else { return share }
+            try? home.replace(.identity, with: after.file)
+            if isRemembered { try? home.replace(.deviceShare, with: after.share) } else { home.delete(.deviceShare) }
+            return nil
+        }
+        if isRemembered {
+            #expect(try await anna.client.device.unlock().identity.user == anna.identity.user)
+        } else {
+            await #expect(throws: TresorError.notFound) { _ = try await anna.client.device.unlock() }
+        }
+    }
+
     private static func unlock(_ client: Client) async throws {
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
