@@ -61,14 +61,17 @@
             _ request: Request, naming other: Signer, by signer: Signer
         ) throws -> ServiceCall {
             let good = signer.key.statement
+            let key = try SigningKey(seed: try SecretKey<SigningUse>())
             let statement = try SessionStatement(
                 kind: .identity, server: good.server, user: other.user, generation: good.generation, device: nil,
-                key: good.key, since: good.since, until: good.until
+                key: key.publicKey, since: good.since, until: good.until
             ) { (label, bytes) throws(TresorError) in try signer.identity.sign(label, bytes) }
-            let signed = try signer.key.authorization(
-                for: Request.operation, body: request.bytes, id: randomBytes(16), time: signer.clock.now)
+            let id = try randomBytes(16)
+            let signed = try RequestStatement(
+                session: try statement.hash(), id: id, time: signer.clock.now, operation: Request.operation,
+                body: request.bytes)
             let text = Authorization(
-                statement: statement, id: signed.id, time: signed.time, signature: signed.signature
+                statement: statement, id: id, time: signer.clock.now, signature: try key.sign(signed.message)
             ).text
             return ServiceCall(operation: Request.operation, body: request.bytes, authorization: text, source: [])
         }
