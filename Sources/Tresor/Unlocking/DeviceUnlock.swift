@@ -62,6 +62,7 @@ public struct DeviceUnlock: Sendable {
     private static let attemptCount = 8
 
     private func unlock(with share: DeviceShare) async throws(TresorError) -> Session {
+        let noted = (try? client.cleanup.journal())?.devices ?? []
         let file = try client.identityFileBlocking()
         if !file.devices.contains(where: { $0.id == share.id }),
             try client.cleanup.endingDevicesBlocking().contains(share.id)
@@ -72,7 +73,10 @@ public struct DeviceUnlock: Sendable {
         let kept = try await Speaker.device(share).call { () async throws(TresorError) in
             try await store.serverShare(user: share.user, device: share.id)
         }
-        guard let bytes = kept else { throw .noAccess }
+        guard let bytes = kept else {
+            // Another process is just remembering this device, or was interrupted.
+            throw noted.contains { $0.user == share.user && $0.id == share.id } ? .notFound : .noAccess
+        }
         try Cancellation.check()
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)

@@ -139,6 +139,16 @@ import TresorStore
         }
     }
 
+    /// Another process has remembered the device here, and puts its server share again.
+    @Test func A107_aDeviceThatIsJustBeingRememberedIsNotTrustedYet() async throws {
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        evil.showServerShare { _ in nil }
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
+        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
+        #expect(anna.home[.deviceShare] != nil)
+    }
+
     private static func unlock(_ client: Client) async throws {
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
