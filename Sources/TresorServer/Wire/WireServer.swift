@@ -72,8 +72,11 @@
                     configuration: metrics.configuration, eventLoopGroup: loops, logger: logger)
                 services.append(Listener(server: server, address: metrics))
             }
+            // Without a certificate the signal must not end the program either.
+            if certificates != nil || !signals.isEmpty {
+                services.append(HangupListener(certificates: certificates, report: report))
+            }
             if let certificates {
-                services.append(CertificateReloader(certificates: certificates, report: report))
                 let server = try TLSChannel(channel, tlsConfiguration: certificates.configuration).server(
                     configuration: address.configuration, onServerRunning: running, eventLoopGroup: loops,
                     logger: logger)
@@ -172,14 +175,15 @@
         }
     }
 
-    /// Reads the certificate again at SIGHUP.
-    private struct CertificateReloader: Service {
-        let certificates: Certificates
+    /// Reads the certificate again at SIGHUP, if there is one.
+    private struct HangupListener: Service {
+        let certificates: Certificates?
         let report: Report
 
         func run() async throws {
             await cancelWhenGracefulShutdown {
                 for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                    guard let certificates else { continue }
                     do throws(ServerFailure) {
                         try certificates.reload()
                         report.say(.certificate)

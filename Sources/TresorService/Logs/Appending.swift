@@ -159,7 +159,8 @@
             var statements = [
                 SQL(
                     "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-                    [tresor, .number(state.head.sequence), .bytes(entry)])
+                    [tresor, .number(state.head.sequence), .bytes(entry)]
+                ).orElse(.store(.damaged))
             ]
             for user in Set(removing).sorted() {
                 statements.append(

@@ -71,6 +71,19 @@
             #expect(await server.end().code == 0)
         }
 
+        @Test("SIGHUP does not end a program without a certificate")
+        func staysAtHangup() async throws {
+            let site = try Site()
+            _ = await ServerProcess.run(["init", site["clinic.db"], "--operator", try site.card()])
+            let server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
+            let port = try #require(await server.port())
+            server.signal(SIGHUP)
+            try await Task.sleep(for: .milliseconds(200))
+            #expect((try? RawClient(port: port)) != nil)
+            server.signal(SIGTERM)
+            #expect(await server.end().code == 0)
+        }
+
         @Test("A second init, a missing store, a strange key and a lost key are refused")
         func refusesMistakes() async throws {
             let site = try Site()

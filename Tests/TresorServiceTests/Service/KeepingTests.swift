@@ -68,6 +68,11 @@
             #expect(report.accounts == 2 && report.tresors == 1 && report.entries == 3 && report.leftWraps == 2)
             #expect(try await bench.service.check().isClean)
             #expect(try await bench.service.importStore(embedded).present == [plans.id])
+            // An import that was interrupted is run again after somebody has renewed their keys.
+            let renewed = try anna.identity.renewCard(time: bench.clock.now).identity
+            let put = PutCardRequest(chain: renewed.chain.bytes, replacing: anna.identity.chain.bytes)
+            #expect(try await bench.signer(renewed).ask(put).outcome == .done)
+            #expect(try await bench.service.importStore(embedded).present == [plans.id])
             // The people go on with the homes that they have.
             let client = Client(home: house.client.home, store: SignedStore(bench), clock: bench.clock.read)
             let session = Session(client: client, identity: house.identity)
