@@ -2,5 +2,8 @@
 
 // scripts/attacks appends this to the copy of Package.swift: of the tests, only those that disable checks are built,
 // and what they stand on.
-let others = ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests", "tresor-vectors"]
+let isOfService = Context.environment["TRESOR_SERVICE"] == "1"
+let others =
+    ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests", "tresor-vectors"]
+    + (isOfService ? ["AttackTests", "ConstantTimeProbe", "TresorCryptoTests"] : ["TresorServiceTests"])
 package.targets.removeAll { others.contains($0.name) }
