@@ -42,29 +42,26 @@ public struct DeviceUnlock: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
     ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
-    ///   ``TresorError/altered`` when the two shares do not belong together.
+    ///   ``TresorError/altered`` when the two shares do not belong together. ``TresorError/busy`` when other processes
+    ///   keep replacing the device share.
     @concurrent public func unlock() async throws(TresorError) -> Session {
-        for attempt in 1... {
+        for _ in 0..<Self.attemptCount {
             // A slot is written before its device share, so the share is read first.
             guard let share = try share() else { throw .notFound }
             do throws(TresorError) {
                 return try await unlock(with: share)
             } catch {
-                // Another process may be remembering this device at this moment: it ends this share, puts a new one in
-                // its place, or puts a server share again that a cleanup has taken.
-                guard error == .noAccess, attempt < Self.attemptCount else { throw error }
-                if try self.share()?.id == share.id { try? await Task.sleep(for: Self.pause) }
+                // Another process may have ended this share meanwhile, or put a new one in its place.
+                guard error == .noAccess, try self.share()?.id != share.id else { throw error }
             }
         }
-        throw .noAccess
+        throw .busy
     }
 
-    /// The number of times that a device is tried, and the pause between two of them.
-    private static let attemptCount = 6
-    private static let pause = Duration.milliseconds(40)
+    /// The number of shares that other processes may put here while one is tried.
+    private static let attemptCount = 8
 
     private func unlock(with share: DeviceShare) async throws(TresorError) -> Session {
-        let noted = (try? client.cleanup.journal())?.devices ?? []
         let file = try client.identityFileBlocking()
         if !file.devices.contains(where: { $0.id == share.id }),
             try client.cleanup.endingDevicesBlocking().contains(share.id)
@@ -75,10 +72,7 @@ public struct DeviceUnlock: Sendable {
         let kept = try await Speaker.device(share).call { () async throws(TresorError) in
             try await store.serverShare(user: share.user, device: share.id)
         }
-        guard let bytes = kept else {
-            // Another process is just remembering this device, or was interrupted.
-            throw noted.contains { $0.user == share.user && $0.id == share.id } ? .notFound : .noAccess
-        }
+        guard let bytes = kept else { throw .noAccess }
         try Cancellation.check()
         guard bytes.count == 32 else { throw .altered }
         let serverShare = try SecretBytes(copying: bytes.span)

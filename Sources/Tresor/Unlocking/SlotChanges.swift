@@ -145,10 +145,15 @@ public struct SlotChanges: Sendable {
     }
 
     /// Puts a kit's copy and reads it back: the old kit must not be replaced by one that opens nothing.
+    ///
+    /// A cleanup of another process may take the kit for one that was interrupted, and delete the copy: then it is put
+    /// again.
     func put(_ copy: IdentityFile, at locator: Hash256) async throws(TresorError) {
         let bytes = copy.bytes
-        guard try await client.store.kitCopy(locator: locator) != bytes else { return }
-        try await client.store.putKitCopy(bytes, locator: locator)
+        for _ in 0..<Self.attemptCount {
+            guard try await client.store.kitCopy(locator: locator) != bytes else { return }
+            try await client.store.putKitCopy(bytes, locator: locator)
+        }
         guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 

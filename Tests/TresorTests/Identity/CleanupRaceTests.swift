@@ -139,16 +139,6 @@ import TresorStore
         }
     }
 
-    /// Another process has remembered the device here, and puts its server share again.
-    @Test func A107_aDeviceThatIsJustBeingRememberedIsNotTrustedYet() async throws {
-        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        evil.showServerShare { _ in nil }
-        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
-        try anna.client.cleanup.note(devices: [CleanupJournal.Device(user: anna.identity.user, id: device.id)])
-        #expect(await failure { _ = try await anna.client.device.unlock() } == .notFound)
-        #expect(anna.home[.deviceShare] != nil)
-    }
-
     /// Cleanups take a device that is being remembered for an interrupted one, and delete its server share.
     @Test func A107_aServerShareThatACleanupDeletesIsPutAgain() async throws {
         let calls = Mutex(0)
