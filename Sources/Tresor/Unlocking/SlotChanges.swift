@@ -145,15 +145,10 @@ public struct SlotChanges: Sendable {
     }
 
     /// Puts a kit's copy and reads it back: the old kit must not be replaced by one that opens nothing.
-    ///
-    /// A cleanup of another process may take the kit for one that was interrupted, and delete the copy: then it is put
-    /// again.
     func put(_ copy: IdentityFile, at locator: Hash256) async throws(TresorError) {
         let bytes = copy.bytes
-        for _ in 0..<Self.attemptCount {
-            guard try await client.store.kitCopy(locator: locator) != bytes else { return }
-            try await client.store.putKitCopy(bytes, locator: locator)
-        }
+        guard try await client.store.kitCopy(locator: locator) != bytes else { return }
+        try await client.store.putKitCopy(bytes, locator: locator)
         guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 
@@ -201,27 +196,21 @@ public struct SlotChanges: Sendable {
     }
 
     /// Puts the server share of a device, with the public key of the device, and reads it back.
-    ///
-    /// A cleanup of another process may take the device for one that was interrupted, and delete the share: then it is
-    /// put again.
     private func put(
         _ share: borrowing SecretKey<DeviceUse>, of device: DeviceShare
     ) async throws(TresorError) {
+        let id = device.id
         let share = try SecretBytes(copying: share.span)
-        for _ in 0..<Self.attemptCount {
-            if try await isKept(share, of: device.id) { return }
-            try await client.store.putServerShare(
-                share.span.publicBytes, deviceKey: try device.publicKey(), user: identity.user, device: device.id)
+        if let kept = try await client.store.serverShare(user: identity.user, device: id),
+            try SecretBytes(copying: kept.span).matches(share)
+        {
+            return
         }
-        guard try await isKept(share, of: device.id) else { throw .store(.notStored) }
-    }
-
-    /// The number of cleanups that may come between.
-    private static let attemptCount = 8
-
-    private func isKept(_ share: borrowing SecretBytes, of device: DeviceID) async throws(TresorError) -> Bool {
-        guard let kept = try await client.store.serverShare(user: identity.user, device: device) else { return false }
-        return try SecretBytes(copying: kept.span).matches(share)
+        try await client.store.putServerShare(
+            share.span.publicBytes, deviceKey: try device.publicKey(), user: identity.user, device: id)
+        guard let kept = try await client.store.serverShare(user: identity.user, device: id),
+            try SecretBytes(copying: kept.span).matches(share)
+        else { throw .store(.notStored) }
     }
 
     /// Reads the trusted devices of this identity, in the order in which they were added.

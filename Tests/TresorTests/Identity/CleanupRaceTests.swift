@@ -139,22 +139,6 @@ import TresorStore
         }
     }
 
-    /// Cleanups take a device that is being remembered for an interrupted one, and delete its server share.
-    @Test func A107_aServerShareThatACleanupDeletesIsPutAgain() async throws {
-        let calls = Mutex(0)
-        evil.showServerShare { share in
-            calls.withLock { $0 += 1 }
-            return calls.withLock { $0 } < 4 ? nil : share
-        }
-        _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        #expect(try await anna.client.device.unlock().identity.user == anna.identity.user)
-        evil.showServerShare { _ in nil }
-        let refused = await failure {
-            _ = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        }
-        #expect(refused == .store(.notStored))
-    }
-
     private static func unlock(_ client: Client) async throws {
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }
