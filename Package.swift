@@ -174,7 +174,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "PasswordMemo", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
+                "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["help", "scripts"],
@@ -198,6 +198,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
+        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         .target(name: "PasswordMemo", path: "Tests/PasswordMemo", swiftSettings: settings),
         .executableTarget(
             name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCore", "TresorCrypto"],
@@ -208,8 +209,7 @@ let package = Package(
             name: "AttackTests",
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
-                "TresorCommand",
-                "TresorCrypto", "TresorSQLite", "TresorStore",
+                "TestSupport", "TresorCommand", "TresorCrypto", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt", "service.txt"],

@@ -4,6 +4,7 @@
 #include "CProbe.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,11 @@ pid_t probe_spawn(
     pid_t child = fork();
     if (child != 0) return child;
     setsid();
+    // What the tests block or ignore is not blocked or ignored in the program.
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
     if (terminal) {
         int opened = open(terminal, O_RDWR);
         if (opened < 0 || ioctl(opened, TIOCSCTTY, 0) < 0) _exit(126);

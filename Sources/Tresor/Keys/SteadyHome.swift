@@ -7,7 +7,9 @@ package import TresorCrypto
 /// A home that reads the identity, pins, pinned heads, names, wraps and marks only once for each operation.
 ///
 /// A reading holds for one second at most: an operation that waits for a person or a long file reads again. Under the
-/// home's lock everything is read again, and a write ends the readings before it. Secrets are never held.
+/// home's lock everything is read again, and a write ends the readings before it, as the reading of a secret does: a
+/// device's slot is written before its share, so the identity file must be no older than the share. Secrets are never
+/// held.
 package final class SteadyHome: Home {
     private struct Reading: Sendable {
         let bytes: [UInt8]?
@@ -54,7 +56,10 @@ package final class SteadyHome: Home {
         try home.replace(object, with: bytes)
     }
 
-    package func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? { try home.readSecret(object) }
+    package func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        defer { forget() }
+        return try home.readSecret(object)
+    }
 
     package func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
         defer { forget() }

@@ -55,7 +55,7 @@ package struct Cleanup: Sendable {
         var deleted = CleanupJournal()
         // Another process may put a recorded object into use; each is checked again just before it is deleted.
         for kit in noted.kits {
-            let present = presentSlots()
+            let present = try home.exclusively { () throws(TresorError) in presentSlots() }
             guard present.user == kit.user, present.kit != kit.locator else { continue }
             // Without the copy, a deletion could take one that another process is putting, and nobody could put it back.
             guard let copy = try await store.kitCopy(locator: kit.locator) else {
@@ -69,14 +69,17 @@ package struct Cleanup: Sendable {
             else { continue }
             deleted.kits.insert(kit)
             // Another process has put the kit into use between the look and the deletion.
-            if presentSlots().kit == kit.locator {
+            if try home.exclusively({ () throws(TresorError) in presentSlots().kit == kit.locator }) {
                 try await store.putKitCopy(copy, locator: kit.locator)
             }
         }
-        for device in noted.devices where try readableShareID() != device.id {
-            if try await isDone({ () async throws(TresorError) in
-                try await store.deleteServerShares(user: device.user, devices: [device.id])
-            }) {
+        for device in noted.devices {
+            let isHere = try home.exclusively { () throws(TresorError) in try readableShareID() == device.id }
+            if !isHere,
+                try await isDone({ () async throws(TresorError) in
+                    try await store.deleteServerShares(user: device.user, devices: [device.id])
+                })
+            {
                 deleted.devices.insert(device)
             }
         }
@@ -145,22 +148,33 @@ package struct Cleanup: Sendable {
         }
     }
 
-    /// Destroys the device share here if it belongs to no slot of the identity file.
-    private func destroyOrphanedShare() throws(TresorError) {
-        func orphan() throws(TresorError) -> DeviceID? {
-            // The slot is written before the share, so the share is read first.
-            guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
-            return try home.read(.identity) == nil || slots.contains(id) ? nil : id
-        }
-        guard let id = try orphan() else { return }
-        try destroyDeviceShare(of: id)
+    /// The device whose share is here without a slot in the identity file.
+    private func orphanedShareID() throws(TresorError) -> DeviceID? {
+        // The slot is written before the share, so the share is read first.
+        guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
+        return try home.read(.identity) == nil || slots.contains(id) ? nil : id
     }
 
-    /// Destroys the share here if it is that of `device`, and not one that replaced it.
-    func destroyDeviceShare(of device: DeviceID) throws(TresorError) {
+    /// Destroys the device share here if it belongs to no slot of the identity file.
+    private func destroyOrphanedShare() throws(TresorError) {
+        guard try orphanedShareID() != nil else { return }
+        // What is destroyed is decided on what is read under the lock.
         try home.exclusively { () throws(TresorError) in
-            guard try readableShareID() == device else { return }
+            guard try orphanedShareID() != nil else { return }
             try home.delete(.deviceShare)
+        }
+    }
+
+    /// Destroys the share of `device` here, if the device has no slot any more and the journal notes that it ends.
+    ///
+    /// - Returns: whether the device has no slot and ends.
+    func destroyShare(ofEndingDevice device: DeviceID) throws(TresorError) -> Bool {
+        try home.exclusively { () throws(TresorError) in
+            guard presentSlots().slots?.contains(device) == false, try endingDevicesBlocking().contains(device) else {
+                return false
+            }
+            if try readableShareID() == device { try home.delete(.deviceShare) }
+            return true
         }
     }
 

@@ -64,9 +64,9 @@ public struct DeviceUnlock: Sendable {
     private func unlock(with share: DeviceShare) async throws(TresorError) -> Session {
         let file = try client.identityFileBlocking()
         if !file.devices.contains(where: { $0.id == share.id }),
-            try client.cleanup.endingDevicesBlocking().contains(share.id)
+            try client.cleanup.endingDevicesBlocking().contains(share.id),
+            try client.cleanup.destroyShare(ofEndingDevice: share.id)
         {
-            try client.cleanup.destroyDeviceShare(of: share.id)
             throw .notFound
         }
         let kept = try await Speaker.device(share).call { () async throws(TresorError) in

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The disk is full, fails or cannot be written, or the power goes, at one call after another: an act happens wholly or
 /// not at all.
-@Suite(.enabled(if: has("strace"), "strace is not present")) final class FaultTests {
+@Suite(.longRun, .enabled(if: has("strace"), "strace is not present")) final class FaultTests {
     private let stage: Stage
     private let device: String
     private var before: [String: [UInt8]] = [:]

@@ -2,6 +2,7 @@
 
 #if os(Linux)
     import Foundation
+    import TestSupport
     import Testing
 
     /// Too few of what a process needs: the program says so and ends, and signals end it whatever it waits for.
@@ -60,7 +61,7 @@
 
         /// Another process takes the threads that existed at the trial: the pool waits, and a signal ends the program.
         @Test(
-            .enabled(if: Compiler.path != nil, "there is no C compiler"), arguments: [SIGINT, SIGTERM, SIGHUP])
+            .longRun, .enabled(if: Compiler.path != nil, "there is no C compiler"), arguments: [SIGINT, SIGTERM, SIGHUP])
         func A109_aSignalEndsWhatWaitsForAThread(signal: Int32) throws {
             var program = stage.program
             // Those that are tried, and the one that starts the pool.

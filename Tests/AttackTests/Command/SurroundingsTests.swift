@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// A machine that is not as one would like it, and many programs at once.
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func A107_twentyAtOnceLoseNothing() throws {
+    @Test(.longRun) func A107_twentyAtOnceLoseNothing() throws {
         let log = try stage.expect(as: "anna", ["log", "-t", "plans"]).split(separator: "\n").count
         var children: [(RunningProgram, isRotation: Bool)] = []
         let number = try stage.number(of: "anna")

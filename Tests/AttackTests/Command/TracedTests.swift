@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// The system calls of the program, traced by strace.
@@ -66,7 +67,7 @@ import Testing
     }
 
     /// An operation that takes longer than a second reads again, so a busy machine gets three tries.
-    @Test func toSealReadsTheIdentityAndTheLogOnce() throws {
+    @Test(.longRun) func toSealReadsTheIdentityAndTheLogOnce() throws {
         try stage.expect(as: "anna", ["create", "plans"])
         var counts: [[Int]] = []
         while counts.count < 3, counts.last != [1, 1, 1] {

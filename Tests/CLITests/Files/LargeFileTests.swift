@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// Files that do not fit in memory, with the built program.
-@Suite("Large files")
+@Suite("Large files", .longRun)
 struct LargeFileTests {
     /// A sanitizer keeps what is freed.
     private static let isSanitized = ProcessInfo.processInfo.environment["TRESOR_SANITIZER"] != nil

@@ -2,9 +2,10 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Many at once")
+@Suite("Many at once", .longRun)
 struct TenProcessesTests {
     /// Runs each command in a process of its own, all at once, and repeats those that another writer delayed.
     private func runAtOnce(_ commands: [[String]], in runner: ScriptRunner) throws -> [ChildProcess.Result] {

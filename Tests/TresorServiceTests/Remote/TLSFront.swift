@@ -51,7 +51,9 @@ final class TLSFront {
     }
 
     deinit {
-        process.terminate()
+        // A child inherits blocked signals, so SIGTERM may never reach it.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
         try? FileManager.default.removeItem(at: directory)
     }
 

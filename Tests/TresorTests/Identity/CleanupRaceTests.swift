@@ -139,6 +139,38 @@ import TresorStore
         }
     }
 
+    /// A client that has read the identity file, and then another one remembers the device. What the first one held must
+    /// not destroy the new share.
+    @Test func A107_aCleanupWithAnOldReadingKeepsANewDevice() async throws {
+        let reader = try await readerOfTheFileBeforeADevice()
+        try await reader.client.cleanup.finish()
+        #expect(anna.home[.deviceShare] == reader.share)
+        #expect(try await anna.client.device.unlock().identity.user == anna.identity.user)
+    }
+
+    /// As where the other one wrote the slot and the share, and has yet to remove the device from the journal.
+    @Test func A107_anOldReadingAndTheJournalDestroyNoNewDevice() async throws {
+        let reader = try await readerOfTheFileBeforeADevice()
+        try anna.client.cleanup.note(
+            devices: [CleanupJournal.Device(user: anna.identity.user, id: reader.device)], slots: [reader.device])
+        #expect(try await reader.client.device.unlock().identity.user == anna.identity.user)
+        #expect(anna.home[.deviceShare] == reader.share)
+    }
+
+    @Test func A107_aDeviceOpensAfterAnOldReading() async throws {
+        let reader = try await readerOfTheFileBeforeADevice()
+        #expect(try await reader.client.device.unlock().identity.user == anna.identity.user)
+        #expect(anna.home[.deviceShare] == reader.share)
+    }
+
+    /// Returns a client on this home that holds the reading from before a device was remembered.
+    private func readerOfTheFileBeforeADevice() async throws -> (client: Client, device: DeviceID, share: [UInt8]) {
+        let client = world.client(SteadyHome(anna.client.home, clock: { .zero }))
+        #expect(try client.identityFileBlocking().devices.isEmpty)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        return (client, device.id, try #require(anna.home[.deviceShare]))
+    }
+
     private static func unlock(_ client: Client) async throws {
         do { _ = try await client.device.unlock() } catch TresorError.notFound {}
     }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+public import Testing
+
+/// What the gate leaves to the long run: tests that real time, chance, the system's schedule, or much memory decide.
+public enum LongRun {
+    /// Whether this is the long run, as `scripts/long` says with `TRESOR_LONG_RUN=1`.
+    public static let isOn = ProcessInfo.processInfo.environment["TRESOR_LONG_RUN"] == "1"
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Leaves a test or suite to the long run. The gate prints that it is skipped.
+    public static var longRun: Self { .enabled(if: LongRun.isOn, "a part of scripts/long") }
+}
