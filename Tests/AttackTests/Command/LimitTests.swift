@@ -61,7 +61,8 @@
 
         /// Another process takes the threads that existed at the trial: the pool waits, and a signal ends the program.
         @Test(
-            .longRun, .enabled(if: Compiler.path != nil, "there is no C compiler"), arguments: [SIGINT, SIGTERM, SIGHUP])
+            .longRun, .enabled(if: Compiler.path != nil, "there is no C compiler"),
+            arguments: [SIGINT, SIGTERM, SIGHUP])
         func A109_aSignalEndsWhatWaitsForAThread(signal: Int32) throws {
             var program = stage.program
             // Those that are tried, and the one that starts the pool.
