@@ -2,8 +2,5 @@
 
 // scripts/attacks appends this to the copy of Package.swift: of the tests, only those that disable checks are built,
 // and what they stand on.
-let isOfService = Context.environment["TRESOR_SERVICE"] == "1"
-let others =
-    ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests", "tresor-vectors"]
-    + (isOfService ? ["AttackTests", "ConstantTimeProbe", "TresorCryptoTests"] : ["TresorServiceTests"])
+let others = ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests", "tresor-vectors"]
 package.targets.removeAll { others.contains($0.name) }

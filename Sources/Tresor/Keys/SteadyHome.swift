@@ -7,8 +7,9 @@ package import TresorCrypto
 /// A home that reads the identity, pins, pinned heads, names, wraps and marks only once for each operation.
 ///
 /// A reading holds for one second at most: an operation that waits for a person or a long file reads again. Under the
-/// home's lock everything is read again, and a write ends the readings before it. Secrets are never held.
-package final class SteadyHome: Home {
+/// home's lock everything is read again, and a write ends the readings before it, as the reading of a secret does.
+/// Secrets are never held.
+package final class SteadyHome: TurnHome {
     private struct Reading: Sendable {
         let bytes: [UInt8]?
         let time: Duration
@@ -54,7 +55,11 @@ package final class SteadyHome: Home {
         try home.replace(object, with: bytes)
     }
 
-    package func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? { try home.readSecret(object) }
+    package func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
+        // A device share without its slot is destroyed. The slot is written first, so the identity file is read after it.
+        defer { forget() }
+        return try home.readSecret(object)
+    }
 
     package func replace(_ object: HomeObject, withSecret bytes: borrowing SecretBytes) throws(TresorError) {
         defer { forget() }
@@ -71,6 +76,11 @@ package final class SteadyHome: Home {
             forget()
             return try body()
         }
+    }
+
+    package func takeTurn() throws(TresorError) -> (any Turn)? {
+        defer { forget() }
+        return try home.turn()
     }
 
     private func forget() {
