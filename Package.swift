@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "TresorCrypto", targets: ["TresorCrypto"]),
         .library(name: "TresorCore", targets: ["TresorCore"]),
         .library(name: "Tresor", targets: ["Tresor"]),
+        .library(name: "TresorRecords", targets: ["TresorRecords"]),
         .library(name: "TresorStore", targets: ["TresorStore"]),
         .library(name: "TresorSQLite", targets: ["TresorSQLite"]),
         .library(name: "TresorTesting", targets: ["TresorTesting"]),
@@ -65,6 +66,8 @@ let package = Package(
         .target(name: "TresorCore", dependencies: ["TresorCrypto"], swiftSettings: coreSettings),
         .target(
             name: "Tresor", dependencies: ["TresorCore", "TresorCrypto", "TresorStore"], swiftSettings: coreSettings),
+        .target(
+            name: "TresorRecords", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
         .target(name: "Cvariadic"),
         .target(name: "Cerasure"),
         .target(
@@ -129,12 +132,13 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
+            name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto", "TresorRecords"],
+            swiftSettings: settings),
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorRemote",
-                "TresorSQLite", "TresorStore",
+                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorRecords",
+                "TresorRemote", "TresorSQLite", "TresorStore",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"])),
             ],
@@ -159,8 +163,8 @@ let package = Package(
         .testTarget(
             name: "TresorTests",
             dependencies: [
-                "CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorRemote", "TresorSQLite", "TresorStore",
-                "TresorTesting",
+                "CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorRecords", "TresorRemote", "TresorSQLite",
+                "TresorStore", "TresorTesting",
                 .target(name: "TresorPostgres", condition: server), .target(name: "TresorServer", condition: server),
                 .target(name: "TresorService", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
@@ -209,7 +213,7 @@ let package = Package(
             name: "AttackTests",
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
-                "TestSupport", "TresorCommand", "TresorCrypto", "TresorSQLite", "TresorStore",
+                "TestSupport", "TresorCommand", "TresorCrypto", "TresorRecords", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt", "service.txt"],

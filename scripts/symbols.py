@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 # Each library.
-MODULES = ["TresorCrypto", "TresorCore", "Tresor", "TresorStore", "TresorSQLite", "TresorRemote", "TresorTesting"]
+MODULES = ["TresorCrypto", "TresorCore", "Tresor", "TresorRecords", "TresorStore", "TresorSQLite", "TresorRemote", "TresorTesting"]
 
 
 def output(*command):

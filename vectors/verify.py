@@ -7,7 +7,7 @@
     venv/bin/python verify.py --live PATH          instead: exchange objects with the command `tresor` at PATH
     venv/bin/python verify.py --live-server PATH   instead: start the program `tresor-server` at PATH, and ask it
 
-Sections come in SPEC's order and carry its numbers. Behind them, section 20 runs the vectors and sections 30 and 31 the live tests.
+Sections come in SPEC's order and carry its numbers. Behind them, section 29 runs the vectors and sections 30 and 31 the live tests.
 """
 import argparse
 import base64
@@ -197,8 +197,8 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
-                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1")]
+MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"B1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
+                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"R1", b"G1")]
 
 
 # 4.2 Armour
@@ -1249,6 +1249,53 @@ def encode_noted_stores(stores):
     return preamble(b"tresorn1") + b"".join(tresor + opaque16(name) for tresor, name in stores)
 
 
+# 8.5 What lies where: kept packs and outbox
+
+def read_kept_packs(data):
+    reader, packs = Reader(data), []
+    reader.preamble(b"tresorR1")
+    while reader.left():
+        packs.append((reader.u64(), reader.opaque32(1, GREATEST_PACK)))
+    require(all(a[0] < b[0] for a, b in zip(packs, packs[1:])))
+    return packs
+
+
+def encode_kept_packs(packs):
+    return preamble(b"tresorR1") + b"".join(u64(sequence) + opaque32(pack) for sequence, pack in packs)
+
+
+def read_changes(reader):
+    n = reader.u16()
+    require(n >= 1)
+    items = [read_item(reader, 2**64 - 1) for _ in range(n)]
+    require(all(a.record < b.record for a, b in zip(items, items[1:])))
+    return items
+
+
+def read_outbox(data):
+    """The sent entry, its pack and its changes, or None; and the pending sets."""
+    reader, sent, pending = Reader(data), None, []
+    reader.preamble(b"tresorG1")
+    has_sent = reader.u8()
+    require(has_sent <= 1)
+    if has_sent:
+        entry, pack = reader.opaque32(1, 1048576), reader.opaque32(1, GREATEST_PACK)
+        sent = (encode_entry(read_entry(entry)), pack, read_changes(reader))
+    while reader.left():
+        pending.append(read_changes(reader))
+    names = [item.record for changes in pending for item in changes]
+    require(len(names) == len(set(names)))
+    return sent, pending
+
+
+def encode_outbox(sent, pending):
+    def encode(items):
+        return u16(len(items)) + b"".join(item.bytes for item in items)
+
+    head = u8(0) if sent is None else u8(1) + opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
+    return preamble(b"tresorG1") + head + b"".join(encode(changes) for changes in pending)
+
+
 # 8.5 What lies where: marks
 
 def read_marks(data):
@@ -1267,11 +1314,11 @@ def encode_marks(marks):
 
 # 8.5 What lies where: the names that tresors had when they last opened
 
-def open_from_home(identity, label, sealed):
+def open_from_home(identity, label, sealed, context=None):
     """By the home key of the newest generation under which it opens."""
     for keys in reversed(identity.keys):
         try:
-            return tc1_open(keys.home_key, label, identity.user, sealed)
+            return tc1_open(keys.home_key, label, context or identity.user, sealed)
         except Refused:
             pass
     raise Refused("altered")
@@ -1289,6 +1336,10 @@ def open_marks(identity, sealed):
     return read_marks(open_from_home(identity, "tresor/v1/marks-seal", sealed))
 
 
+def open_outbox(identity, tresor, sealed):
+    return read_outbox(open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor))
+
+
 def seal_marks(identity, marks):
     return tc1_seal(identity.keys[-1].home_key, "tresor/v1/marks-seal", identity.user, encode_marks(marks))
 
@@ -1304,7 +1355,8 @@ def seal_names(identity, names):
 
 # 9.1 Entries, ids, hashes; 9.2 Bodies
 
-GENESIS, GRANT, REMOVE, LEAVE, RENEW, EPOCH, ROLE, RENAME, ADDITIVE = 1, 2, 5, 6, 7, 8, 9, 10, 128     # additive: from there on
+GENESIS, GRANT, APPROVE, REFUSE, REMOVE, LEAVE, RENEW, EPOCH, ROLE, RENAME, APPROVERS = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13
+ADDITIVE = 128                                                                                      # from there on
 COMMIT, CHECKPOINT = 128, 129
 OWNER, WRITER, READER = 1, 2, 3
 
@@ -1348,6 +1400,15 @@ def read_chain_principal(reader):
     return read_chain(reader.opaque32(1, 524288))
 
 
+def read_approver(reader):
+    require(reader.u8() == 3, "unsupported")
+    return read_chain(reader.opaque32(1, 524288))
+
+
+def encode_approvers(chains):
+    return u16(len(chains)) + b"".join(u8(3) + opaque32(encode_chain(chain)) for chain in chains)
+
+
 def read_role(reader):
     role = reader.u8()
     require(role in (OWNER, WRITER, READER))
@@ -1371,14 +1432,14 @@ def encode_principals(encoded):
 def read_genesis(body, reader):
     body.root = read_root(reader)
     body.chain = read_chain(reader.opaque32(1, 524288))
-    body.approvers = read_principals(reader, read_principal)
+    body.approvers = read_principals(reader, read_approver)
     body.name = reader.take(588)
     body.epoch = read_epoch(reader)
 
 
 def encode_genesis(body):
     root = u8(1) + body.root.founder + body.root.card_hash + body.root.random
-    return root + opaque32(encode_chain(body.chain)) + encode_principals(body.approvers) + body.name + body.epoch.encode()
+    return root + opaque32(encode_chain(body.chain)) + encode_approvers(body.approvers) + body.name + body.epoch.encode()
 
 
 def read_grant(body, reader):
@@ -1393,6 +1454,35 @@ def encode_grant(body):
     people = encode_principals([opaque32(encode_chain(chain)) for chain in body.people])
     tail = body.epoch.encode() + body.name if body.from_now else b""
     return people + u8(body.role) + u64(body.not_after) + u8(body.from_now) + tail
+
+
+class Release:
+    def __init__(self, user, generation, enc, ct):
+        self.user, self.generation, self.enc, self.ct = user, generation, enc, ct
+
+    def encode(self):
+        return u8(1) + self.user + u32(self.generation) + self.enc + opaque16(self.ct)
+
+
+def read_release(reader):
+    return Release(read_principal(reader), reader.u32(), reader.take(1120), reader.opaque16(48, 65535))
+
+
+def read_approve(body, reader):
+    body.grant, body.approved_epoch = reader.digest(), reader.u64()
+    body.releases = read_principals(reader, read_release)
+
+
+def encode_approve(body):
+    return body.grant + u64(body.approved_epoch) + u16(len(body.releases)) + b"".join(release.encode() for release in body.releases)
+
+
+def read_refuse(body, reader):
+    body.grant = reader.digest()
+
+
+def read_approvers(body, reader):
+    body.approvers = read_principals(reader, read_approver)
 
 
 def read_remove(body, reader):
@@ -1443,11 +1533,12 @@ def read_checkpoint(data):
 
 
 def by_owner(state, entry, author):
-    return author.role == OWNER
+    return author is not None and author.role == OWNER
 
 
 class Kind:
-    """A type of body: how its fields are read and written, and who may write it (R15: the last column of §9.2)."""
+    """A type of body: how its fields are read and written, and who may write it (R15: the last column of §9.2). The author is none for
+    who is no member, or waits."""
     def __init__(self, read, encode, permits=by_owner):
         self.read, self.encode, self.permits = read, encode, permits
 
@@ -1455,15 +1546,18 @@ class Kind:
 KINDS = {
     GENESIS: Kind(read_genesis, encode_genesis),
     GRANT: Kind(read_grant, encode_grant),
+    APPROVE: Kind(read_approve, encode_approve, lambda state, entry, author: entry.author in state.approvers),
+    REFUSE: Kind(read_refuse, lambda body: body.grant, lambda state, entry, author: entry.author in state.approvers),
     REMOVE: Kind(read_remove, lambda body: encode_principals(body.users) + body.epoch.encode()),
     LEAVE: Kind(lambda body, reader: None, lambda body: b"", lambda state, entry, author: True),
     RENEW: Kind(read_renew, lambda body: opaque32(encode_card(body.card)),
-                lambda state, entry, author: author.role == OWNER or entry.body.card.user == entry.author),
+                lambda state, entry, author: by_owner(state, entry, author) or entry.body.card.user == entry.author),
     EPOCH: Kind(read_epoch_body, lambda body: body.epoch.encode(),
                 lambda state, entry, author: author.role == OWNER
                 or (state.rotate_first and author.role == WRITER and author.history == 0)),
     ROLE: Kind(read_role_body, lambda body: u8(1) + body.user + u8(body.role) + u64(body.not_after)),
     RENAME: Kind(read_rename, lambda body: body.name),
+    APPROVERS: Kind(read_approvers, lambda body: encode_approvers(body.approvers)),
     ADDITIVE: Kind(read_additive, lambda body: body.additive, lambda state, entry, author: author.role in (OWNER, WRITER)),
 }
 
@@ -1538,9 +1632,13 @@ def open_name(TK, tresor, epoch, sequence, sealed, trace=None):
 # 9.3 Rules
 
 class Member:
-    def __init__(self, role, history, not_after, since, since_time, admitted_by):
+    def __init__(self, role, history, not_after, since, since_time, admitted_by, approved_by=None):
         self.role, self.history, self.not_after = role, history, not_after          # history 0: all, else from that epoch
-        self.since, self.since_time, self.admitted_by = since, since_time, admitted_by
+        self.since, self.since_time, self.admitted_by, self.approved_by = since, since_time, admitted_by, approved_by
+
+    def first_release(self, epoch):
+        """The first of the epochs whose approval keys are released when this person is approved."""
+        return self.history or epoch
 
     def is_lasting_owner(self):
         return self.role == OWNER and self.not_after == 0
@@ -1565,7 +1663,8 @@ def void_by(state, entry):
               and all(size <= GREATEST_PACK for size in small)),
              (39, said.epoch == state.epoch), (40, not state.rotate_first)]
     if not is_commit:
-        began = [state.epochs[member.history].sequence for member in state.members.values() if member.history != 0]
+        people = list(state.members.values()) + list(state.waiting.values())
+        began = [state.epochs[person.history].sequence for person in people if person.history != 0]
         rules += [(41, state.floor < said.upto < entry.sequence), (42, all(said.upto < sequence for sequence in began))]
     return next(("R%d" % n for n, holds in rules if not holds), None)
 
@@ -1601,16 +1700,18 @@ def judge(state, tresor, data):
         rule(8, body.root.founder == body.chain.user == entry.author and body.root.card_hash == newest.hash
              and entry.generation == newest.generation)
         rule(9, body.epoch.number == 1 and body.epoch.back_link == b"")
-        rule(10, not body.approvers, "unsupported")
         signed(newest)
+        judge_approvers(rule, body.approvers, lambda chain: chain.user != entry.author)
         return entry
     card, author = state.card(entry.author, entry.generation), state.members.get(entry.author)
+    person, is_approver = author or state.waiting.get(entry.author), entry.author in state.approvers
     rule(11, card is not None, "no_access")
     signed(card)
-    rule(13, author is not None, "no_access")
+    may = {APPROVE: is_approver, REFUSE: is_approver, RENEW: person is not None or is_approver, LEAVE: person is not None}
+    rule(13, may.get(entry.type, author is not None), "no_access")
     rule(14, entry.generation == state.chains[entry.author].newest.generation, "no_access")
-    if entry.type != LEAVE:
-        rule(16, author.not_after == 0 or entry.time <= author.not_after, "no_access")
+    if entry.type != LEAVE and person is not None:
+        rule(16, person.not_after == 0 or entry.time <= person.not_after, "no_access")
     body = entry.body = read(read_body, entry.type, entry.body_bytes)
     rule(15, kind_of(entry.type).permits(state, entry, author), "no_access")
     if entry.type >= ADDITIVE:                                                                      # 4
@@ -1620,18 +1721,18 @@ def judge(state, tresor, data):
         users = [chain.user for chain in body.people] if entry.type == GRANT else body.users
         rule(17, users and all(a < b for a, b in zip(users, users[1:])))
     if entry.type == GRANT:
-        rule(18, not any(user in state.members for user in users))
+        rule(18, not any(state.is_in(user) or user in state.approvers for user in users))
         rule(19, all(chain.extends(state.chains[chain.user]) for chain in body.people if chain.user in state.chains))
         rule(20, body.role != OWNER or not body.from_now)
         rule(21, state.root.founder not in users or (body.role == OWNER and body.not_after == 0))
-        rule(22, len(state.members) + len(users) <= 10000)
+        rule(22, len(state.members) + len(state.waiting) + len(users) <= 10000)
     if body.epoch is not None:
         rule(23, body.epoch.number == state.epoch + 1 and body.epoch.back_link != b"")
     if entry.type == REMOVE:
-        rule(24, all(user in state.members for user in users))
+        rule(24, all(state.is_in(user) for user in users))
         rule(25, state.root.founder not in users and entry.author not in users)
     if entry.type == LEAVE:
-        rule(26, author.role != OWNER or state.lasting_owner_besides(entry.author))
+        rule(26, author is None or author.role != OWNER or state.lasting_owner_besides(entry.author))
     if entry.type == RENEW:
         rule(27, body.card.user in state.chains)
         try:
@@ -1647,15 +1748,32 @@ def judge(state, tresor, data):
         rule(32, (body.role == OWNER and body.not_after == 0) or state.lasting_owner_besides(body.user))
     if entry.type == REMOVE:
         rule(33, state.lasting_owner_besides(*users))
+    if entry.type == APPROVERS:
+        judge_approvers(rule, body.approvers, lambda chain: not state.is_in(chain.user)
+                        and (chain.user not in state.chains or chain.extends(state.chains[chain.user])))
+    if entry.type in (APPROVE, REFUSE):
+        waiting = state.waiting_by(body.grant)
+        rule(35, waiting != [])
+    if entry.type == APPROVE:
+        rule(36, body.approved_epoch == state.epoch)
+        rule(37, [release.user for release in body.releases] == waiting)
+        for release in body.releases:
+            keys = state.epoch - state.waiting[release.user].first_release(state.epoch) + 1
+            rule(37, release.generation == state.chains[release.user].newest.generation and len(release.ct) == 16 + 32 * keys)
     if body.epoch is not None:
         earlier = {c for epoch in state.epochs.values() for c in (epoch.content_commitment, epoch.history_commitment)}
         rule(48, body.epoch.content_commitment not in earlier and body.epoch.history_commitment not in earlier)
     return entry
 
 
+def judge_approvers(rule, chains, may_approve):
+    users = [chain.user for chain in chains]
+    rule(34, len(users) <= 16 and all(a < b for a, b in zip(users, users[1:])) and all(may_approve(chain) for chain in chains))
+
+
 # 9.4 Fold and state
 
-ADMITTED, CHANGED, REMOVED, LEFT = "admitted", "role changed", "removed", "left"
+ADMITTED, CHANGED, REMOVED, LEFT, GRANTED, REFUSED = "admitted", "role changed", "removed", "left", "asked", "refused"
 
 
 class Change:
@@ -1677,13 +1795,14 @@ class State:
         self.sequence, self.hash, self.time, self.owner_time, self.founder_generation = None, None, None, None, None
         self.members, self.rotate_first, self.epochs, self.chains, self.name = {}, False, {}, {}, None
         self.floor = self.checkpoint = 0
+        self.waiting, self.approvers, self.approvers_since = {}, [], 0
         self.hashes, self.last_times, self.changes, self.generations, self.rotate_history = [], {}, {}, {}, []
 
     def copy(self):
         new = object.__new__(State)
         new.__dict__.update(self.__dict__)
         new.members = {user: Member(**vars(member)) for user, member in self.members.items()}
-        for field in ("epochs", "chains", "last_times"):
+        for field in ("epochs", "chains", "last_times", "waiting"):
             setattr(new, field, dict(getattr(self, field)))
         new.hashes, new.rotate_history = list(self.hashes), list(self.rotate_history)
         new.changes = {user: list(changes) for user, changes in self.changes.items()}
@@ -1693,6 +1812,13 @@ class State:
     @property
     def epoch(self):
         return len(self.epochs)
+
+    def is_in(self, user):
+        return user in self.members or user in self.waiting
+
+    def waiting_by(self, grant):
+        """Who waits by the grant of this hash, rising."""
+        return sorted(user for user, person in self.waiting.items() if self.hashes[person.since] == grant)
 
     def card(self, user, generation):
         return self.chains[user].card(generation) if user in self.chains else None
@@ -1724,11 +1850,11 @@ class State:
         return change.role if change is not None and change.change in (ADMITTED, CHANGED) else None
 
     def ever_wrote(self, user):
-        return any(change.role in (OWNER, WRITER) for change in self.changes.get(user, []))
+        return any(change.role in (OWNER, WRITER) and change.change != GRANTED for change in self.changes.get(user, []))
 
 
 def apply(state, entry):
-    by_lasting_owner = state is None or state.members[entry.author].is_lasting_owner()
+    by_lasting_owner = state is None or entry.author in state.members and state.members[entry.author].is_lasting_owner()
     state = State(entry) if state is None else state.copy()
     body, sequence = entry.body, entry.sequence
     state.sequence, state.hash, state.time = sequence, entry.hash, entry.time
@@ -1741,26 +1867,49 @@ def apply(state, entry):
     def change(user, *what):
         state.changes.setdefault(user, []).append(Change(sequence, entry.time, entry.author, *what))
 
-    def admit(chain, role, history, not_after):
-        state.members[chain.user] = Member(role, history, not_after, sequence, entry.time, entry.author)
-        change(chain.user, ADMITTED, role, not_after)
+    def know(chain):
         state.chains[chain.user] = chain
         state.generations.setdefault(chain.user, []).append((sequence, entry.time, chain.newest.generation))
 
+    def admit(chain, role, history, not_after):
+        place = state.waiting if state.approvers else state.members
+        place[chain.user] = Member(role, history, not_after, sequence, entry.time, entry.author)
+        change(chain.user, GRANTED if state.approvers else ADMITTED, role, not_after)
+        know(chain)
+
+    def name_approvers(chains):
+        state.approvers, state.approvers_since = [chain.user for chain in chains], sequence
+        for chain in chains:
+            know(chain)
+
+    def dismiss(user, what):
+        state.members.pop(user, None)
+        state.waiting.pop(user, None)
+        change(user, what)
+
+    whose = body.card.user if entry.type == RENEW else None
     if entry.type == GENESIS:
         admit(body.chain, OWNER, 0, 0)
+        name_approvers(body.approvers)
     elif entry.type == GRANT:
         for chain in body.people:
             admit(chain, body.role, body.epoch.number if body.from_now else 0, body.not_after)
     elif entry.type == REMOVE:
         for user in body.users:
-            del state.members[user]
-            change(user, REMOVED)
+            dismiss(user, REMOVED)
     elif entry.type == LEAVE:
-        del state.members[entry.author]
-        change(entry.author, LEFT)
+        dismiss(entry.author, LEFT)
+    elif entry.type == APPROVE:
+        for user in state.waiting_by(body.grant):
+            asked = state.waiting.pop(user)
+            state.members[user] = Member(asked.role, asked.history, asked.not_after, sequence, entry.time, asked.admitted_by, entry.author)
+            change(user, ADMITTED, asked.role, asked.not_after)
+    elif entry.type == REFUSE:
+        for user in state.waiting_by(body.grant):
+            dismiss(user, REFUSED)
+    elif entry.type == APPROVERS:
+        name_approvers(body.approvers)
     elif entry.type == RENEW:
-        whose = body.card.user
         state.chains[whose] = Chain(state.chains[whose].cards + [body.card])
         state.generations[whose].append((sequence, entry.time, body.card.generation))
     elif entry.type == ROLE:
@@ -1773,7 +1922,7 @@ def apply(state, entry):
         state.epochs[epoch.number] = Epoch(epoch.number, epoch.content_commitment, epoch.history_commitment, epoch.back_link, sequence)
     if body.name is not None:
         state.name = (body.name, state.epoch, sequence)
-    if entry.type == LEAVE or entry.type == RENEW and body.card.user in state.members:
+    if entry.type in (LEAVE, REFUSE, APPROVERS) or entry.type == RENEW and state.is_in(whose):
         state.rotate_first = True
         state.rotate_history.append((sequence, True))
     elif body.epoch is not None:
@@ -1910,8 +2059,8 @@ def read_wrap(data):
     reader.magic(b"tresorW1")
     reader.suite()
     wrap.tresor, wrap.epoch, wrap.user, wrap.generation = reader.digest(), reader.u64(), reader.digest(), reader.u32()
-    wrap.enc, wrap.ct = reader.take(1120), reader.opaque16(0, 80)
-    require(len(wrap.ct) in (48, 80))
+    wrap.enc, wrap.ct = reader.take(1120), reader.opaque16(0, 152)
+    require(len(wrap.ct) in (48, 80, 120, 152))
     reader.end()
     return wrap
 
@@ -1937,6 +2086,7 @@ def fitting_wrap(data, tresor, epoch, chain, identity):
 def open_wrap(data, tresor, epoch, chain, history, identity, trace=None):
     """`epoch` is the state's Epoch, `chain` the state's chain of me, `history` mine. The keys (TK, HK or none)."""
     wrap, card = fitting_wrap(data, tresor, epoch, chain, identity)
+    require(len(wrap.ct) in (48, 80))
     info = wrap_info(tresor, epoch.number, wrap.user, card)
     note(trace, info=info, enc=wrap.enc, ct=wrap.ct)
     plaintext = hpke_unwrap(identity.keys[wrap.generation].kem_seed, info, wrap.enc, wrap.ct, trace)
@@ -1951,11 +2101,89 @@ def make_wrap(tresor, epoch, user, card, plaintext, eseed=None):
     return encode_wrap(tresor, epoch, user, card.generation, enc, ct)
 
 
-def keys_of(state, identity, from_store, from_home, wanted):
-    """`from_store()` gives what the store has of my wraps of this tresor, as (epoch, bytes), or raises; `from_home` lists those of the
-    home. The keys (TK, HK or none) of the epoch."""
+# 9.11 Approval
+
+def approval_key(tresor, epoch, HK):
+    return derive(HK, "tresor/v1/approval-key", tresor + u64(epoch))
+
+
+def approval_member(A, user):
+    return derive(A, "tresor/v1/approval-member", user)
+
+
+def approval_context(tresor, epoch, user):
+    return tresor + u64(epoch) + user
+
+
+def approver_info(tresor, epoch, user, card):
+    return use("tresor/v1/approval-wrap", "wrap") + tresor + u64(epoch) + user + card.hash
+
+
+def release_info(tresor, grant, epoch, user, card):
+    return use("tresor/v1/approval-release", "wrap") + tresor + grant + u64(epoch) + user + card.hash
+
+
+def open_approver_wrap(data, state, epoch, identity, trace=None):
+    wrap, card = fitting_wrap(data, state.tresor, epoch, state.chains[identity.user], identity)
+    require(len(wrap.ct) == 48)
+    info = approver_info(state.tresor, epoch.number, wrap.user, card)
+    note(trace, info=info, enc=wrap.enc, ct=wrap.ct)
+    return hpke_unwrap(identity.keys[wrap.generation].kem_seed, info, wrap.enc, wrap.ct, trace)
+
+
+def released(state, approve, identity, trace=None):
+    """The approval keys that an entry *approve* of this log releases to me, by epoch."""
+    entry = read_entry(approve)
+    require(state.contains(entry.sequence, entry.hash) and entry.type == APPROVE)
+    body = read_body(entry.type, entry.body_bytes)
+    release = next((release for release in body.releases if release.user == identity.user), None)
+    require(release is not None)
+    card = state.chains[identity.user].card(release.generation)
+    require(card is not None)
+    require(release.generation < len(identity.keys), "no_access")
+    info = release_info(state.tresor, body.grant, body.approved_epoch, identity.user, card)
+    note(trace, info=info, enc=release.enc, ct=release.ct)
+    keys = hpke_unwrap(identity.keys[release.generation].kem_seed, info, release.enc, release.ct, trace)
+    first = body.approved_epoch - len(keys) // 32 + 1
+    return {first + place: keys[32 * place:32 * place + 32] for place in range(len(keys) // 32)}
+
+
+def open_waiting_wrap(data, state, epoch, identity, approve, trace=None):
+    """The keys (TK, HK or none) in a waiting wrap of a member whom `approve` let in."""
+    wrap, card = fitting_wrap(data, state.tresor, epoch, state.chains[identity.user], identity)
+    require(len(wrap.ct) in (120, 152))
     me = state.members.get(identity.user)
-    require(me is not None and 1 <= wanted <= state.epoch, "no_access")                             # 1
+    require(me is not None, "waiting" if identity.user in state.waiting else "no_access")
+    require(me.approved_by is not None)
+    A = released(state, approve, identity).get(epoch.number)
+    require(A is not None)
+    sealed = hpke_unwrap(identity.keys[wrap.generation].kem_seed, wrap_info(state.tresor, epoch.number, wrap.user, card), wrap.enc, wrap.ct)
+    note(trace, A_u=A, sealed=sealed)
+    plaintext = tc1_open(A, "tresor/v1/approval-seal", approval_context(state.tresor, epoch.number, identity.user), sealed, trace)
+    TK, HK = plaintext[:32], plaintext[32:] or None
+    require(len(plaintext) in (32, 64) and (HK is not None) == (me.history == 0))
+    check_keys(state.tresor, epoch, TK, HK)
+    return TK, HK
+
+
+def read_approval_evidence(data):
+    reader = Reader(data)
+    reader.preamble(b"tresorB1")
+    evidence = (reader.digest(), reader.opaque32(1, 1048576), reader.opaque16(1, 1359), reader.opaque16(0, 65535))
+    reader.end()
+    return evidence
+
+
+def encode_approval_evidence(tresor, approve, wrap, opened):
+    return preamble(b"tresorB1") + tresor + opaque32(approve) + opaque16(wrap) + opaque16(opened)
+
+
+def keys_of(state, identity, from_store, from_home, wanted, entries=()):
+    """`from_store()` gives what the store has of my wraps of this tresor, as (epoch, bytes), or raises; `from_home` lists those of the
+    home, `entries` the log, which has the approval of who waited. The keys (TK, HK or none) of the epoch."""
+    me = state.members.get(identity.user)
+    require(me is not None, "waiting" if identity.user in state.waiting else "no_access")           # 1
+    require(1 <= wanted <= state.epoch, "no_access")
     require(wanted >= me.history, "no_access")                                                      # 2
     reached, errors = {}, []
 
@@ -1983,7 +2211,11 @@ def keys_of(state, identity, from_store, from_home, wanted):
         if e is None:                                                                               # c, 4
             raise errors[0] if errors else Refused("no_access")
         wraps.remove((e, data))
-        keys = attempt(open_wrap, data, state.tresor, state.epochs[e], state.chains[identity.user], me.history, identity)
+        read = attempt(read_wrap, data)
+        if me.approved_by is not None and read is not None and len(read.ct) >= 120:
+            keys = attempt(open_waiting_wrap, data, state, state.epochs[e], identity, entries[me.since])
+        else:
+            keys = attempt(open_wrap, data, state.tresor, state.epochs[e], state.chains[identity.user], me.history, identity)
         if keys is not None:
             reached[e] = keys
     return reached[wanted]
@@ -2157,11 +2389,11 @@ def encode_kept_log(entries):
 # 11.1 Exports
 
 def read_export(data):
-    """The tresor, its entries, the chains by rising user, the wraps by rising user and epoch."""
+    """The tresor, its entries, the chains by rising user, the wraps by rising user and epoch, the blobs by rising hash."""
     require(len(data) <= 1 << 28)
     reader = Reader(data)
     reader.preamble(b"tresorx1")
-    tresor, entries, cards, wraps = reader.digest(), [], [], []
+    tresor, entries, cards, wraps, blobs = reader.digest(), [], [], [], []
     count = reader.u32()
     require(count >= 1)
     for _ in range(count):
@@ -2173,13 +2405,17 @@ def read_export(data):
         wraps.append(read_wrap(reader.opaque16(1, 65535)))
         require(wraps[-1].tresor == tresor)
         require(len(wraps) == 1 or (wraps[-2].user, wraps[-2].epoch) < (wraps[-1].user, wraps[-1].epoch))
+    for _ in range(reader.u32()):
+        blobs.append(reader.opaque32(1, 1081762))
+        require(len(blobs) == 1 or H("tresor/v1/blob-hash", blobs[-2]) < H("tresor/v1/blob-hash", blobs[-1]))
     reader.end()
-    return tresor, entries, cards, wraps
+    return tresor, entries, cards, wraps, blobs
 
 
-def encode_export(tresor, entries, cards, wraps):
+def encode_export(tresor, entries, cards, wraps, blobs):
     parts = [[opaque32(entry) for entry in entries], [opaque32(encode_chain(chain)) for chain in cards]]
     parts.append([opaque16(encode_wrap(w.tresor, w.epoch, w.user, w.generation, w.enc, w.ct)) for w in wraps])
+    parts.append([opaque32(blob) for blob in blobs])
     return preamble(b"tresorx1") + tresor + b"".join(u32(len(part)) + b"".join(part) for part in parts)
 
 
@@ -2317,7 +2553,7 @@ class Home:
 
 # 9.10 Kept state
 
-KIND_OF_CHANGE = {ADMITTED: 1, CHANGED: 2, REMOVED: 3, LEFT: 4}
+KIND_OF_CHANGE = {ADMITTED: 1, CHANGED: 2, REMOVED: 3, LEFT: 4, GRANTED: 5, REFUSED: 6}
 
 
 KNOWN_ADDITIVE = CHECKPOINT                                 # the greatest additive body type that this release knows
@@ -2339,13 +2575,14 @@ def keep_state(state, identity):
     def person(user):
         generations = [u64(sequence) + u64(when) + u32(generation) for sequence, when, generation in state.generations[user]]
         changes = [u64(c.sequence) + u64(c.time) + c.author + u8(KIND_OF_CHANGE[c.change]) + u8(c.role or 0) + u64(c.not_after or 0)
-                   for c in state.changes[user]]
+                   for c in state.changes.get(user, [])]
         last = u8(1) + u64(state.last_times[user]) if user in state.last_times else u8(0)
-        history = state.members[user].history if user in state.members else 0
+        history = (state.members.get(user) or state.waiting[user]).history if state.is_in(user) else 0
         return opaque32(state.chains[user].bytes) + encode_counted(generations) + encode_counted(changes) + last + u64(history)
 
     body = preamble(b"tresorS2") + u16(KNOWN_ADDITIVE) + state.root.bytes + u64(state.time) + u64(state.owner_time)
-    body += u32(state.founder_generation) + u64(state.floor) + u64(state.checkpoint) + encode_counted(state.hashes)
+    body += u32(state.founder_generation) + u64(state.floor) + u64(state.checkpoint)
+    body += u16(len(state.approvers)) + b"".join(state.approvers) + u64(state.approvers_since) + encode_counted(state.hashes)
     body += encode_counted([state.epochs[e].encode() + u64(state.epochs[e].sequence) for e in sorted(state.epochs)])
     body += name + u64(name_sequence) + encode_counted(marks) + encode_counted([person(user) for user in sorted(state.chains)])
     return body + state_tag(identity, body)
@@ -2383,9 +2620,13 @@ def open_kept_state(data, tresor, identity):
     state.root, state.time, state.owner_time, state.founder_generation = read_root(reader), reader.time(), reader.time(), reader.u32()
     state.floor, state.checkpoint = reader.u64(), reader.u64()
     state.tresor = H("tresor/v1/tresor-id", state.root.bytes)
+    approver_count = reader.u16()
+    require(approver_count * 32 <= reader.left())
+    state.approvers, state.approvers_since = [reader.digest() for _ in range(approver_count)], reader.u64()
     state.hashes = reader.counted(1, 32, reader.digest)
     reader.entries = len(state.hashes)
     require((state.floor, state.checkpoint) == (0, 0) or 0 < state.floor < state.checkpoint < reader.entries)
+    require(state.approvers_since < reader.entries)
     state.sequence, state.hash = reader.entries - 1, state.hashes[-1]
     sequence = reader.rising()
 
@@ -2402,9 +2643,9 @@ def open_kept_state(data, tresor, identity):
     marks = reader.counted(0, 8, reader.rising())
     state.rotate_history = [(mark, place % 2 == 0) for place, mark in enumerate(marks)]
     state.rotate_first = len(marks) % 2 == 1
-    people = reader.counted(1, 100, lambda: read_kept_person(reader, len(epochs)))
+    people = reader.counted(1, 42, lambda: read_kept_person(reader, len(epochs)))
     reader.end()
-    state.members, state.chains, state.last_times, state.changes, state.generations = {}, {}, {}, {}, {}
+    state.members, state.waiting, state.chains, state.last_times, state.changes, state.generations = {}, {}, {}, {}, {}, {}
     users = []
     for chain, generations, changes, last, history in people:                                       # 4
         chain = read_chain(chain)
@@ -2413,13 +2654,18 @@ def open_kept_state(data, tresor, identity):
         state.chains[chain.user], state.generations[chain.user], state.changes[chain.user] = chain, generations, changes
         if last is not None:
             state.last_times[chain.user] = last
-        if changes[-1].change in (ADMITTED, CHANGED):
-            admission = [change for change in changes if change.change == ADMITTED][-1]
-            state.members[chain.user] = Member(changes[-1].role, history, changes[-1].not_after, admission.sequence,
-                                               admission.time, admission.author)
+        require(changes or chain.user != state.root.founder)
+        if changes and changes[-1].change in (ADMITTED, CHANGED, GRANTED):
+            place = [place for place, change in enumerate(changes) if change.change in (ADMITTED, GRANTED)][-1]
+            admission, asked = changes[place], changes[place - 1] if place and changes[place - 1].change == GRANTED else None
+            found = state.waiting if changes[-1].change == GRANTED else state.members
+            found[chain.user] = Member(changes[-1].role, history, changes[-1].not_after, admission.sequence, admission.time,
+                                       asked.author if asked else admission.author, admission.author if asked else None)
     require(all(a < b for a, b in zip(users, users[1:])))
-    require(state.root.founder in state.chains and len(state.members) <= 10000)
+    require(state.root.founder in state.chains and len(state.members) + len(state.waiting) <= 10000)
     require(state.founder_generation <= state.chains[state.root.founder].newest.generation)
+    require(len(state.approvers) <= 16 and all(a < b for a, b in zip(state.approvers, state.approvers[1:])))
+    require(all(user in state.chains and not state.is_in(user) for user in state.approvers))
     require(state.tresor == tresor)                                                                 # 5
     return state
 
@@ -2429,21 +2675,26 @@ def read_kept_person(reader, epoch_count):
     sequence = reader.rising()
     generations = reader.counted(1, 20, lambda: (sequence(), reader.time(), reader.u32()))
     require(all(a[2] <= b[2] for a, b in zip(generations, generations[1:])))
-    at, present = reader.rising(), [False]
+    at, before = reader.rising(), [None]
 
     def change():
         place, when, author, kind, role, not_after = at(), reader.time(), reader.digest(), reader.u8(), reader.u8(), reader.time()
-        require(1 <= kind <= 4)
-        comes, stays = kind == 1, kind <= 2
-        require(role in (OWNER, WRITER, READER) if stays else (role, not_after) == (0, 0))
-        require(present[0] != comes)
-        present[0] = stays
+        require(1 <= kind <= 6)
         what = next(name for name, number_ in KIND_OF_CHANGE.items() if number_ == kind)
-        return Change(place, when, author, what, role, not_after) if stays else Change(place, when, author, what)
-    changes = reader.counted(1, 58, change)
+        stays = what in (ADMITTED, CHANGED, GRANTED)
+        require(role in (OWNER, WRITER, READER) if stays else (role, not_after) == (0, 0))
+        last = before[0]
+        is_in, waits = last is not None and last.change in (ADMITTED, CHANGED, GRANTED), last is not None and last.change == GRANTED
+        as_asked = waits and (last.role, last.not_after) == (role, not_after)
+        require({GRANTED: not is_in, ADMITTED: as_asked if waits else not is_in, CHANGED: is_in and not waits, REMOVED: is_in, LEFT: is_in,
+                 REFUSED: waits}[what])
+        before[0] = Change(place, when, author, what, role, not_after) if stays else Change(place, when, author, what)
+        return before[0]
+    changes = reader.counted(0, 58, change)
     last = reader.time() if reader.mark() else None
     history = reader.u64()
-    require(history == 0 or present[0] and 2 <= history <= epoch_count)
+    is_in = bool(changes) and changes[-1].change in (ADMITTED, CHANGED, GRANTED)
+    require(history == 0 or is_in and 2 <= history <= epoch_count)
     return chain, generations, changes, last, history
 
 
@@ -2613,7 +2864,7 @@ def ends_writing(change):
 
 def standing(state, user, generation, h, compared=None):
     """("current",) or ("former", why, when). `h` is the head's sequence, `compared` the chain this home has compared of the user."""
-    changes = state.changes[user]
+    changes = [change for change in state.changes[user] if change.change not in (GRANTED, REFUSED)]
     ending = [i for i, change in enumerate(changes) if ends_writing(change)]
     if ending:
         last = changes[ending[-1]]
@@ -2647,11 +2898,13 @@ REGISTRY = {
         ("seal", "derive", 64), ("derive", "derive", 32), ("user-id", "hash", 32), ("card-hash", "hash", 32), ("card-signature", "sign", 64),
         ("card-succession", "sign", 64), ("number", "hash", 32), ("identity-sign", "derive", 32), ("identity-kem", "derive", 32),
         ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
-        ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None),
+        ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None), ("outbox-seal", "seal", None),
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
         ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
+        ("approval-key", "derive", 32), ("approval-member", "derive", 32), ("approval-seal", "seal", None), ("approval-wrap", "wrap", None),
+        ("approval-release", "wrap", None),
         ("evidence-hash", "hash", 32), ("file-seal", "seal", None), ("file-signature", "sign", 64), ("content-hash", "hash", 64),
         ("content-part", "hash", 32), ("blob-hash", "hash", 32), ("volume-key", "derive", 32), ("volume-seal", "seal", None),
         ("server-id", "hash", 32), ("session-signature", "sign", 64), ("session-hash", "hash", 32),
@@ -2772,13 +3025,13 @@ def read_authorization(text):
 # 18.4 Operations: whether it changes something, and its longest body
 
 SHORT, MEDIUM, LONG = 64 << 10, 4 << 20, 16 << 20
-CHANGES_AT_A_SERVICE = set("put-card append put-wraps put-server-share delete-server-shares put-kit-copy delete-kit-copy register "
+CHANGES_AT_A_SERVICE = set("put-card append put-wraps put-blob delete-blobs put-server-share delete-server-shares put-kit-copy delete-kit-copy register "
                            "finish end-sessions admit invite delete-tresor delete-account".split())
 TARGETS = {
     name.encode(): (name in CHANGES_AT_A_SERVICE, longest) for longest, names in [
         (SHORT, "server card cards users entries wraps tresors news put-server-share server-share delete-server-shares kit-copy "
-                "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account"),
-        (MEDIUM, "put-card put-kit-copy register finish"), (LONG, "append put-wraps")] for name in names.split()}
+                "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account blob blobs delete-blobs"),
+        (MEDIUM, "put-card put-kit-copy register finish put-blob"), (LONG, "append put-wraps")] for name in names.split()}
 
 
 # Messages: how each field is read, and how its value is written.
@@ -2861,12 +3114,18 @@ def finish_is_whole(values):
     require((not record) == (not copy) and (not record) == (login.record == ZERO) and (not kit_copy) == (locator == ZERO))
 
 
+def blobs_have_their_sizes(values):
+    for _, size, data in values[-1]:
+        require(not data or len(data) == size)
+
+
 DIGEST, FLAG, TIME_FIELD = raw(32), among(0, 1), Field(Reader.time, u64)
 CHAIN, CHAIN_OR_NONE = sized(4, 1, 524288), sized(4, 0, 524288)
 COPY, COPY_OR_NONE = sized(4, 1, 1 << 20), sized(4, 0, 1 << 20)
 ENTRY, NAME = sized(4, 1, 1 << 20), Field(lambda reader: reader.name(), opaque16)
-WRAP, STATE_FIELD, CURSOR = sized(2, 1, 1287), among(1, 2, 3, 4), sized(1, 0, 64)
+WRAP, STATE_FIELD, CURSOR = sized(2, 1, 1359), among(1, 2, 3, 4), sized(1, 0, 64)
 MANY_WRAPS = counted(4, WRAP, most=10000)
+MANY_BLOBS = counted(4, DIGEST, least=1, most=1024)
 SECONDS = Field(lambda reader: reader.u16(), u16)
 
 
@@ -2893,7 +3152,14 @@ MESSAGES = {
     "DoneAnswer": ([],),
     "EntriesRequest": ([DIGEST, integer(8), integer(4)],),
     "EntriesAnswer": ([FLAG, counted(4, ENTRY)], more_has_something),
-    "AppendRequest": ([DIGEST, integer(8), DIGEST, ENTRY, MANY_WRAPS, counted(4, DIGEST, most=10000)],),
+    "AppendRequest": ([DIGEST, integer(8), DIGEST, ENTRY, MANY_WRAPS, counted(4, DIGEST, most=10000),
+                       counted(2, several(DIGEST, integer(8), sized(4, 0, 1081762)), most=10000)], blobs_have_their_sizes),
+    "PutBlobRequest": ([DIGEST, DIGEST, integer(4), sized(4, 1, 262144)],),
+    "BlobRequest": ([DIGEST, DIGEST, integer(4)],),
+    "BlobAnswer": ([sized(4, 0, 262144)],),
+    "BlobsRequest": ([DIGEST, MANY_BLOBS],),
+    "BlobsAnswer": ([counted(4, sized(4, 0, 4194304), least=1, most=1024)],),
+    "DeleteBlobsRequest": ([DIGEST, MANY_BLOBS],),
     "WrapsRequest": ([DIGEST, FLAG, integer(8), counted(4, DIGEST, least=1, most=2000)],),
     "WrapsAnswer": ([counted(4, counted(4, WRAP), least=1)],),
     "PutWrapsRequest": ([DIGEST, MANY_WRAPS],),
@@ -3226,7 +3492,272 @@ def compare_packs(kept, upto, packs):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# 20. The vectors
+# 20. Log-in
+# ---------------------------------------------------------------------------------------------------------------------
+
+# 20.1 Parameters: the group ristretto255 by its arithmetic on the curve of Ed25519 (RFC 9496 §4), on plain integers
+
+ROOT_M1 = pow(2, (P25519 - 1) // 4, P25519)
+
+
+def absolute(x):
+    """Of x and -x the one that is even below p."""
+    x %= P25519
+    return P25519 - x if x & 1 else x
+
+
+def ratio_root(u, v):
+    """SQRT_RATIO_M1 of RFC 9496 §4.2: whether u / v is a square, and a root of u / v or of i·u / v that is not negative."""
+    root = u * pow(v, 3, P25519) * pow(u * pow(v, 7, P25519), (P25519 - 5) // 8, P25519) % P25519
+    check = v * root * root % P25519
+    if check in (-u % P25519, -u * ROOT_M1 % P25519):
+        root = root * ROOT_M1 % P25519
+    return check in (u % P25519, -u % P25519), absolute(root)
+
+
+INVERSE_ROOT_AMD = ratio_root(1, (-1 - D25519) % P25519)[1]
+ROOT_AD_1 = P25519 - ratio_root((-D25519 - 1) % P25519, 1)[1]       # the negative root, as RFC 9496 §4.1 gives it
+BASE_RISTRETTO = bytes.fromhex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76")
+IDENTITY = (0, 1, 1, 0)
+
+
+def read_element(data):
+    """A point of the element, as x, y, z and t. The identity is refused, and every encoding that is not the one of its element."""
+    require(len(data) == 32)
+    s = number_le(data)
+    require(s < P25519 and s % 2 == 0)
+    u1, u2 = (1 - s * s) % P25519, (1 + s * s) % P25519
+    v = (-D25519 * u1 * u1 - u2 * u2) % P25519
+    square, inverse = ratio_root(1, v * u2 * u2)
+    x = absolute(2 * s * inverse * u2)
+    y = u1 * inverse * inverse * u2 * v % P25519
+    t = x * y % P25519
+    require(square and t % 2 == 0 and y != 0 and s != 0)
+    return x, y, 1, t
+
+
+def encode_element(point):
+    x, y, z, t = point
+    u1, u2 = (z + y) * (z - y) % P25519, x * y % P25519
+    inverse = ratio_root(1, u1 * u2 * u2)[1]
+    one, two = u1 * inverse % P25519, u2 * inverse % P25519
+    z_inverse = one * two * t % P25519
+    turn = t * z_inverse % P25519 % 2 == 1
+    if turn:
+        x, y = y * ROOT_M1 % P25519, x * ROOT_M1 % P25519
+    two = one * INVERSE_ROOT_AMD % P25519 if turn else two
+    if x * z_inverse % P25519 % 2 == 1:
+        y = -y
+    return absolute(two * (z - y)).to_bytes(32, "little")
+
+
+def add_points(p, q):
+    """On the curve -x^2 + y^2 = 1 + d·x^2·y^2, complete."""
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % P25519, (p[1] + p[0]) * (q[1] + q[0]) % P25519
+    c, d = 2 * p[3] * D25519 * q[3] % P25519, 2 * p[2] * q[2] % P25519
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P25519, g * h % P25519, f * g % P25519, e * h % P25519
+
+
+def point_times(scalar, point):
+    result = IDENTITY
+    for bit in bin(scalar)[2:]:
+        result = add_points(result, result)
+        if bit == "1":
+            result = add_points(result, point)
+    return result
+
+
+def multiply_element(element, scalar):
+    """An element times a scalar, both as bytes; the identity is no result."""
+    product = encode_element(point_times(read_scalar(scalar), read_element(element)))
+    require(product != ZERO)
+    return product
+
+
+def read_scalar(data):
+    require(len(data) == 32)
+    return number_le(data) % L25519
+
+
+def public_element(scalar):
+    return multiply_element(BASE_RISTRETTO, scalar)
+
+
+def map_to_point(data):
+    """MAP of RFC 9496 §4.3.4."""
+    r = ROOT_M1 * pow(number_le(data) % 2 ** 255, 2, P25519) % P25519
+    u = (r + 1) * (1 - D25519 * D25519) % P25519
+    v = (-1 - r * D25519) * (r + D25519) % P25519
+    square, s = ratio_root(u, v)
+    if not square:
+        s = -absolute(s * (number_le(data) % 2 ** 255)) % P25519
+    c = -1 if square else r
+    n = (c * (r - 1) * (D25519 - 1) ** 2 - v) % P25519
+    w0, w1 = 2 * s * v % P25519, n * ROOT_AD_1 % P25519
+    w2, w3 = (1 - s * s) % P25519, (1 + s * s) % P25519
+    return w0 * w3 % P25519, w2 * w1 % P25519, w1 * w3 % P25519, w0 * w2 % P25519
+
+
+def number_le(data): return int.from_bytes(data, "little")
+def sha512(data): return hashlib.sha512(data).digest()
+def hmac512(key, data): return hmac.digest(key, data, "sha512")
+
+
+def extract512(data): return hmac512(b"", data)
+
+
+def expand512(key, info, size):
+    out, block = b"", b""
+    for i in range(1, -(-size // 64) + 1):
+        block = hmac512(key, block + info + u8(i))
+        out += block
+    return out[:size]
+
+
+def V(x):
+    require(len(x) < 2 ** 16, "usage")
+    return opaque16(x)
+
+
+# 20.2 The function
+
+OPRF_SUITE = b"OPRFV1-\0-ristretto255-SHA512"
+
+
+def expand_message(x, domain):
+    domain += u8(len(domain))
+    first = sha512(bytes(128) + x + u16(64) + b"\0" + domain)
+    return sha512(first + b"\1" + domain)
+
+
+def hash_to_group(x, domain):
+    uniform = expand_message(x, domain)
+    return encode_element(add_points(map_to_point(uniform[:32]), map_to_point(uniform[32:])))
+
+
+def hash_to_scalar(x, domain):
+    return (number_le(expand_message(x, domain)) % L25519).to_bytes(32, "little")
+
+
+def derive_scalar(seed, info):
+    for counter in range(256):
+        scalar = hash_to_scalar(seed + V(info) + u8(counter), b"DeriveKeyPair" + OPRF_SUITE)
+        if scalar != ZERO:
+            return scalar
+    raise Refused("failed")
+
+
+def blind_input(input_, blind, trace=None):
+    element = hash_to_group(input_, b"HashToGroup-" + OPRF_SUITE)
+    note(trace, input_element=element)
+    return multiply_element(element, blind)
+
+
+def finalize(input_, blind, evaluated, trace=None):
+    element = multiply_element(evaluated, pow(read_scalar(blind), -1, L25519).to_bytes(32, "little"))
+    output = sha512(V(input_) + V(element) + b"Finalize")
+    note(trace, unblinded=element, oprf_output=output)
+    return output
+
+
+class LoginServer:
+    def __init__(self, seed, private_key):
+        require(len(seed) == 64)
+        self.seed, self.private_key, self.public_key = seed, private_key, public_element(private_key)
+
+    def evaluate(self, blinded, identifier, trace=None):
+        seed = expand512(self.seed, identifier + b"OprfKey", 32)
+        key = derive_scalar(seed, b"OPAQUE-DeriveKeyPair")
+        note(trace, function_seed=seed, function_key=key)
+        return multiply_element(blinded, key)
+
+    def answer(self, first, record, identifier, names, context, drawn, trace=None):
+        """The answer, the last message that it expects, and the session key."""
+        require(len(first) == 96 and len(record) == 192)
+        masking_nonce, nonce, share_seed = drawn
+        share = derive_scalar(share_seed, KEY_PAIR)
+        pad = expand512(record[32:96], masking_nonce + b"CredentialResponsePad", 128)
+        shown = self.evaluate(first[:32], identifier, trace) + masking_nonce + xor(pad, self.public_key + record[96:])
+        shown += nonce + public_element(share)
+        note(trace, pad=pad)
+        products = [multiply_element(first[64:], share), multiply_element(first[64:], self.private_key),
+                    multiply_element(record[:32], share)]
+        server_code, last, session_key = exchange_keys(products, transcript_of(context, names, first, shown), trace)
+        return shown + server_code, last, session_key
+
+
+# 20.3 Record and envelope
+
+KEY_PAIR = b"OPAQUE-DeriveDiffieHellmanKeyPair"
+
+
+def xor(one, other): return bytes(a ^ b for a, b in zip(one, other, strict=True))
+
+
+def randomized_password(output, memory_kib, passes, trace=None):
+    """With any cost: SPEC's bounds hold for the parameters of a service, and the vectors lie below them."""
+    stretched = Argon2id(salt=bytes(16), length=64, iterations=passes, lanes=1, memory_cost=memory_kib).derive(output)
+    password = extract512(output + stretched)
+    note(trace, stretched=stretched, randomized_password=password, masking_key=expand512(password, b"MaskingKey", 64))
+    return password
+
+
+class LoginEnvelope:
+    def __init__(self, password, server_key, names, nonce, trace=None):
+        seed = expand512(password, nonce + b"PrivateKey", 32)
+        self.private_key = derive_scalar(seed, KEY_PAIR)
+        self.public_key = public_element(self.private_key)
+        auth_key = expand512(password, nonce + b"AuthKey", 64)
+        self.export_key = expand512(password, nonce + b"ExportKey", 64)
+        self.bytes = nonce + hmac512(auth_key, nonce + server_key + V(names[1]) + V(names[0]))
+        self.record = self.public_key + expand512(password, b"MaskingKey", 64) + self.bytes
+        note(trace, client_seed=seed, client_private_key=self.private_key, client_public_key=self.public_key, auth_key=auth_key,
+             envelope=self.bytes)
+
+
+# 20.4 Messages of a log-in
+
+def transcript_of(context, names, first, shown):
+    return b"OPAQUEv1-" + V(context) + V(names[0]) + first + V(names[1]) + shown
+
+
+def expand_label(secret, label, context):
+    label = b"OPAQUE-" + label
+    return expand512(secret, u16(64) + u8(len(label)) + label + u8(len(context)) + context, 64)
+
+
+def exchange_keys(products, transcript, trace=None):
+    """The code of the server, the last message, and the session key."""
+    secret, hash_ = extract512(b"".join(products)), sha512(transcript)
+    handshake, session_key = expand_label(secret, b"HandshakeSecret", hash_), expand_label(secret, b"SessionKey", hash_)
+    server_key, client_key = expand_label(handshake, b"ServerMAC", b""), expand_label(handshake, b"ClientMAC", b"")
+    server_code = hmac512(server_key, hash_)
+    note(trace, transcript=transcript, transcript_hash=hash_, products=b"".join(products), secret=secret, handshake_secret=handshake,
+         server_code_key=server_key, client_code_key=client_key, server_code=server_code)
+    return server_code, hmac512(client_key, sha512(transcript + server_code)), session_key
+
+
+def finish_login(input_, blind, nonce, share_seed, answer, names, context, cost, trace=None):
+    share = derive_scalar(share_seed, KEY_PAIR)
+    first = blind_input(input_, blind, trace) + nonce + public_element(share)
+    note(trace, client_private_share=share)
+    require(len(answer) == 320)
+    password = randomized_password(finalize(input_, blind, answer[:32], trace), *cost, trace)
+    pad = expand512(expand512(password, b"MaskingKey", 64), answer[32:64] + b"CredentialResponsePad", 128)
+    shown = xor(pad, answer[64:192])
+    note(trace, pad=pad)
+    envelope = LoginEnvelope(password, shown[:32], names, shown[32:64], trace)
+    require(equal(envelope.bytes, shown[32:]), "wrong_password")
+    products = [multiply_element(answer[224:256], share), multiply_element(shown[:32], share),
+                multiply_element(answer[224:256], envelope.private_key)]
+    server_code, last, session_key = exchange_keys(products, transcript_of(context, names, first, answer[:256]), trace)
+    require(equal(server_code, answer[256:]))
+    return first, last, envelope, session_key
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 29. The vectors
 # ---------------------------------------------------------------------------------------------------------------------
 
 # An operation takes the `in` of a test as bytes, and a trace that it fills with intermediate values. The trace begins with the `mid`
@@ -3276,6 +3807,8 @@ def encode_pieces(wanted, data):
         return encode_kept_log(read_kept_log(data))
     if wanted == b"tresorV1":
         return encode_evidence(*read_evidence(data))
+    if wanted == b"tresorB1":
+        return encode_approval_evidence(*read_approval_evidence(data))
     if wanted == b"tresorD1":
         half = read_device_half(data)
         return preamble(b"tresorD1") + half.user + half.device + half.half
@@ -3287,6 +3820,10 @@ def encode_pieces(wanted, data):
         return encode_marks(read_marks(data))
     if wanted == b"tresorn1":
         return encode_noted_stores(read_noted_stores(data))
+    if wanted == b"tresorR1":
+        return encode_kept_packs(read_kept_packs(data))
+    if wanted == b"tresorG1":
+        return encode_outbox(*read_outbox(data))
     if wanted == b"tresorx1":
         return encode_export(*read_export(data))
     if wanted == b"tresorI1":
@@ -3571,6 +4108,13 @@ def test_open_marks(i, trace):
     return {"tresors": [tresor for tresor, _ in marks], "flags": [u8(flags) for _, flags in marks]}
 
 
+@operation("openOutbox")
+def test_open_outbox(i, trace):
+    identity = identity_in(i)
+    note(trace, home_key=identity.keys[-1].home_key)
+    return {"outbox": encode_outbox(*open_outbox(identity, i["tresor"], i["sealed outbox"]))}
+
+
 @operation("openWithPassword")
 def test_open_with_password(i, trace):
     file = read_identity_file(i["file"])
@@ -3621,11 +4165,13 @@ def identity_in(i):
 
 
 def state_out(state):
-    members = [user + u8(m.role) + u64(m.history) + u64(m.not_after) + u64(m.since) + u64(m.since_time) + m.admitted_by
-               for user, m in sorted(state.members.items())]
+    def rows(people):
+        return [user + u8(m.role) + u64(m.history) + u64(m.not_after) + u64(m.since) + u64(m.since_time) + m.admitted_by
+                for user, m in sorted(people.items())]
+    approved = [user + m.approved_by for user, m in sorted(state.members.items()) if m.approved_by is not None]
     return {"head": u64(state.sequence) + state.hash, "head time": u64(state.time), "epoch": u64(state.epoch),
             "rotate first": u8(state.rotate_first), "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
-            "members": members}
+            "members": rows(state.members), "waiting": rows(state.waiting), "approved": approved, "approvers": state.approvers}
 
 
 @operation("foldCrowd")
@@ -3723,7 +4269,27 @@ def test_keys_of(i, trace):
     except Refused:
         kept = []
     from_home = [(epoch, wrap) for tresor, epoch, wrap in kept if tresor == i["tresor"]]
-    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), from_store, from_home, number_in(i["e"]))
+    TK, HK = keys_of(fold(i["tresor"], i["log"]), identity_in(i), from_store, from_home, number_in(i["e"]), i["log"])
+    return {"keys": TK + (HK or b"")}
+
+
+# approval
+
+@operation("openApproval")
+def test_open_approval(i, trace):
+    state, epoch = fold(i["tresor"], i["log"]), number_in(i["e"])
+    A = open_approver_wrap(i["wrap"], state, state.epochs[epoch], identity_in(i), trace)
+    if "HK" in trace:
+        assert approval_key(i["tresor"], epoch, trace["HK"]) == A
+    return {"A": A, "A_u": approval_member(A, i["user"])}
+
+
+@operation("openWaitingWrap")
+def test_open_waiting_wrap(i, trace):
+    state, identity = fold(i["tresor"], i["log"]), identity_in(i)
+    me = state.members.get(identity.user)
+    require(me is not None, "waiting" if identity.user in state.waiting else "no_access")
+    TK, HK = open_waiting_wrap(i["wrap"], state, state.epochs[number_in(i["e"])], identity, i["log"][me.since], trace)
     return {"keys": TK + (HK or b"")}
 
 
@@ -4021,6 +4587,65 @@ def test_read_target(i, trace):
     return {"change": u8(changes), "longest body": u64(longest)}
 
 
+# opaque
+
+def server_in(i):
+    return LoginServer(i["oprf seed"], i["private key"])
+
+
+def names_in(i):
+    return i["client name"], i["server name"]
+
+
+def cost_in(i):
+    return number_in(i["memory_kib"]), number_in(i["passes"])
+
+
+def answer_in(i, trace):
+    drawn = i["masking nonce"], i["server nonce"], i["server share seed"]
+    return server_in(i).answer(i["first message"], i["record"], i["identifier"], names_in(i), i["context"], drawn, trace)
+
+
+@operation("readElement")
+def test_read_element(i, trace):
+    return {"element": encode_element(read_element(i["element"]))}
+
+
+@operation("evaluate")
+def test_evaluate(i, trace):
+    return {"evaluated": server_in(i).evaluate(i["blinded"], i["identifier"], trace)}
+
+
+@operation("makeRecord")
+def test_make_record(i, trace):
+    blinded = blind_input(i["input"], i["blind"], trace)
+    read_element(i["server key"])
+    password = randomized_password(finalize(i["input"], i["blind"], i["evaluated"], trace), *cost_in(i), trace)
+    envelope = LoginEnvelope(password, i["server key"], names_in(i), i["envelope nonce"], trace)
+    return {"blinded": blinded, "record": envelope.record, "export key": envelope.export_key}
+
+
+@operation("answerLogin")
+def test_answer_login(i, trace):
+    answer, last, session_key = answer_in(i, trace)
+    return {"answer": answer, "last message": last, "session key": session_key}
+
+
+@operation("finishLogin")
+def test_finish_login(i, trace):
+    first, last, envelope, session_key = finish_login(
+        i["input"], i["blind"], i["client nonce"], i["share seed"], i["answer"], names_in(i), i["context"], cost_in(i), trace)
+    return {"first message": first, "last message": last, "record": envelope.record, "export key": envelope.export_key,
+            "session key": session_key}
+
+
+@operation("checkLogin")
+def test_check_login(i, trace):
+    _, last, session_key = answer_in(i, trace)
+    require(equal(last, i["last message"]), "wrong_password")
+    return {"session key": session_key}
+
+
 # Running them
 
 def unhex(value):
@@ -4056,7 +4681,7 @@ class Run:
         self.positives += test["result"] == "valid"
         self.negatives += test["result"] == "invalid"
         mid = unhex_all(test.get("mid", {}))
-        trace = {name: mid[name] for name in ("S", "K", "eseed", "plaintext without the check") if name in mid}
+        trace = {name: mid[name] for name in ("S", "K", "HK", "eseed", "plaintext without the check") if name in mid}
         try:
             found, error = OPERATIONS[operation_name](inputs, trace), None
         except Refused as refused:
@@ -4127,8 +4752,10 @@ class Run:
 
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
-OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names", "sealed marks", "kept state",
-           "keys", "pack", "packs", "volume", "volumes", "pk", "device half", "store half", "tresor", "A", "sig", "object", "server", "session", "signer", "authorization", "body", "statement"}
+OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
+           "sealed marks", "kept state", "keys", "pack", "packs", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
+           "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
+           "server key", "first message", "record", "answer", "last message"}
 SLOW = {"accumulate", "foldCrowd"}
 
 
@@ -4406,8 +5033,12 @@ def check_own(totals):
     holds("a device that was ended", refusal(open_with_device, file, data, ZERO, 0, None, note_) == "not_found")
     holds("a device that nobody ended", refusal(open_with_device, file, data, ZERO, 0, None, [[], [], [], []]) == "no_access")
 
-    for kind in [3, 4, *range(11, 128), 0]:
+    for kind in [0, 11, 12, *range(14, 128)]:
         holds("body %d" % kind, refusal(read_body, kind, b"") == "unsupported")
+    evidence = encode_approval_evidence(user, b"approve", b"wrap", b"")
+    holds("evidence of an approval", encode_approval_evidence(*read_approval_evidence(evidence)) == evidence)
+    holds("evidence of an approval without a wrap",
+          refusal(read_approval_evidence, encode_approval_evidence(user, b"approve", b"", b"")) == "altered")
     for kind in (128, 129, 130, 65535):
         holds("body %d" % kind, encode_body(kind, read_body(kind, b"any bytes")) == b"any bytes" and read_body(kind, b"").epoch is None)
     check_own_standing(holds)
@@ -5358,6 +5989,7 @@ WORD_NUMBERS = {word: number for number, word in enumerate(WORDS)}
 ANSWERS = {
     "server": "ServerAnswer", "card": "ChainAnswer", "cards": "ChainsAnswer", "users": "UsersAnswer", "put-card": "OutcomeAnswer",
     "entries": "EntriesAnswer", "append": "OutcomeAnswer", "wraps": "WrapsAnswer", "tresors": "TresorsAnswer", "news": "NewsAnswer",
+    "blob": "BlobAnswer", "blobs": "BlobsAnswer",
     "server-share": "ServerShareAnswer", "kit-copy": "KitCopyAnswer", "register": "RegisterAnswer", "finish": "FinishAnswer",
     "account": "AccountAnswer", "inbox": "InboxAnswer"}
 MEDIA_TYPE = "application/vnd.tresor"
@@ -5559,12 +6191,14 @@ class LiveService:
         self.speaks = {person: Spoken(self.here, person) for person in (olga, self.anna, self.bert, self.carl, self.dora)}
 
     def ask(self, person, name, *values, **others):
+        if name == "append" and len(values) == 6:
+            values += ([],)
         return self.wire.ask(name, values, self.speaks[person], **others)
 
     def all(self):
         for check in (self.form, self.one_after_the_other, self.nobody_is_told, self.registrations, self.refused_registrations,
                       self.cards, self.renewal, self.sessions, self.a_tresor, self.wrong_entries, self.what_is_not_there, self.a_share,
-                      self.news, self.wraps, self.a_removal, self.a_device, self.kit_copies, self.the_end):
+                      self.news, self.wraps, self.blobs, self.a_removal, self.a_device, self.kit_copies, self.the_end):
             self.wire.move()
             self.run.check(check.__name__.replace("_", " "), check)
 
@@ -5797,7 +6431,7 @@ class LiveService:
                 (anna, "altered", 400, 1, ZERO, good, [wrap], []),
                 (anna, "altered", 400, 1, log.state.hash, good[:-1] + bytes([good[-1] ^ 1]), [wrap], []),
                 (anna, "unsupported", 400, 1, log.state.hash, good, [wrap[:8] + b"\2" + wrap[9:]], []),
-                (anna, "unsupported", 400, 1, log.state.hash, entry(anna, 3, bytes(32)), [], []),
+                (anna, "unsupported", 400, 1, log.state.hash, entry(anna, 11, bytes(32)), [], []),
                 (anna, "no_access", 403, 1, log.state.hash, entry(bert, LEAVE, b""), [], [bert.user]),
                 (bert, "no_access", 403, 1, log.state.hash, entry(bert, GRANT, grant), [wrap], []),
                 (bert, "no_access", 403, 2, ZERO, make_entry(bert.keys[0], log.tresor, 2, ZERO, bert.user, 0, self.now, LEAVE, b""), [], []),
@@ -5812,7 +6446,8 @@ class LiveService:
         def tries(tresor):
             leave = make_entry(bert.keys[0], tresor, 1, log.state.hash, bert.user, 0, self.now, LEAVE, b"")
             for name, values in [("entries", [0, 10]), ("wraps", [1, 0, [self.anna.user]]), ("put-wraps", [[]]), ("delete-tresor", []),
-                                 ("append", [1, log.state.hash, leave, [], []])]:
+                                 ("append", [1, log.state.hash, leave, [], []]), ("put-blob", [ZERO, 0, b"1"]), ("blob", [ZERO, 0]),
+                                 ("blobs", [[ZERO]]), ("delete-blobs", [[ZERO]])]:
                 yield refused("no_access", 403, self.ask, bert, name, tresor, *values)
         same(set(tries(log.tresor)) | set(tries(mark_of(log.tresor))), {preamble(b"tresorX1") + u8(13)}, "refusal")
 
@@ -5865,6 +6500,38 @@ class LiveService:
                       make_wrap(log.tresor, 1, bert.user, bert.chain.newest, log.keys[1][0]), new[:-1], new + b"\0"):
             refused("altered", 400, ask, anna, "put-wraps", log.tresor, [wrong])
 
+    def blobs(self):
+        """18.7: blobs with an entry and before it; who may put, read and delete them."""
+        anna, bert, log, ask = self.anna, self.bert, self.log, self.ask
+        pack, large = os.urandom(700), os.urandom(262144 + 5)
+        named = [[H("tresor/v1/blob-hash", data), len(data), data] for data in (pack, large)]
+        body = u64(log.state.epoch) + u16(2) + b"".join(hash_ + u64(size) for hash_, size, _ in named)
+        entries = list(log.entries)
+        log.say(anna, self.now, COMMIT, body)
+        entry = read_entry(log.entries[-1])
+        send = lambda person, blobs: ask(person, "append", log.tresor, entry.sequence, entry.previous, log.entries[-1], [], [], blobs)
+        (hash_, size, _), (large_hash, large_size, _) = named
+        put_before = [large_hash, large_size, b""]
+        refused("no_access", 403, send, bert, named)
+        for wrong in ([named[0]], [named[1], named[0]], [[ZERO, size, pack], named[1]], [[hash_, size, pack[:-1] + b"!"], named[1]]):
+            refused("altered", 400, send, anna, wrong)
+        same(send(anna, [named[0], put_before]), [1], "outcome without a blob")
+        refused("no_access", 403, ask, bert, "put-blob", log.tresor, large_hash, 0, large[:262144])
+        ask(anna, "put-blob", log.tresor, large_hash, 0, large[:262144])
+        same(send(anna, [named[0], put_before]), [1], "outcome without a part of a blob")
+        same(ask(anna, "entries", log.tresor, 0, 100), [0, entries], "log")
+        ask(anna, "put-blob", log.tresor, large_hash, 1, large[262144:])
+        same(send(anna, [named[0], put_before]), [0], "outcome")
+        same(ask(bert, "blobs", log.tresor, [large_hash, ZERO, hash_]), [[large, b"", pack]], "blobs")
+        same(ask(bert, "blob", log.tresor, large_hash, 1), [large[262144:]], "part of a blob")
+        same(ask(bert, "blob", log.tresor, large_hash, 2), [b""], "part behind the last")
+        refused("no_access", 403, ask, bert, "delete-blobs", log.tresor, [hash_])
+        refused("altered", 400, ask, anna, "delete-blobs", log.tresor, [ZERO, hash_])
+        ask(anna, "put-blob", log.tresor, ZERO, 0, b"orphan")
+        ask(anna, "delete-blobs", log.tresor, [ZERO])
+        same(ask(anna, "blobs", log.tresor, [ZERO, hash_]), [[b"", pack]], "blobs after a deletion")
+        same(ask(anna, "account")[3] >= len(pack) + len(large), True, "bytes of an account")
+
     def a_removal(self):
         anna, bert, log, ask = self.anna, self.bert, self.log, self.ask
         number_ = log.state.epoch + 1
@@ -5879,7 +6546,8 @@ class LiveService:
         same(self.append(anna), [0], "outcome")
         same(ask(bert, "entries", log.tresor, 0, 10), [0, log.entries[:-1]], "log of a removed member")
         same(ask(bert, "tresors", ZERO), [0, []], "tresors of a removed member")
-        for name, values in [("wraps", [1, 0, [bert.user]]), ("put-wraps", [[]]), ("delete-tresor", [])]:
+        for name, values in [("wraps", [1, 0, [bert.user]]), ("put-wraps", [[]]), ("delete-tresor", []), ("put-blob", [ZERO, 0, b"1"]),
+                             ("blob", [ZERO, 0]), ("blobs", [[ZERO]]), ("delete-blobs", [[ZERO]])]:
             refused("no_access", 403, ask, bert, name, log.tresor, *values)
         refused("no_access", 403, self.append, bert)
 

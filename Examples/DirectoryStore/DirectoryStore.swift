@@ -4,7 +4,7 @@ import Foundation
 import TresorCore
 import TresorCrypto
 
-/// A store in a directory: one file for each card, tresor, user with devices, and kit copy.
+/// A store in a directory: one file for each card, tresor, user with devices, kit copy, and part of a blob.
 ///
 /// It is an example of a store of your own, and fit for a few people. A lock gives the directory to one call at a time.
 /// A log and its wraps are one file, so that they change together; each append writes that file again.
@@ -25,6 +25,7 @@ public actor DirectoryStore {
     private let logs: Folder
     private let shares: Folder
     private let kits: Folder
+    private let blobs: Folder
 
     /// Opens the store in a directory, and makes it if it is missing.
     ///
@@ -34,6 +35,7 @@ public actor DirectoryStore {
         logs = try Folder(at: "\(path)/logs")
         shares = try Folder(at: "\(path)/shares")
         kits = try Folder(at: "\(path)/kits")
+        blobs = try Folder(at: "\(path)/blobs")
         lockPath = "\(path)/lock"
     }
 
@@ -128,6 +130,13 @@ extension DirectoryStore: LogStore {
             guard UInt64(log.entries.count) == change.sequence,
                 log.entries.last == change.previous.map({ Data($0) })
             else { return .conflict }
+            for blob in change.blobs where blob.bytes == nil {
+                guard try has(blob, in: change.tresor) else { return .conflict }
+            }
+            // Blobs that lie there before their entry do no harm.
+            for blob in change.blobs {
+                try put(blob.bytes ?? [], of: blob.hash, in: change.tresor)
+            }
             log.entries.append(Data(change.entry))
             for user in change.removingWrapsOf { log.wraps[hex(user.digest)] = nil }
             log.put(change.putting)
@@ -164,6 +173,75 @@ extension DirectoryStore: LogStore {
                 let log: Log? = try value(name, in: logs)
                 guard log?.wraps[hex(user.digest)]?.isEmpty == false else { return nil }
                 return hash(name).map { TresorID($0) }
+            }
+        }
+    }
+}
+
+extension DirectoryStore: BlobStore {
+    private static let partByteCount = StoredBlob.partByteCount
+    private static let answerByteCount = 4 << 20
+
+    private func name(_ part: UInt32, of hash: Hash256, in tresor: TresorID) -> String {
+        "\(hex(tresor.digest)).\(hex(hash)).\(part)"
+    }
+
+    /// The bytes of a blob up to the first part that is missing; `nil` without the first one.
+    private func whole(_ hash: Hash256, in tresor: TresorID) throws -> [UInt8]? {
+        var (bytes, part): ([UInt8], UInt32) = ([], 0)
+        while let next = try blobs.read(name(part, of: hash, in: tresor)) {
+            bytes += next
+            part += 1
+        }
+        return part > 0 ? bytes : nil
+    }
+
+    private func has(_ blob: StoredBlob, in tresor: TresorID) throws -> Bool {
+        try whole(blob.hash, in: tresor)?.count == Int(exactly: blob.size)
+    }
+
+    private func put(_ bytes: [UInt8], of hash: Hash256, in tresor: TresorID) throws {
+        for start in stride(from: 0, to: bytes.count, by: Self.partByteCount) {
+            let part = bytes[start..<min(start + Self.partByteCount, bytes.count)]
+            try blobs.replace(name(UInt32(start / Self.partByteCount), of: hash, in: tresor), with: Data(part))
+        }
+    }
+
+    /// Stores one part of a blob.
+    public func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) throws(TresorError) {
+        try locked { try blobs.replace(name(part, of: hash, in: tresor), with: Data(bytes)) }
+    }
+
+    /// Returns one part of a blob, or `nil`.
+    public func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) throws(TresorError) -> [UInt8]? {
+        try locked { try blobs.read(name(part, of: hash, in: tresor)).map { Array($0) } }
+    }
+
+    /// Returns whole blobs, as many of the first as fit into 4 MiB.
+    public func blobs(_ hashes: [Hash256], in tresor: TresorID) throws(TresorError) -> [[UInt8]?] {
+        try locked {
+            var (found, left): ([[UInt8]?], Int) = ([], Self.answerByteCount)
+            for hash in hashes {
+                guard let bytes = try whole(hash, in: tresor), bytes.count <= Self.answerByteCount else {
+                    found.append(nil)
+                    continue
+                }
+                guard bytes.count <= left else { break }
+                left -= bytes.count
+                found.append(bytes)
+            }
+            return found
+        }
+    }
+
+    /// Deletes blobs.
+    public func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) throws(TresorError) {
+        try locked {
+            for hash in hashes {
+                let start = "\(hex(tresor.digest)).\(hex(hash))."
+                for name in try blobs.names() where name.hasPrefix(start) { try blobs.delete(name) }
             }
         }
     }

@@ -91,11 +91,42 @@ public struct Client: Sendable {
     /// locked by then. It may wait for the home's lock, and runs on threads of its own.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `locked` for a session that is locked before; the errors of `steps`.
-    func uninterrupted<Value: Sendable>(
+    package func uninterrupted<Value: Sendable>(
         _ steps: @escaping @Sendable () async throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
-        guard !isLocked else { throw .usage(.locked) }
-        return try await Cancellation.ignored(steps)
+        guard let identity else { return try await Cancellation.ignored(steps) }
+        return try await identity.changes.counting { () async throws(TresorError) in
+            guard !isLocked else { throw .usage(.locked) }
+            return try await Cancellation.ignored(steps)
+        }
+    }
+
+    /// The time for which a change of the key slots waits for another one.
+    private static let turnPatience = Duration.seconds(30)
+
+    /// Makes a change of the key slots, which goes on to its end once it has begun, while no other task or process makes
+    /// one in this home (SPEC §8.4).
+    ///
+    /// - Throws: ``TresorError/busy`` after 30 seconds without the turn; the errors of ``uninterrupted(_:)``.
+    func changingSlots<Value: Sendable>(
+        _ steps: @escaping @Sendable () async throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        try await uninterrupted { () async throws(TresorError) in
+            let turn = try await waitForTurn()
+            let value = try await steps()
+            _ = consume turn
+            return value
+        }
+    }
+
+    private func waitForTurn() async throws(TresorError) -> any Turn {
+        let end = ContinuousClock.now + Self.turnPatience
+        while true {
+            if let turn = try home.turn() { return turn }
+            guard ContinuousClock.now < end else { throw .busy }
+            // Nobody cancels the task of an uninterrupted change.
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// The verified logs of tresors.

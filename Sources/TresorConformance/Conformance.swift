@@ -3,6 +3,7 @@
 import Tresor
 package import TresorCore
 package import TresorCrypto
+import TresorRecords
 
 /// The parts of a client, one by one, for the vectors (SPEC §17): reading, opening and validating. Nothing here seals,
 /// signs or draws random bytes.
@@ -32,6 +33,9 @@ package enum Conformance {
         case .server: return try Server(bytes).bytes
         case .session: return try SessionStatement(bytes).bytes
         case .loginStatement: return try LoginStatement(bytes).bytes
+        case .records: return try KeptPacks(bytes).bytes
+        case .outbox: return try Outbox(bytes).bytes
+        case .approvalEvidence: return try ApprovalEvidence(bytes).bytes
         case .evidence, .state, .account, .refusal, .serverKey: throw .unsupported
         }
     }
@@ -234,7 +238,9 @@ package enum Conformance {
             switch try Entry(bytes).body {
             case .renew(let renew): cards.append(renew.card.bytes)
             case .remove(let remove): removed += remove.principals.map(\.userID)
-            case .genesis, .grant, .leave, .epoch, .role, .rename, .commit, .checkpoint, .additive: throw .altered
+            case .genesis, .grant, .approve, .refuse, .leave, .epoch, .approvers, .role, .rename, .commit, .checkpoint,
+                .additive:
+                throw .altered
             }
         }
         return (cards, removed)

@@ -2,6 +2,7 @@
 
 import Tresor
 import TresorCore
+import TresorRecords
 import TresorCrypto
 
 /// The knowledge of a home about people and tresors (SPEC §7.5, §8.5).
@@ -40,6 +41,12 @@ enum HomeOperations {
         let identity = try input.identity()
         let names = try Conformance.openNames(input.bytes("sealed names"), as: identity)
         return VectorFields().with("tresors", names.map(\.tresor.digest.bytes)).with("names", names.map(\.name.bytes))
+    }
+
+    static func openOutbox(_ input: VectorFields) throws -> VectorFields {
+        let tresor = try input.tresor()
+        let outbox = try Outbox(sealed: input.bytes("sealed outbox"), of: tresor, as: input.identity())
+        return VectorFields().with("outbox", outbox.bytes)
     }
 
     static func openMarks(_ input: VectorFields) throws -> VectorFields {

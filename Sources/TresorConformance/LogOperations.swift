@@ -38,7 +38,21 @@ enum LogOperations {
 
     /// The compared fields of a state.
     static func fields(of state: LogState) -> VectorFields {
-        let members = state.members.sorted { $0.key < $1.key }.map { user, member in
+        let approved = state.members.sorted { $0.key < $1.key }.compactMap { user, member in
+            member.approvedBy.map { user.digest.bytes + $0.digest.bytes }
+        }
+        return VectorFields([
+            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
+            "head time": bigEndianBytes(state.headTime),
+            "epoch": bigEndianBytes(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+            "floor": bigEndianBytes(state.floor), "checkpoint": bigEndianBytes(state.checkpoint),
+        ]).with("members", rows(state.members)).with("waiting", rows(state.waiting)).with("approved", approved)
+            .with("approvers", state.approvers.map(\.digest.bytes))
+    }
+
+    /// The compared fields of members, or of people who wait.
+    private static func rows(_ people: [UserID: Member]) -> [[UInt8]] {
+        people.sorted { $0.key < $1.key }.map { user, member in
             let history: UInt64 =
                 switch member.history {
                 case .all: 0
@@ -47,11 +61,5 @@ enum LogOperations {
             let times = [history, member.notAfter ?? 0, member.since, member.sinceTime].flatMap { bigEndianBytes($0) }
             return user.digest.bytes + [member.role.rawValue] + times + member.admittedBy.digest.bytes
         }
-        return VectorFields([
-            "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
-            "head time": bigEndianBytes(state.headTime),
-            "epoch": bigEndianBytes(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
-            "floor": bigEndianBytes(state.floor), "checkpoint": bigEndianBytes(state.checkpoint),
-        ]).with("members", members)
     }
 }

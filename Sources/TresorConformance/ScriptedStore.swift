@@ -5,7 +5,7 @@ import TresorCore
 import TresorCrypto
 
 /// A store that shows the objects of a scenario.
-actor ScriptedStore: Store {
+actor ScriptedStore: Store, BloblessStore {
     private struct Place: Hashable {
         let user: UserID
         let epoch: UInt64

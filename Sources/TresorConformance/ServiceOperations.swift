@@ -111,7 +111,9 @@ enum ServiceOperations {
         reader(FinishRequest.self), reader(FinishAnswer.self), reader(AccountRequest.self),
         reader(AccountAnswer.self), reader(EndSessionsRequest.self), reader(InviteRequest.self),
         reader(InboxRequest.self), reader(InboxAnswer.self), reader(AdmitRequest.self),
-        reader(DeleteTresorRequest.self), reader(DeleteAccountRequest.self), reader(DoneAnswer.self),
+        reader(DeleteTresorRequest.self), reader(PutBlobRequest.self), reader(BlobRequest.self),
+        reader(BlobAnswer.self), reader(BlobsRequest.self), reader(BlobsAnswer.self), reader(DeleteBlobsRequest.self),
+        reader(DeleteAccountRequest.self), reader(DoneAnswer.self),
     ])
 
     private static func reader<Message: ServiceMessage>(_ type: Message.Type) -> (String, Reader) {

@@ -53,6 +53,7 @@ public struct DomainLabel: Hashable, Sendable {
     package static let homeKey = DomainLabel("tresor/v1/home-key")
     package static let namesSeal = DomainLabel("tresor/v1/names-seal")
     package static let marksSeal = DomainLabel("tresor/v1/marks-seal")
+    package static let outboxSeal = DomainLabel("tresor/v1/outbox-seal")
     package static let homeCache = DomainLabel("tresor/v1/home-cache")
     package static let stateTag = DomainLabel("tresor/v1/state-tag")
 
@@ -69,6 +70,11 @@ public struct DomainLabel: Hashable, Sendable {
     package static let commitHK = DomainLabel("tresor/v1/commit-hk")
     package static let backlinkSeal = DomainLabel("tresor/v1/backlink-seal")
     package static let epochWrap = DomainLabel("tresor/v1/epoch-wrap")
+    package static let approvalKey = DomainLabel("tresor/v1/approval-key")
+    package static let approvalMember = DomainLabel("tresor/v1/approval-member")
+    package static let approvalSeal = DomainLabel("tresor/v1/approval-seal")
+    package static let approvalWrap = DomainLabel("tresor/v1/approval-wrap")
+    package static let approvalRelease = DomainLabel("tresor/v1/approval-release")
     package static let evidenceHash = DomainLabel("tresor/v1/evidence-hash")
 
     package static let fileSeal = DomainLabel("tresor/v1/file-seal")
@@ -95,10 +101,13 @@ public struct DomainLabel: Hashable, Sendable {
         (userID, .hash), (cardHash, .hash), (cardSignature, .sign), (cardSuccession, .sign), (number, .hash),
         (identitySign, .derive), (identityKEM, .derive), (identityPrevious, .derive), (identityFile, .derive),
         (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal), (marksSeal, .seal),
+        (outboxSeal, .seal),
         (homeCache, .derive), (stateTag, .derive),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
-        (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap), (evidenceHash, .hash),
+        (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap),
+        (approvalKey, .derive), (approvalMember, .derive), (approvalSeal, .seal), (approvalWrap, .wrap),
+        (approvalRelease, .wrap), (evidenceHash, .hash),
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
         (blobHash, .hash), (volumeKey, .derive), (volumeSeal, .seal),
         (serverID, .hash), (sessionSignature, .sign), (sessionHash, .hash), (deviceSign, .derive),

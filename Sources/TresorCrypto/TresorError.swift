@@ -22,7 +22,7 @@ public enum TresorError: Error, Hashable, Sendable {
     case forked
     /// A person is not verified, or has changed keys.
     case unverified
-    /// The operator of the service has not admitted you yet.
+    /// No approver has approved your access yet, or the operator of the service has not admitted you yet.
     case waiting
     /// The store fails or withholds objects, without forging any.
     case store(Fault)
@@ -63,7 +63,7 @@ public enum TresorError: Error, Hashable, Sendable {
         /// The service cannot be reached, or does not answer in time.
         case unreachable = "it cannot be reached, or does not answer"
         /// The service cannot prove that it has its name.
-        case certificate = "its certificate is not valid for this address"
+        case certificate = "its certificate is for another address, has expired, or comes from an unknown authority"
         /// The answer is not that of a tresor service.
         case foreign = "the answer is not that of a tresor service"
         /// A date has passed, but only by the clock of this machine.
@@ -120,6 +120,14 @@ public enum TresorError: Error, Hashable, Sendable {
         case oneChangeAtATime = "members change one at a time"
         /// The tresor would have more members than SPEC §13 allows, or the entry more than 1 MiB.
         case tooManyPeople = "there are too many people"
+        /// The tresor would have more approvers than SPEC §13 allows.
+        case tooManyApprovers = "a tresor has at most 16 approvers"
+        /// An approver is a member or waits, or a person to be added is an approver.
+        case approver = "an approver is no member of the tresor"
+        /// A person waits, and their role or end cannot change until an approver has approved them.
+        case stillWaiting = "the person waits for approval"
+        /// A person waits through more epochs than a release holds (SPEC §9.11).
+        case waitsTooLong = "the person has waited through too many key changes"
         /// The text names several tresors.
         case ambiguous = "several tresors have this name"
         /// This person already has a tresor with this name.

@@ -115,14 +115,16 @@ extension HTTPStore: LogStore {
         return entries
     }
 
-    /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
+    /// Appends one entry with its blobs and changes its wraps, if the log still ends as `change` expects. Blobs that are
+    /// too many for one request are put before.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let blobs = try await putLarge(change.blobs, in: change.tresor)
         let previous: Hash256
         if let entry = change.previous { previous = try BLAKE2b.hash(.entryHash, entry) } else { previous = .zero }
         return try await service.call(
             AppendRequest(
                 tresor: change.tresor, sequence: change.sequence, previous: previous, entry: change.entry,
-                wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf)
+                wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf, blobs: blobs)
         ).outcome
     }
 

@@ -69,7 +69,7 @@ package final class ServiceClient: Sendable {
         let body = request.bytes
         guard body.count <= Request.operation.maximumBodyByteCount else { throw .store(.full) }
         var attempts = try Attempts()
-        var isRenewed = false
+        var renewals = 0
         while true {
             let outcome = try await send(body, to: Request.operation, attempts, seconds: Self.wait(of: request))
             switch outcome {
@@ -79,13 +79,13 @@ package final class ServiceClient: Sendable {
                     throw error == .unsupported ? error : .store(.foreign)
                 }
             case .refused(let refusal, let date):
-                // One session may have ended, or one of the two clocks may be off: both are mended once.
-                guard refusal.status == .unauthorized, !isRenewed else {
+                // A session may have ended, or one of the two clocks may be off: each is mended once. A device that was
+                // removed shows only once the clocks agree.
+                guard refusal.status == .unauthorized, renewals < 2 else {
                     if refusal.status != .unauthorized { noteAnswer() }
                     return .failure(refusal)
                 }
-                isRenewed = true
-                renew(at: date)
+                renewals += renew(at: date) ? 1 : 2
             case .later(let error, let delay):
                 guard let delay = attempts.delay(atLeast: delay) else { throw error }
                 do { try await pause(delay) } catch { throw .cancelled }
@@ -127,7 +127,8 @@ package final class ServiceClient: Sendable {
         let authorization = try await authorization(for: operation, body: body, id: attempts.id)
         let request = TransportRequest(
             target: "/v1/\(operation.rawValue)", authorization: authorization?.text, body: body,
-            timeout: .seconds(seconds), maximumAnswerByteCount: ServiceOperation.maximumAnswerByteCount)
+            timeout: .seconds(seconds), maximumAnswerByteCount: ServiceOperation.maximumAnswerByteCount,
+            isLongPoll: operation == .news)
         let answer: TransportAnswer
         do throws(TransportFailure) {
             answer = try await transport.exchange(request)
@@ -166,6 +167,12 @@ extension ServiceClient {
         /// Whether the service did not know the device at the beginning: it was removed before, and the person has
         /// unlocked the identity by another way.
         var isDeviceUnknown = false
+
+        /// The key of a session goes with those of its identity, and where changes go on after these, with the last one.
+        var isNeeded: Bool {
+            guard let identity else { return false }
+            return !identity.isLocked || !identity.changes.isEmpty
+        }
     }
 
     /// The duration of a session in seconds: an hour. It is not used in its last minute.
@@ -195,8 +202,7 @@ extension ServiceClient {
     ) throws(TresorError) -> SessionKey {
         let now = now
         let present = state.withLock { state in
-            // The key of a session goes with those of its identity.
-            state.people = state.people.filter { !($0.value.identity?.isLocked ?? true) }
+            state.people = state.people.filter { $0.value.isNeeded }
             return state.people[ObjectIdentifier(identity)] ?? PersonSession(identity: identity)
         }
         if let key = present.key, Self.isGood(key, at: now) { return key }
@@ -231,24 +237,28 @@ extension ServiceClient {
     }
 
     /// Makes a new session after a refusal, by the clock of the service if ours is off.
-    private func renew(at date: UInt64?) {
+    ///
+    /// - Returns: whether the clock of the service was learned.
+    private func renew(at date: UInt64?) -> Bool {
         let own = clock()
-        state.withLock { state in
+        return state.withLock { state in
             let isAhead = state.lead != nil
             if let date, !isAhead, date <= Format.latestTime {
                 let lead = Int64(clamping: date) - Int64(clamping: min(own, Format.latestTime))
                 if lead.magnitude > RequestStatement.clockWindow / 2 { state.lead = lead }
             }
+            let isLearned = isAhead != (state.lead != nil)
             switch Speaker.current {
             case .person(let identity, _):
-                guard var session = state.people[ObjectIdentifier(identity)] else { return }
-                let isRefused = session.key?.statement.device != nil && isAhead == (state.lead != nil)
+                guard var session = state.people[ObjectIdentifier(identity)] else { break }
+                let isRefused = session.key?.statement.device != nil && !isLearned
                 if isRefused, !session.isDeviceKnown { session.isDeviceUnknown = true }
                 session.key = nil
                 state.people[ObjectIdentifier(identity)] = session
             case .device(let share): state.devices[share.id] = nil
             case nil: break
             }
+            return isLearned
         }
     }
 }

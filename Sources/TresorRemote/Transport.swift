@@ -21,6 +21,8 @@ package struct TransportRequest: Sendable {
     package let timeout: Duration
     /// The maximum size of the body of the answer in bytes.
     package let maximumAnswerByteCount: Int
+    /// Whether the answer may come as late as the service likes: it waits for news.
+    package var isLongPoll = false
 }
 
 /// One answer.

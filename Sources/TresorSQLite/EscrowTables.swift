@@ -45,6 +45,14 @@ struct EscrowTables {
         try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
     }
 
+    /// Returns the locators after one, in byte order.
+    func kitCopyLocators(after locator: Hash256?, limit: Int) throws -> [Hash256] {
+        try Row.fetchAll(
+            database, sql: "SELECT locator FROM kit_copies WHERE locator > ? ORDER BY locator LIMIT ?",
+            arguments: [locator?.data ?? Data(), limit]
+        ).compactMap { row in (row[0] as Data?).flatMap { Hash256(Array($0)) } }
+    }
+
     func deleteKitCopy(locator: Hash256) throws {
         try database.execute(sql: "DELETE FROM kit_copies WHERE locator = ?", arguments: [locator.data])
     }

@@ -17,7 +17,8 @@ struct LogTables {
 
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     func append(_ change: LogChange) throws -> StoreOutcome {
-        guard try ends(asExpectedBy: change) else { return .conflict }
+        let blobs = BlobTable(database: database, tresor: change.tresor)
+        guard try ends(asExpectedBy: change), try blobs.take(change.blobs) else { return .conflict }
         try insert(change.entry, at: change.sequence, of: change.tresor)
         for user in change.removingWrapsOf {
             try database.execute(

@@ -161,3 +161,11 @@ extension SQLiteStore {
         try await connection.write(leaving: .nothing) { try EscrowTables(database: $0).deleteKitCopy(locator: locator) }
     }
 }
+
+extension SQLiteStore: KitCopyList {
+    package func kitCopyLocators(after locator: Hash256?, limit: Int) async throws(TresorError) -> [Hash256] {
+        try await connection.read {
+            try EscrowTables(database: $0).kitCopyLocators(after: locator, limit: max(0, limit))
+        }
+    }
+}

@@ -26,6 +26,8 @@ struct StoreConnection: Sendable {
                 let queue = try DatabaseQueue(path: temporary, configuration: configuration)
                 try queue.inDatabase(useWriteAheadLog)
                 try StoreSchema.migrator.migrate(queue)
+                // Closing empties the write-ahead log too, but says nothing when that fails.
+                try queue.inDatabase { _ = try $0.checkpoint(.truncate) }
                 try queue.close()
             }
         } else if let still = StoreFile.still(at: path) {

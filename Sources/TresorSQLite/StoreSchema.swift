@@ -6,12 +6,12 @@ import TresorCrypto
 
 /// The layout of a store file. An opened file must match it exactly, because a store file comes from another person.
 ///
-/// Ids are BLOBs; sequence numbers and epochs are 8 big-endian bytes, so that byte order is number order for all of
-/// them.
+/// Ids are BLOBs; sequence numbers, epochs and numbers of parts are 8 big-endian bytes, so that byte order is number
+/// order for all of them.
 enum StoreSchema {
     /// "TRSR".
     static let applicationID: Int32 = 0x5452_5352
-    static let version: Int32 = 1
+    static let version: Int32 = 2
 
     /// The names of the objects and the SQL that creates them. SQLite keeps both verbatim.
     private static let objects: [(type: String, name: String, table: String, sql: String)] = [
@@ -34,6 +34,11 @@ enum StoreSchema {
                 + "PRIMARY KEY (user, tresor, epoch)) STRICT"
         ),
         (
+            "table", "blobs", "blobs",
+            "CREATE TABLE blobs (tresor BLOB NOT NULL, hash BLOB NOT NULL, part BLOB NOT NULL, bytes BLOB NOT NULL, "
+                + "PRIMARY KEY (tresor, hash, part)) STRICT"
+        ),
+        (
             "table", "halves", "halves",
             "CREATE TABLE halves (user BLOB NOT NULL, device BLOB NOT NULL, half BLOB NOT NULL, "
                 + "key BLOB NOT NULL, "
@@ -47,7 +52,7 @@ enum StoreSchema {
 
     /// The other entries of `sqlite_schema`: the indexes of primary keys and the table of applied migrations.
     private static let implied: [(type: String, name: String, table: String, sql: String?)] =
-        ["cards", "entries", "wraps", "halves", "kit_copies", "grdb_migrations"].map {
+        ["cards", "entries", "wraps", "blobs", "halves", "kit_copies", "grdb_migrations"].map {
             ("index", "sqlite_autoindex_\($0)_1", $0, nil)
         } + [
             (
@@ -58,7 +63,7 @@ enum StoreSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
-        migrator.registerMigration("1") { database in
+        migrator.registerMigration("\(version)") { database in
             for object in objects { try database.execute(sql: object.sql) }
             try database.execute(sql: "PRAGMA application_id = \(applicationID)")
             try database.execute(sql: "PRAGMA user_version = \(version)")

@@ -37,14 +37,16 @@ extension DirectoryHome {
     package func exposures() throws(TresorError) -> [Exposure] {
         let secrets = HomeObject.secrets.map(path(of:))
         var found: [Exposure] = []
-        for directory in [data, state, data + "/logs", data + "/evidence"] {
+        for directory in [data, state, data + "/logs", data + "/evidence", data + "/records"] {
             guard let status = try Self.status(of: directory) else { continue }
             found += Self.exposure(of: directory, status, isDirectory: true, isSecret: false)
             guard status.st_mode & S_IFMT == S_IFDIR else { continue }
             for name in try Self.names(in: directory) {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
-                found += Self.exposure(of: path, status, isDirectory: false, isSecret: secrets.contains(path))
+                found += Self.exposure(
+                    of: path, status, isDirectory: false,
+                    isSecret: secrets.contains(path) || HomeObject.isOutbox(named: name))
             }
         }
         return found

@@ -109,27 +109,33 @@ public final class DirectoryHome: Home {
 
     /// Runs `body` under a lock on the file `lock`. The lock ends with the process.
     public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-        let lock = try lock()
+        let lock = try lockFile("lock")
+        let end = ContinuousClock.now + Self.patience
+        while try !Self.isLocked(lock) {
+            guard ContinuousClock.now < end else { throw .busy }
+            usleep(10_000)
+        }
         try sweep()
         let result = try body()
         _ = consume lock
         return result
     }
 
-    /// The lock belongs to the open file. It ends with the file or the process, and also works within one process.
-    private func lock() throws(TresorError) -> FileDescriptor {
+    /// Opens a file whose lock belongs to the open file. It ends with the file or the process, and also works within one
+    /// process.
+    private func lockFile(_ name: String) throws(TresorError) -> FileDescriptor {
         guard let directory = try open(.data, creating: true) else { throw .failed(.inputOutput) }
-        let file = try SystemError.asFailed { () throws(SystemError) in
-            try FileDescriptor("lock", in: directory.number, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        return try SystemError.asFailed { () throws(SystemError) in
+            try FileDescriptor(name, in: directory.number, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         }
-        let end = ContinuousClock.now + Self.patience
-        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
-            let error = SystemError.current
-            guard error.number == EWOULDBLOCK || error.number == EINTR else { throw .failed(error.fault) }
-            guard ContinuousClock.now < end else { throw .busy }
-            usleep(10_000)
-        }
-        return file
+    }
+
+    /// Tries to lock a file without waiting.
+    private static func isLocked(_ file: borrowing FileDescriptor) throws(TresorError) -> Bool {
+        guard flock(file.number, LOCK_EX | LOCK_NB) != 0 else { return true }
+        let error = SystemError.current
+        guard error.number == EWOULDBLOCK || error.number == EINTR else { throw .failed(error.fault) }
+        return false
     }
 
     /// Once is enough: the next process removes the files of one that dies later.
@@ -142,9 +148,24 @@ public final class DirectoryHome: Home {
     }
 }
 
+extension DirectoryHome: TurnHome {
+    private final class FileTurn: Turn {
+        private let file: FileDescriptor
+
+        init(_ file: consuming FileDescriptor) { self.file = file }
+    }
+
+    /// Takes the turn by a lock on the file `turn`, without waiting; `nil` while another task or process has it.
+    package func takeTurn() throws(TresorError) -> (any Turn)? {
+        let file = try lockFile("turn")
+        guard try Self.isLocked(file) else { return nil }
+        return FileTurn(file)
+    }
+}
+
 extension DirectoryHome {
     enum Directory: CaseIterable {
-        case data, logs, evidence, state
+        case data, logs, evidence, records, state
     }
 
     private func open(_ directory: Directory, creating: Bool) throws(TresorError) -> FileDescriptor? {
@@ -154,6 +175,7 @@ extension DirectoryHome {
         case .data: return try FileDescriptor.privateDirectory(data, creating: creating)
         case .logs: below = "/logs"
         case .evidence: below = "/evidence"
+        case .records: below = "/records"
         }
         // A user with write access to a parent could replace the directory below.
         guard try FileDescriptor.privateDirectory(data, creating: creating) != nil else { return nil }
@@ -166,6 +188,7 @@ extension DirectoryHome {
             case .identity, .names, .marks, .pins, .heads, .notedStores, .wraps, .cleanupJournal: .data
             case .log, .state: .logs
             case .evidence: .evidence
+            case .records, .outbox: .records
             case .deviceShare: .state
             }
         return (directory, String(object.name.split(separator: "/").last ?? ""))

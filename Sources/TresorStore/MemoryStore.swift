@@ -15,9 +15,16 @@ public actor MemoryStore: Store {
         let tresor: TresorID
     }
 
+    /// The place of a blob.
+    private struct Place: Hashable {
+        let tresor: TresorID
+        let hash: Hash256
+    }
+
     private var cards: [UserID: Card] = [:]
     private var logs: [TresorID: [[UInt8]]] = [:]
     private var wraps: [Membership: [UInt64: [UInt8]]] = [:]
+    private var blobs: [Place: [UInt32: [UInt8]]] = [:]
     private var serverShares: [UserID: [DeviceID: [UInt8]]] = [:]
     private var kitCopies: [Hash256: [UInt8]] = [:]
 
@@ -58,7 +65,14 @@ public actor MemoryStore: Store {
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     public func append(_ change: LogChange) -> StoreOutcome {
         var log = logs[change.tresor] ?? []
-        guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
+        guard UInt64(log.count) == change.sequence, log.last == change.previous,
+            change.blobs.allSatisfy({ $0.bytes != nil || has($0, in: change.tresor) })
+        else { return .conflict }
+        for blob in change.blobs {
+            guard let bytes = blob.bytes else { continue }
+            let parts = StoredBlob.parts(of: bytes).enumerated().map { (UInt32($0), Array($1)) }
+            blobs[Place(tresor: change.tresor, hash: blob.hash)] = Dictionary(uniqueKeysWithValues: parts)
+        }
         log.append(change.entry)
         logs[change.tresor] = log
         for user in change.removingWrapsOf { wraps[Membership(user: user, tresor: change.tresor)] = nil }
@@ -83,6 +97,44 @@ public actor MemoryStore: Store {
     /// Returns the tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) -> [TresorID] {
         wraps.keys.filter { $0.user == user }.map(\.tresor).sorted()
+    }
+
+    private func has(_ blob: StoredBlob, in tresor: TresorID) -> Bool {
+        let parts = blobs[Place(tresor: tresor, hash: blob.hash)] ?? [:]
+        return parts.count == Int(parts.keys.max() ?? 0) + 1
+            && parts.values.reduce(0) { $0 + UInt64($1.count) } == blob.size
+    }
+
+    /// Stores one part of a blob. Replaces a part that is there.
+    public func putBlob(_ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID) {
+        blobs[Place(tresor: tresor, hash: hash), default: [:]][part] = bytes
+    }
+
+    /// Returns one part of a blob, or `nil`.
+    public func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) -> [UInt8]? {
+        blobs[Place(tresor: tresor, hash: hash)]?[part]
+    }
+
+    /// Returns whole blobs, as many of the first as fit into 4 MiB.
+    public func blobs(_ hashes: [Hash256], in tresor: TresorID) -> [[UInt8]?] {
+        var (found, left): ([[UInt8]?], Int) = ([], StoredBlob.answerByteCount)
+        for hash in hashes {
+            let parts = blobs[Place(tresor: tresor, hash: hash)] ?? [:]
+            let size = parts.values.reduce(0) { $0 + $1.count }
+            guard !parts.isEmpty, size <= StoredBlob.answerByteCount else {
+                found.append(nil)
+                continue
+            }
+            guard size <= left else { break }
+            left -= size
+            found.append(parts.sorted { $0.key < $1.key }.flatMap(\.value))
+        }
+        return found
+    }
+
+    /// Deletes blobs.
+    public func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) {
+        for hash in hashes { blobs[Place(tresor: tresor, hash: hash)] = nil }
     }
 
     /// Stores the server share of a device slot.
@@ -110,4 +162,11 @@ public actor MemoryStore: Store {
 
     /// Deletes a sealed identity copy.
     public func deleteKitCopy(locator: Hash256) { kitCopies[locator] = nil }
+}
+
+extension MemoryStore: KitCopyList {
+    package func kitCopyLocators(after locator: Hash256?, limit: Int) -> [Hash256] {
+        let later = kitCopies.keys.filter { other in locator.map { $0 < other } ?? true }
+        return Array(later.sorted().prefix(max(0, limit)))
+    }
 }

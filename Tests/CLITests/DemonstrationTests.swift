@@ -24,7 +24,7 @@
         /// A demonstration that somebody interrupts in its middle, or of which a step fails.
         @Test(arguments: [nil, "create"])
         func aDemonstrationThatEndsEarlyLeavesNothing(failing: String?) async throws {
-            let run = try DemonstrationRun(failing: failing)
+            let run = try DemonstrationRun(failing: failing, holding: failing == nil ? "create" : nil)
             if failing == nil {
                 try #require(await run.says("anna$ tresor create"))
                 run.interrupt()
@@ -46,8 +46,10 @@
             return !versions.isEmpty
         }
 
-        /// - Parameter failing: a command of tresor that ends with 77 there.
-        init(failing: String? = nil) throws {
+        /// - Parameters:
+        ///   - failing: a command of tresor that ends with 77 there.
+        ///   - holding: a command of tresor that waits there for the interruption.
+        init(failing: String? = nil, holding: String? = nil) throws {
             // The path of a socket has at most 107 bytes.
             temporary = URL(fileURLWithPath: "/tmp/demo-\(UUID().uuidString.prefix(8))")
             log = temporary.appendingPathExtension("log")
@@ -55,19 +57,27 @@
                 at: temporary, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
             _ = FileManager.default.createFile(atPath: log.path, contents: nil)
             var programs = URL(fileURLWithPath: ChildProcess.program).deletingLastPathComponent()
-            if let failing {
+            if failing != nil || holding != nil {
                 let real = programs
+                let go = temporary.appendingPathExtension("go").path
                 programs = temporary.appendingPathExtension("bin")
                 try FileManager.default.createDirectory(at: programs, withIntermediateDirectories: false)
-                try Data("#!/bin/sh\n[ \"$1\" != \(failing) ] || exit 77\nexec \(real.path)/tresor \"$@\"\n".utf8)
-                    .write(to: programs.appending(path: "tresor"))
+                let script = """
+                    #!/bin/sh
+                    [ "$1" != "\(failing ?? "")" ] || exit 77
+                    [ "$1" != "\(holding ?? "")" ] || until [ -e \(go) ]; do sleep 0.05; done
+                    exec \(real.path)/tresor "$@"
+                    """
+                try Data(script.utf8).write(to: programs.appending(path: "tresor"))
                 chmod(programs.appending(path: "tresor").path, 0o755)
                 try FileManager.default.createSymbolicLink(
                     at: programs.appending(path: "tresor-server"),
                     withDestinationURL: real.appending(path: "tresor-server"))
             }
-            process.executableURL = ReadmeSession.root.appending(path: "scripts/demo")
-            process.arguments = ["--service"]
+            // Tests of the service have this process ignore signals, and a shell cannot trap what it began with ignored.
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            let demonstration = ReadmeSession.root.appending(path: "scripts/demo").path
+            process.arguments = ["--default-signal=TERM", demonstration, "--service"]
             var environment = ProcessInfo.processInfo.environment
             environment["TRESOR_PROGRAMS"] = programs.path
             environment["TMPDIR"] = temporary.path
@@ -80,14 +90,18 @@
 
         deinit {
             if process.isRunning { process.terminate() }
-            for place in [temporary, log, temporary.appendingPathExtension("bin")] {
+            for place in [temporary, log] + ["bin", "go"].map({ temporary.appendingPathExtension($0) }) {
                 try? FileManager.default.removeItem(at: place)
             }
         }
 
         var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
-        func interrupt() { process.terminate() }
+        /// Interrupts the script, and lets the command go on that waits for that.
+        func interrupt() {
+            process.terminate()
+            _ = FileManager.default.createFile(atPath: temporary.appendingPathExtension("go").path, contents: nil)
+        }
 
         func end() async -> Int32 {
             for _ in 0..<6000 where process.isRunning { try? await Task.sleep(for: .milliseconds(100)) }

@@ -56,7 +56,7 @@ import TresorTesting
     /// A place whose store breaks one promise.
     private func brokenPlace(_ promise: Promise) -> StorePlace {
         switch promise {
-        case .durability: return StorePlace { MemoryStore() }
+        case .durability, .blobDurability: return StorePlace { MemoryStore() }
         case .manyWriters:
             let store = RacingStore()
             return StorePlace { store }
@@ -113,6 +113,13 @@ private struct BrokenStore: ForwardingStore {
             let last = try await base.entries(of: change.tresor, from: 0, limit: .max).last
             return try await base.append(
                 LogChange(tresor: change.tresor, sequence: change.sequence, previous: last, entry: change.entry))
+        case .blobTransactions:
+            for blob in change.blobs {
+                for (part, bytes) in StoredBlob.parts(of: blob.bytes ?? []).enumerated() {
+                    try await base.putBlob(UInt32(part), Array(bytes), of: blob.hash, in: change.tresor)
+                }
+            }
+            return try await base.append(change)
         case .wrapTransactions:
             try await base.putWraps(change.putting, in: change.tresor)
             return try await base.append(change)
@@ -142,6 +149,16 @@ private struct BrokenStore: ForwardingStore {
             wraps = missing
         }
         try await base.putWraps(wraps, in: tresor)
+    }
+
+    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        // Its parts follow one another without end.
+        try await base.blob(hash, part: broken == .blobParts ? part % 2 : part, in: tresor)
+    }
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        let blobs = try await base.blobs(hashes, in: tresor)
+        return broken == .blobBatches ? blobs.filter { $0 != nil } : blobs
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {

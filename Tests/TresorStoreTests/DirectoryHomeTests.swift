@@ -12,7 +12,8 @@ import TresorCrypto
     static let objects: [HomeObject] = [
         .identity, .names, .marks, .pins, .heads, .notedStores, .wraps, .cleanupJournal, .deviceShare, .log(tresor(1)),
         .log(tresor(2)),
-        .log(tresor(1), part: 1), .state(tresor(1)),
+        .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0), .records(tresor(1), part: 2),
+        .outbox(tresor(1)),
         .evidence(digest(3)),
     ]
 
@@ -37,6 +38,8 @@ import TresorCrypto
         case .cleanupJournal: "deep/data/leftovers"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
+        case .records(let id, let part): "deep/data/records/" + hexadecimal(id.digest) + ".\(part)"
+        case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
     }
@@ -55,7 +58,7 @@ import TresorCrypto
             #expect(!names.contains { $0.hasPrefix(name + "/") }, "\(name)")
         }
         #expect(Self.objects.filter(\.staysOnDevice) == [.deviceShare])
-        #expect(Self.objects.filter(\.isSecret) == [.identity, .names, .marks, .deviceShare])
+        #expect(Self.objects.filter(\.isSecret) == [.identity, .names, .marks, .deviceShare, .outbox(tresor(1))])
     }
 
     @Test(arguments: objects) func objectIsReplacedReadAndDeleted(_ object: HomeObject) throws {
@@ -111,7 +114,7 @@ import TresorCrypto
         try home.replace(object, with: [1])
         #expect(try home.exposures() == [])
         try setMode(0o644, of: scratch[Self.path(object)])
-        let isSecret = [.identity, .names, .marks, .deviceShare].contains(object)
+        let isSecret = [.identity, .names, .marks, .deviceShare, .outbox(tresor(1))].contains(object)
         #expect(try home.exposures().map(\.flaw) == [isSecret ? .open : .readable])
     }
 

@@ -88,7 +88,7 @@ import TresorTesting
         #expect(
             writes == [
                 "putCard", "append", "restore", "putWraps", "putServerShare", "deleteServerShares", "putKitCopy",
-                "deleteKitCopy",
+                "deleteKitCopy", "putBlob", "deleteBlobs",
             ])
     }
 
@@ -113,6 +113,10 @@ import TresorTesting
         try await store.putKitCopy([1], locator: digest(1))
         _ = try await store.kitCopy(locator: digest(1))
         try await store.deleteKitCopy(locator: digest(1))
+        try await store.putBlob(0, [1], of: digest(1), in: tresor)
+        _ = try await store.blob(digest(1), part: 0, in: tresor)
+        _ = try await store.blobs([digest(1)], in: tresor)
+        try await store.deleteBlobs([digest(1)], in: tresor)
         #expect(store.calls.map(\.requirement) == StoreCall.Requirement.allCases)
     }
 }

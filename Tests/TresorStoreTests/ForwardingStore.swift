@@ -4,7 +4,7 @@ import TresorCore
 import TresorCrypto
 
 /// A store in front of another one. It forwards every call that a conforming type does not implement itself.
-protocol ForwardingStore: CardStore, LogStore, EscrowStore {
+protocol ForwardingStore: CardStore, LogStore, EscrowStore, BlobStore {
     /// The store that answers.
     var base: any Store { get }
 }
@@ -92,5 +92,26 @@ extension ForwardingStore {
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await base.deleteKitCopy(locator: locator)
+    }
+}
+
+/// Blobs.
+extension ForwardingStore {
+    func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) async throws(TresorError) {
+        try await base.putBlob(part, bytes, of: hash, in: tresor)
+    }
+
+    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        try await base.blob(hash, part: part, in: tresor)
+    }
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        try await base.blobs(hashes, in: tresor)
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        try await base.deleteBlobs(hashes, in: tresor)
     }
 }

@@ -15,6 +15,7 @@ final class HoardingStore: ForwardingStore {
         case deletedCopies = "a deleted kit copy"
         case removedWraps = "the wrap of a removed member"
         case replacedWraps = "a wrap that an entry replaced"
+        case deletedBlobs = "a deleted blob"
         case restoredWraps = "a wrap that was restored over"
     }
 
@@ -22,6 +23,7 @@ final class HoardingStore: ForwardingStore {
         var shares: [DeviceID: [UInt8]] = [:]
         var copies: [Hash256: [UInt8]] = [:]
         var wraps: [StoredWrap] = []
+        var blobs: [Hash256: [UInt8]] = [:]
         var left: [[UInt8]] = []
     }
 
@@ -33,7 +35,10 @@ final class HoardingStore: ForwardingStore {
 
     /// The bytes of the disk.
     var bytes: [[UInt8]] {
-        disk.withLock { Array($0.shares.values) + Array($0.copies.values) + $0.wraps.map(\.bytes) + $0.left }
+        disk.withLock { disk in
+            [disk.shares.values.map { $0 }, disk.copies.values.map { $0 }, disk.blobs.values.map { $0 }].flatMap { $0 }
+                + disk.wraps.map(\.bytes) + disk.left
+        }
     }
 
     /// Changes the disk.
@@ -83,6 +88,18 @@ final class HoardingStore: ForwardingStore {
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         write { Self.put(wraps, .restoredWraps, &$0) }
         try await base.putWraps(wraps, in: tresor)
+    }
+
+    func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) async throws(TresorError) {
+        disk.withLock { $0.blobs[hash] = bytes }
+        try await base.putBlob(part, bytes, of: hash, in: tresor)
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        write { disk in hashes.map { (.deletedBlobs, disk.blobs.removeValue(forKey: $0)) } }
+        try await base.deleteBlobs(hashes, in: tresor)
     }
 
     private static func put(

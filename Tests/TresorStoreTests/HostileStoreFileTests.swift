@@ -86,7 +86,7 @@ import TresorCrypto
         "ALTER TABLE halves RENAME COLUMN half TO other",
         "DROP TABLE halves; CREATE VIEW halves AS SELECT user, user AS device, chain AS half FROM cards",
         "DROP TABLE kit_copies; CREATE TABLE kit_copies (locator, copy)",
-        "CREATE VIRTUAL TABLE more USING fts5(a)", "PRAGMA user_version = 2", "PRAGMA user_version = 0",
+        "CREATE VIRTUAL TABLE more USING fts5(a)", "PRAGMA user_version = 1", "PRAGMA user_version = 0",
         "PRAGMA application_id = 0",
     ])
     func A108_otherLayoutIsRefused(_ sql: String) async throws {

@@ -26,7 +26,11 @@ import TresorCrypto
         #expect(try await store.append(first) == .done)
         let second = LogChange(
             tresor: tresor(1), sequence: 1, previous: entry, entry: random(70_000),
-            putting: [StoredWrap(user: user(1), epoch: 2, bytes: random(1250))], removingWrapsOf: [user(2)])
+            putting: [StoredWrap(user: user(1), epoch: 2, bytes: random(1250))], removingWrapsOf: [user(2)],
+            blobs: [
+                StoredBlob(hash: digest(1), size: 2, bytes: [1, 2]), StoredBlob(hash: digest(2), size: 1, bytes: nil),
+            ])
+        try await store.putBlob(0, [3], of: digest(2), in: tresor(1))
         #expect(try await store.append(second) == .done)
         #expect(try await store.append(second) == .conflict)
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 10) == [entry, second.entry])
@@ -35,6 +39,9 @@ import TresorCrypto
         #expect(try await store.wraps(of: [user(1), user(2)], in: tresor(1), epoch: 2).compactMap { $0 }.count == 1)
         try await store.putWraps([StoredWrap(user: user(2), epoch: 2, bytes: [1])], in: tresor(1))
         #expect(try await store.tresors(of: user(2)) == [tresor(1)])
+        #expect(try await store.blobs([digest(1), digest(2)], in: tresor(1)) == [[1, 2], [3]])
+        #expect(try await store.blob(digest(1), part: 0, in: tresor(1)) == [1, 2])
+        try await store.deleteBlobs([digest(1)], in: tresor(1))
         let chain = random(1400)
         for _ in 0..<2 { #expect(try await store.putCard(chain, user: user(1), handle: [1], replacing: nil) == .done) }
         #expect(try await store.putCard([1], user: user(2), handle: [1], replacing: nil) == .conflict)
@@ -57,6 +64,13 @@ import TresorCrypto
         "PRAGMA query_only = 0", "PRAGMA query_only = 1", "PRAGMA user_version",
         "SELECT tbl_name FROM sqlite_schema LIMIT 3",
         "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?",
+        "DELETE FROM blobs WHERE tresor = ? AND hash = ?",
+        "INSERT INTO blobs (tresor, hash, part, bytes) VALUES (?, ?, ?, ?) "
+            + "ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = excluded.bytes",
+        "SELECT COUNT(*), MAX(part), SUM(LENGTH(bytes)) FROM blobs WHERE tresor = ? AND hash = ?",
+        "SELECT SUM(LENGTH(bytes)) FROM blobs WHERE tresor = ? AND hash = ?",
+        "SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? AND part = ?",
+        "SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? ORDER BY part",
         "DELETE FROM halves WHERE user = ?", "DELETE FROM halves WHERE user = ? AND device = ?",
         "DELETE FROM kit_copies WHERE locator = ?", "DELETE FROM wraps WHERE user = ? AND tresor = ?",
         "INSERT INTO cards (user, handle, chain) VALUES (?, ?, ?) "

@@ -59,7 +59,8 @@ import Tresor
     /// Values that can only change together.
     private static let together: [Set<String>] = [
         ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
-        ["tresor", "log"], ["entry", "pack"], ["entry", "pack", "log"], ["entry", "pack", "keys"], ["entry", "volume"],
+        ["tresor", "log"], ["wrap", "e"], ["entry", "pack"], ["entry", "pack", "log"], ["entry", "pack", "keys"],
+        ["entry", "volume"],
         ["entry", "volume", "keys"],
     ]
 

@@ -35,7 +35,10 @@ import TresorCrypto
         let used = Set(
             try Repository.allTests().filter { $0["error"] == nil && $0["operation"] as? String != "label" }
                 .compactMap { ($0["in"] as? [String: Any])?["label"] as? String })
-        let elsewhere: Set = ["tresor/v1/seal", "tresor/v1/derive", "tresor/v1/epoch-wrap"]
+        let elsewhere: Set = [
+            "tresor/v1/seal", "tresor/v1/derive", "tresor/v1/epoch-wrap", "tresor/v1/approval-wrap",
+            "tresor/v1/approval-release",
+        ]
         for (label, _) in DomainLabel.registry where !elsewhere.contains(label.text) {
             #expect(used.contains(Hex.text(Array(label.text.utf8))), "\(label.text)")
         }

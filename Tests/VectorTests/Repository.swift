@@ -20,8 +20,8 @@ enum Repository {
 
     /// Every vector file with groups.
     static let files = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "act", "file",
-        "pack", "records", "checkpoint", "accumulated", "labels", "service",
+        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "approval", "act", "file",
+        "pack", "records", "checkpoint", "accumulated", "labels", "service", "opaque",
     ]
 
     /// The histories.

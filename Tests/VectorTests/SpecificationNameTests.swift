@@ -5,7 +5,9 @@ import Testing
 
 /// SPEC and the code carry the same names.
 @Suite struct SpecificationNameTests {
-    private static let modules = ["TresorCrypto", "TresorCore", "Tresor", "TresorStore", "TresorSQLite"]
+    private static let modules = [
+        "TresorCrypto", "TresorCore", "Tresor", "TresorRecords", "TresorStore", "TresorSQLite",
+    ]
 
     /// The sources of the libraries, without comments.
     private static func sources() throws -> String {

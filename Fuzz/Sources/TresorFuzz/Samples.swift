@@ -169,6 +169,28 @@ struct SampleLog {
         try add(.checkpoint(CheckpointBody(upto: 1, epoch: state.epoch, volumes: [blob])), by: founder)
         try add(.additive(AdditiveBody(type: 200, [1, 2, 3])), by: founder)
         try add(.epoch(EpochBody(next())), by: founder)
+        try wait(for: renewed)
+    }
+
+    /// Somebody waits, is refused, waits again and is approved.
+    private mutating func wait(for person: Identity) throws {
+        let approver = try Identity.make(handle: Name(typed: "clinic"), time: 1)
+        try add(.approvers(ApproversBody([Approver(approver.chain)])), by: founder)
+        for isApproved in [false, true] {
+            try add(
+                .grant(GrantBody(people: [.user(person.chain)], role: .reader, notAfter: nil, fromNow: nil)),
+                by: founder)
+            let grant = state.head.hash
+            guard isApproved, let keys = keys[state.epoch] else {
+                try add(.refuse(RefuseBody(grant: grant)), by: approver)
+                continue
+            }
+            let released = try keys.approvalKey(of: state.tresor).key(of: person.user)
+            let release = try Release(
+                SecretBytes(copying: released.span), grant: grant, epoch: state.epoch, of: state.tresor,
+                for: person.chain.newest, user: person.user)
+            try add(.approve(ApproveBody(grant: grant, epoch: state.epoch, releases: [release])), by: approver)
+        }
     }
 
     private mutating func next() throws -> Epoch {

@@ -197,8 +197,11 @@ package struct Audit: Sendable {
                 findings.append(Finding(subject: .member(user, of: state.tresor), remark: .failed(.unverified)))
             }
         }
-        let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }
-        return findings + ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
+        let ended = state.members.merging(state.waiting) { member, _ in member }
+            .filter { $0.value.notAfter.map { now > $0 } ?? false }
+        findings += ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
+        return findings
+            + state.waiting.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .waiting) }
     }
 
     /// Whether the identity file tells who *me* is. A file that does not decode is a finding of its own.

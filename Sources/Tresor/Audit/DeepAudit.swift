@@ -51,16 +51,16 @@ package struct DeepAudit: Sendable {
     }
 
     /// Makes the wraps that go with an entry of this person; none for any other, and where a key is not to be had.
-    private func wraps(of entry: Entry, after state: LogState, in known: LogState) async -> [StoredWrap] {
+    func wraps(of entry: Entry, after state: LogState, in known: LogState) async -> [StoredWrap] {
         guard entry.author == identity.user, let body = try? entry.body else { return [] }
-        var people = state.members
+        guard var people = try? EntryDrafting(session: session).recipients(in: state) else { return [] }
         if body.nextEpoch == nil {
             guard case .grant(let grant) = body else { return [] }
-            let granted = Set(grant.people.map(\.chain.user))
-            people = people.filter { granted.contains($0.key) }
+            let granted = Set(grant.people.map(\.chain.user)).union(state.waiting.isEmpty ? [] : state.approvers)
+            people = people.filter { granted.contains($0.chain.user) }
         }
         guard let keys = try? await session.keyRing.keys(of: state.epoch, in: known) else { return [] }
-        return (try? EntryDrafting(session: session).wraps(keys, for: people, in: state)) ?? []
+        return (try? EntryDrafting(session: session).wraps(keys, for: people, of: state.tresor)) ?? []
     }
 
     /// Restores all wraps that the log calls for, without an entry (SPEC §9.9).
@@ -73,20 +73,14 @@ package struct DeepAudit: Sendable {
     @concurrent package func restoreWraps(of tresor: TresorID) async throws(TresorError) {
         let state = try await client.logs.state(of: tresor)
         guard try await session.keyRing.keys(of: state.epoch, in: state).opensHistory else { throw .noAccess }
-        let firsts = state.members.values.compactMap { member in
-            if case .from(let epoch) = member.history { epoch } else { nil }
-        }
-        for epoch in (firsts.min() ?? state.epoch)...state.epoch {
-            let members = state.members.filter { _, member in
-                switch member.history {
-                case .all: epoch == state.epoch
-                case .from(let first): first <= epoch
-                }
-            }
+        let everybody = try EntryDrafting(session: session).recipients(in: state)
+        let first = everybody.map { $0.firstEpoch(in: state) }.min() ?? state.epoch
+        for epoch in first...state.epoch {
+            let people = everybody.filter { $0.firstEpoch(in: state) <= epoch }
             try Cancellation.check()
             let keys = try await session.keyRing.keys(of: epoch, in: state)
             guard keys.opensHistory else { throw .noAccess }
-            let wraps = try EntryDrafting(session: session).wraps(keys, for: members, in: state)
+            let wraps = try EntryDrafting(session: session).wraps(keys, for: people, of: state.tresor)
             try Cancellation.check()
             try await client.uninterrupted { () async throws(TresorError) in try await restore(wraps, in: state) }
         }

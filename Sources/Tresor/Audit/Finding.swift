@@ -73,6 +73,8 @@ package struct Finding: Hashable, Sendable {
         case forked(seen: Head, shown: Head?, evidence: Hash256)
         /// A member's grant has expired; the next act of an owner removes them.
         case ended
+        /// Nobody has approved the person yet.
+        case waiting
         /// The key must be changed before anything is sealed: a rekey is pending.
         case rotateFirst
         /// The founder's safety number was not compared.
@@ -111,7 +113,7 @@ package struct Finding: Hashable, Sendable {
     /// The severity, which follows from the condition.
     package var level: Level {
         switch remark {
-        case .fine, .head, .elsewhere: .ok
+        case .fine, .head, .elsewhere, .waiting: .ok
         case .failed, .forked, .lostEntries: .bad
         default: .warn
         }

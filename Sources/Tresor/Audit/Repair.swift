@@ -125,7 +125,7 @@ extension Audit {
                 if let wraps, let after = fold?.state { putting = await wraps(entry, after, known) }
                 let change = LogChange(
                     tresor: known.tresor, sequence: next, previous: previous, entry: bytes, putting: putting,
-                    removingWrapsOf: entry.dismissed)
+                    removingWrapsOf: known.dismissed(at: next))
                 try Cancellation.check()
                 let outcome = try await client.uninterrupted { () async throws(TresorError) in
                     try await store.append(change)
@@ -134,17 +134,6 @@ extension Audit {
                 previous = bytes
                 next += 1
             }
-        }
-    }
-}
-
-extension Entry {
-    /// The people who are no longer members after this entry.
-    var dismissed: [UserID] {
-        switch try? body {
-        case .remove(let remove): remove.principals.map(\.userID)
-        case .leave: [author]
-        case .genesis, .grant, .renew, .epoch, .role, .rename, .commit, .checkpoint, .additive, nil: []
         }
     }
 }

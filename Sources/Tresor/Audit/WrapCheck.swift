@@ -27,16 +27,17 @@ struct WrapCheck: Sendable {
         var findings: [Finding] = []
         var reached = 0
         for (user, stored) in try await wraps(of: people.sorted(), in: state.tresor) {
-            if state.members[user] != nil, stored.contains(where: { Self.fits($0, user, state.epoch, in: state) }) {
+            if state.isIn(user), stored.contains(where: { Self.fits($0, user, state.epoch, in: state) }) {
                 reached += 1
             }
             findings += Self.remarks(on: stored, of: user, in: state).map {
                 Finding(subject: .member(user, of: state.tresor), remark: $0)
             }
         }
-        if reached < state.members.count, let author = await author(of: state.epoch, in: state) {
+        let count = state.members.count + state.waiting.count
+        if reached < count, let author = await author(of: state.epoch, in: state) {
             let remark = Finding.Remark.withheldEpoch(
-                state.epoch, by: author, reaching: reached, of: state.members.count)
+                state.epoch, by: author, reaching: reached, of: count)
             findings.append(Finding(subject: .tresor(state.tresor), remark: remark))
         }
         return findings
@@ -79,17 +80,15 @@ struct WrapCheck: Sendable {
     }
 
     private static func remarks(on stored: [[UInt8]], of user: UserID, in state: LogState) -> [Finding.Remark] {
-        guard let member = state.members[user], let chain = state.chain(of: user) else {
+        guard state.needsWraps(user), let chain = state.chain(of: user) else {
             return stored.isEmpty ? [] : [.surplusWrap]
         }
-        let (first, needed) =
-            switch member.history {
-            case .all: (UInt64(1), state.epoch...state.epoch)
-            case .from(let epoch): (epoch, epoch...state.epoch)
-            }
+        let history = (state.members[user] ?? state.waiting[user])?.history
+        let needed = history?.epochsToRelease(at: state.epoch) ?? state.approvalEpochs() ?? state.epoch...state.epoch
+        let first = history?.firstEpoch ?? 1
         let wraps = stored.compactMap { try? Wrap($0) }.filter { wrap in
             wrap.tresor == state.tresor && wrap.user == user && chain.card(generation: wrap.generation) != nil
-                && wrap.opensHistory == (member.history == .all)
+                && wrap.isOfKind(of: user, in: state)
         }
         let epochs = Set(wraps.map(\.epoch))
         var remarks: [Finding.Remark] = []

@@ -9,7 +9,7 @@ package struct Exchange: Sendable {
 
     private var store: any Store { client.store }
 
-    /// Returns the log, the wraps and the members' cards of a tresor, as the store holds them.
+    /// Returns the log, the wraps, the members' cards and the records of a tresor, as the store holds them.
     ///
     /// Only what the verified log calls for is taken. The founder's card is there too, and a card that the store has lost
     /// comes from the log.
@@ -19,23 +19,30 @@ package struct Exchange: Sendable {
     @concurrent package func export(_ tresor: TresorID) async throws(TresorError) -> TresorExport {
         let state = try await client.logs.state(of: tresor)
         var entries: [[UInt8]] = []
-        var byteCount = 0
+        var (byteCount, blobs): (Int, [Blob]) = (0, [])
         for first in stride(from: 0, to: state.entryCount, by: LogReader.pageCount) {
             try Cancellation.check()
             let range = first..<min(first + UInt64(LogReader.pageCount), state.entryCount)
             let page = try await client.logs.entries(range, of: state)
             // A log that is too large for an export is not held whole first.
             byteCount += page.reduce(0) { $0 + $1.count }
+            for (bytes, sequence) in zip(page, first...) {
+                let named = try RecordBlobs.named(by: bytes, at: sequence, in: state)
+                byteCount += named.reduce(0) { $0 + Int($1.size) }
+                blobs += named
+            }
             guard byteCount <= TresorExport.maximumByteCount else { throw .usage(.contentTooLong) }
             entries += page
         }
         return try TresorExport(
-            tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state))
+            tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state),
+            blobs: try await BlobReader(store, tresor).read(blobs))
     }
 
     private func cards(in state: LogState) async throws(TresorError) -> [CardChain] {
         var cards: [CardChain] = []
-        for user in Set(state.members.keys).union([state.founder]).sorted() {
+        for user in Set(state.members.keys).union(state.waiting.keys).union(state.approvers + [state.founder]).sorted()
+        {
             guard let known = state.chain(of: user) else { throw .altered }
             let offered = try await store.card(of: user).flatMap { try? CardChain($0) }
             cards.append(offered.map { $0.extends(known) } == true ? offered ?? known : known)
@@ -44,7 +51,7 @@ package struct Exchange: Sendable {
     }
 
     private func wraps(in state: LogState) async throws(TresorError) -> [Wrap] {
-        let users = state.members.keys.sorted()
+        let users = state.everybody.filter(state.needsWraps)
         var wraps: [Wrap] = []
         for epoch in 1...state.epoch {
             try Cancellation.check()
@@ -60,19 +67,23 @@ package struct Exchange: Sendable {
         return wraps
     }
 
-    /// Brings to the store what an export continues: entries, cards and wraps that are missing there.
+    /// Brings to the store what an export continues: entries, cards, wraps and records that are missing there.
     ///
     /// All of it is judged before anything is sent, as an answer of a store that may lie. An export that is older than the
-    /// store's log changes nothing in it. An interrupted call has sent a part of what is true; repeat it.
+    /// store's log changes nothing in it. An interrupted call has sent a part of what is true; repeat it. A service gets
+    /// what it takes from this person: their own card, no wraps with the entries of others, and of all wraps those that
+    /// members need.
     ///
-    /// - Throws: the error of the rule for a log that is not valid. ``TresorError/altered`` for a card of a person whom the
-    ///   log does not name. ``TresorError/forked`` for a log that neither continues nor begins the store's, for one that
-    ///   lacks entries which this home has verified and the store lacks too, and for cards that this home or the log
-    ///   contradicts. ``TresorError/busy`` when the store's log changed during the call. The errors of
-    ///   ``LogReader/state(of:remembering:progress:)``.
+    /// - Throws: the error of the rule for a log that is not valid. ``TresorError/altered`` for a card of a person
+    ///   whom the log does not name, and for a blob that no entry names. ``TresorError/forked`` for a log that
+    ///   neither continues nor begins the store's, for one that lacks entries which this home has verified and the
+    ///   store lacks too, and for cards that this home or the log contradicts. ``TresorError/noAccess`` for a service
+    ///   that does not take a missing entry from this person. ``TresorError/busy`` when the store's log changed
+    ///   during the call. The errors of ``LogReader/state(of:remembering:progress:)``.
     @concurrent package func take(_ export: TresorExport) async throws(TresorError) -> Arrival {
         let shown = try Fold.state(of: export.entries, tresor: export.tresor)
         try checkCards(of: export, in: shown)
+        try checkBlobs(of: export, in: shown)
         let held = try await client.audit.shownEntries(of: shown)
         let missing = held?.missing(of: shown.entryCount) ?? shown.entryCount
         if let held, held.goesOn || held.end == shown.entryCount {
@@ -86,14 +97,27 @@ package struct Exchange: Sendable {
                 throw .forked
             }
         }
+        let delivery = try delivery(of: export, in: shown)
+        if let held, !held.goesOn { try delivery?.checkEntries(from: held.end) }
         if missing > 0 { try client.archive.proveWritable() }
-        let cards = try await putCards(of: export, in: shown)
+        let cards = try await putCards(of: export, in: shown, delivery)
+        // A store takes an entry whose blobs it has.
+        let blobs = delivery?.takesBlobs ?? true ? try await putBlobs(of: export) : 0
         var wraps = 0
-        if let held, missing > 0 { wraps = try await putEntries(of: export, in: shown, missingFrom: held) }
+        if let held, missing > 0 { wraps = try await putEntries(of: export, in: shown, missingFrom: held, delivery) }
         let state = try await client.logs.state(of: export.tresor)
         guard state.contains(shown.head) else { throw .store(.notStored) }
-        wraps += try await putWraps(of: export, in: state)
-        return Arrival(state: state, entryCount: Int(missing), cardCount: cards, wrapCount: wraps)
+        wraps += try await putWraps(of: export, in: state, delivery)
+        return Arrival(state: state, entryCount: Int(missing), cardCount: cards, wrapCount: wraps, blobCount: blobs)
+    }
+
+    /// The part that a service takes; `nil` for a store that takes all.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for a service without an identity that could ask it.
+    private func delivery(of export: TresorExport, in shown: LogState) throws(TresorError) -> Delivery? {
+        guard client.isDistant else { return nil }
+        guard let identity = client.identity else { throw .noAccess }
+        return Delivery(of: export, in: shown, by: identity, client)
     }
 
     /// Checks that each card is of a person in the log, and contradicts neither the log nor this home.
@@ -110,10 +134,26 @@ package struct Exchange: Sendable {
         }
     }
 
+    /// Checks that the log names each blob.
+    private func checkBlobs(of export: TresorExport, in shown: LogState) throws(TresorError) {
+        var named: Set<Blob> = []
+        for (entry, sequence) in zip(export.entries, UInt64(0)...) {
+            named.formUnion(try RecordBlobs.named(by: entry, at: sequence, in: shown))
+        }
+        guard try export.namedBlobs().keys.allSatisfy({ named.contains($0) }) else { throw .altered }
+    }
+
+    /// Puts each blob that the store lacks.
+    private func putBlobs(of export: TresorExport) async throws(TresorError) -> Int {
+        try await BlobReader(store, export.tresor).restore(try export.namedBlobs())
+    }
+
     /// Puts each card that the store lacks, or of which it has the beginning.
-    private func putCards(of export: TresorExport, in shown: LogState) async throws(TresorError) -> Int {
+    private func putCards(
+        of export: TresorExport, in shown: LogState, _ delivery: Delivery?
+    ) async throws(TresorError) -> Int {
         var count = 0
-        for chain in export.cards {
+        for chain in export.cards where delivery?.takes(chain) ?? true {
             try Cancellation.check()
             let present = try await store.card(of: chain.user)
             if let present {
@@ -130,7 +170,7 @@ package struct Exchange: Sendable {
     ///
     /// - Returns: the number of wraps.
     private func putEntries(
-        of export: TresorExport, in shown: LogState, missingFrom held: ShownEntries
+        of export: TresorExport, in shown: LogState, missingFrom held: ShownEntries, _ delivery: Delivery?
     ) async throws(TresorError) -> Int {
         let present = Set(held.sequences)
         for sequence in 0..<held.end where !present.contains(sequence) {
@@ -145,14 +185,18 @@ package struct Exchange: Sendable {
             wraps[first, default: []].append(StoredWrap(wrap))
         }
         var count = 0
+        let carried = try export.namedBlobs()
+        var fold = try delivery?.fold(before: held.end) ?? Fold(tresor: shown.tresor)
         for sequence in held.end..<shown.entryCount {
             try Cancellation.check()
             let entry = export.entries[Int(sequence)]
-            let putting = wraps[sequence] ?? []
+            let putting = try await delivery?.wraps(with: entry, in: &fold) ?? wraps[sequence] ?? []
             let change = LogChange(
                 tresor: shown.tresor, sequence: sequence,
                 previous: sequence > 0 ? export.entries[Int(sequence - 1)] : nil, entry: entry, putting: putting,
-                removingWrapsOf: try departed(with: entry, at: sequence, in: shown))
+                removingWrapsOf: try departed(with: entry, at: sequence, in: shown),
+                blobs: try RecordBlobs.named(by: entry, at: sequence, in: shown).filter { carried[$0] != nil }
+                    .map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
             guard try await store.append(change) == .done else { throw .busy }
             count += putting.count
         }
@@ -164,17 +208,20 @@ package struct Exchange: Sendable {
         with entry: [UInt8], at sequence: UInt64, in shown: LogState
     ) throws(TresorError) -> [UserID] {
         guard sequence > 0, shown.epoch(at: sequence) > shown.epoch(at: sequence - 1) else {
-            return try Entry(entry).dismissed
+            return shown.dismissed(at: sequence)
         }
         return shown.everybody.filter { user in
-            shown.generation(of: user, at: sequence) != nil && shown.role(of: user, at: sequence) == nil
+            shown.generation(of: user, at: sequence) != nil && shown.grant(of: user, at: sequence) == nil
+                && !shown.approvers.contains(user)
         }
     }
 
     /// Puts each wrap that the log calls for where the store has none.
-    private func putWraps(of export: TresorExport, in state: LogState) async throws(TresorError) -> Int {
+    private func putWraps(
+        of export: TresorExport, in state: LogState, _ delivery: Delivery?
+    ) async throws(TresorError) -> Int {
         var count = 0
-        let fitting = export.wraps.filter { $0.firstEntry(in: state) != nil }
+        let fitting = export.wraps.filter { $0.firstEntry(in: state) != nil && delivery?.takes($0, in: state) ?? true }
         for (epoch, wraps) in Dictionary(grouping: fitting, by: \.epoch).sorted(by: { $0.key < $1.key }) {
             let present = try await store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard present.count == wraps.count else { throw .store(.other) }
@@ -198,9 +245,11 @@ package struct Arrival: Sendable {
     package let cardCount: Int
     /// The number of wraps.
     package let wrapCount: Int
+    /// The number of packs, attachments and volumes.
+    package let blobCount: Int
 
     /// Whether the store had everything.
-    package var isNothing: Bool { entryCount == 0 && cardCount == 0 && wrapCount == 0 }
+    package var isNothing: Bool { entryCount == 0 && cardCount == 0 && wrapCount == 0 && blobCount == 0 }
 }
 
 extension ShownEntries {

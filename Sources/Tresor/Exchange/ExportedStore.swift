@@ -4,7 +4,7 @@ import TresorCore
 import TresorCrypto
 
 /// An export as a store that may lie, and that keeps nothing.
-struct ExportedStore: Store {
+struct ExportedStore: Store, BloblessStore {
     let export: TresorExport
 
     private static let keepsNothing = TresorError.store(.readOnly)

@@ -34,7 +34,7 @@ package struct Files: Sendable {
     ///
     /// An owner has ended expired grants by then. A pending rekey is done by this person, or by another member who is
     /// faster.
-    @concurrent func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
+    @concurrent package func writableState(of tresor: TresorID) async throws(TresorError) -> LogState {
         for _ in 0..<4 {
             do throws(TresorError) {
                 let state = try await session.tresors.settle(tresor)
@@ -57,6 +57,7 @@ package struct Files: Sendable {
     }
 
     private func checkMayWrite(in state: LogState) throws(TresorError) {
+        if state.waiting[identity.user] != nil { throw .waiting }
         guard let me = state.members[identity.user], me.role != .reader,
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
@@ -84,7 +85,7 @@ package struct Files: Sendable {
         _ header: FileHeader, _ expecting: Expectations
     ) async throws(TresorError) -> (state: LogState, keys: EpochKeys) {
         let state = try await state(for: header, expecting)
-        guard state.members[identity.user] != nil else { throw .noAccess }
+        guard state.members[identity.user] != nil else { throw state.refusal(of: identity.user) }
         try header.check(in: state, isNewest: !expecting.acceptingForked)
         try checkFounder(of: header, in: state, expecting)
         return (state, try await session.keyRing.keys(of: header.epoch, in: state))

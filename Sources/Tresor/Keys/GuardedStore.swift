@@ -74,6 +74,26 @@ struct GuardedStore: Store {
         try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
     }
 
+    func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) async throws(TresorError) {
+        try await guarded { () async throws(TresorError) in
+            try await base.putBlob(part, bytes, of: hash, in: tresor)
+        }
+    }
+
+    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        try await guarded { () async throws(TresorError) in try await base.blob(hash, part: part, in: tresor) }
+    }
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        try await guarded { () async throws(TresorError) in try await base.blobs(hashes, in: tresor) }
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        try await guarded { () async throws(TresorError) in try await base.deleteBlobs(hashes, in: tresor) }
+    }
+
     func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
     {
         try await guarded { () async throws(TresorError) in

@@ -57,6 +57,9 @@ package struct KeptWraps: Hashable, Sendable {
         wraps.filter { $0.key.tresor == tresor }.sorted { $1.key < $0.key }.map { ($0.key.epoch, $0.value) }
     }
 
+    /// Forgets the wraps of a tresor.
+    mutating func forget(_ tresor: TresorID) { wraps = wraps.filter { $0.key.tresor != tresor } }
+
     /// Takes wraps that opened. Those of epochs to which the links of newer ones lead are dropped.
     mutating func take(_ opened: [UInt64: [UInt8]], of tresor: TresorID, linked: Set<UInt64>) {
         for (epoch, wrap) in opened where !linked.contains(epoch) { self[tresor, epoch] = wrap }

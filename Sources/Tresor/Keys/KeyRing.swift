@@ -14,6 +14,10 @@ package actor KeyRing {
     private let keys = Lockable<[TresorID: [UInt64: EpochKeys]]>([:])
     /// The wraps of this person that opened, by epoch.
     private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
+    /// The approval keys that were released to this person.
+    private var released: [TresorID: ReleasedKeys] = [:]
+    /// An approval that did not open, its approver, and the epoch.
+    private var spoiled: (ApprovalEvidence, UserID, UInt64)?
     /// The tresors in which this person continued although the clock is far from the log's.
     private var acceptedClocks: Set<TresorID> = []
     /// The reports of what was done besides the requested acts, not yet taken.
@@ -44,17 +48,20 @@ package actor KeyRing {
     ///   no wrap leads to the epoch. ``TresorError/altered`` when a wrap or back-link does not hold what the log
     ///   committed to, and nothing else leads there. ``TresorError/store(_:)`` when the store fails.
     package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
-        guard let member = state.members[identity.user], epoch >= 1, epoch <= state.epoch else { throw .noAccess }
+        guard let member = state.members[identity.user] else { throw state.refusal(of: identity.user) }
+        guard epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
         var search = KeySearch(state: state, target: epoch, history: member.history)
         // One wrap is nearly always enough, and a long tresor has many.
         let first = member.history == .all ? state.epoch : epoch
-        search.add(await ownWraps(in: state, epoch: first))
+        search.add(await openableWraps(in: state, epoch: first))
         if let found = follow(&search) { return found }
-        guard member.history == .all else { throw search.refusal ?? .noAccess }
-        search.add(await ownWraps(in: state, epoch: nil))
-        if let found = follow(&search) { return found }
+        if member.history == .all {
+            search.add(await openableWraps(in: state, epoch: nil))
+            if let found = follow(&search) { return found }
+        }
+        await keepEvidence()
         throw search.refusal ?? .noAccess
     }
 
@@ -85,10 +92,19 @@ package actor KeyRing {
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
         let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
         search.spend(wrap)
-        return try open(fitting, history: search.history, of: search.state.tresor)
+        return try open(fitting, history: search.history, in: search.state)
     }
 
-    private func knownKeys(
+    /// Returns keys that this session has found before; `nil` for others.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for epochs outside this person's history; ``TresorError/usage(_:)`` with
+    ///   `locked` once the session is locked.
+    nonisolated package func heldKeys(of epoch: UInt64, in state: LogState) throws(TresorError) -> EpochKeys? {
+        guard let history = state.members[identity.user]?.history, history.firstEpoch <= epoch else { throw .noAccess }
+        return try knownKeys(of: epoch, in: state, history: history)
+    }
+
+    nonisolated private func knownKeys(
         of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys? {
         guard let known = try keys.unlocked()[state.tresor]?[epoch], known.opensHistory || history != .all,
@@ -147,7 +163,7 @@ package actor KeyRing {
     func open(
         _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys {
-        try open(fitting(bytes, of: epoch, in: state), history: history, of: state.tresor)
+        try open(fitting(bytes, of: epoch, in: state), history: history, in: state)
     }
 
     /// Makes the cheap checks of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
@@ -164,11 +180,15 @@ package actor KeyRing {
     }
 
     private func open(
-        _ fitting: FittingWrap, history: History, of tresor: TresorID
+        _ fitting: FittingWrap, history: History, in state: LogState
     ) throws(TresorError) -> EpochKeys {
+        let tresor = state.tresor
         if let known = try keys(openedBy: fitting, history: history, of: tresor) { return known }
-        let unwrapped = try fitting.wrap.openWrap(
-            as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
+        let unwrapped =
+            fitting.wrap.isWaiting
+            ? try openWaiting(fitting, history: history, of: tresor)
+            : try fitting.wrap.openWrap(
+                as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
@@ -217,7 +237,7 @@ package actor KeyRing {
     /// - Throws: ``TresorError/store(_:)`` or ``TresorError/busy``: an epoch whose author did not see all wraps would
     ///   hide the keys behind them.
     func reachableKeys(in state: LogState) async throws(TresorError) -> [EpochKeys] {
-        let own = await ownWraps(in: state, epoch: nil)
+        let own = await openableWraps(in: state, epoch: nil)
         if let failure = own.failure { throw failure }
         var heads: [EpochKeys] = []
         var search = KeySearch(state: state, target: 0, history: .all)
@@ -231,6 +251,87 @@ package actor KeyRing {
             }
         }
         return heads
+    }
+}
+
+/// Approval (SPEC §9.11).
+extension KeyRing {
+    /// Reads this person's own wraps, and what opens those that were made while they waited.
+    private func openableWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
+        var own = await ownWraps(in: state, epoch: epoch)
+        guard let member = state.members[identity.user], member.approvedBy != nil,
+            released[state.tresor]?.sequence != member.since,
+            own.wraps.contains(where: { (try? Wrap($0.bytes))?.isWaiting == true })
+        else { return own }
+        do throws(TresorError) {
+            released[state.tresor] = try await release(in: state, at: member.since)
+        } catch {
+            own.refusal = own.refusal ?? error
+        }
+        return own
+    }
+
+    /// Reads this person's approval.
+    private func release(in state: LogState, at sequence: UInt64) async throws(TresorError) -> ReleasedKeys {
+        let place = Head(sequence: sequence, hash: state.hashes[Int(sequence)])
+        // The home keeps what a store may withhold later.
+        let kept = try? client.archive.entry(at: place, of: state.tresor)
+        let stored = kept == nil ? try await client.logs.entries(sequence..<(sequence + 1), of: state).first : nil
+        guard let bytes = kept ?? stored else { throw .store(.withheld) }
+        return try ReleasedKeys(approval: bytes, at: sequence, in: state, for: identity)
+    }
+
+    /// Opens a wrap that was made while this person waited. If it does not open although they were approved, the
+    /// approver or the author of the epoch lied, and the home keeps what proves it.
+    private func openWaiting(
+        _ fitting: FittingWrap, history: History, of tresor: TresorID
+    ) throws(TresorError) -> EpochKeys {
+        guard let released = released[tresor] else { throw .altered }
+        let result = Result { () throws(TresorError) in
+            try fitting.wrap.openWaiting(
+                as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history,
+                key: released.key(of: fitting.statement.number))
+        }
+        if case .failure(.altered) = result {
+            let evidence = ApprovalEvidence(
+                tresor: tresor, approval: released.approval, wrap: fitting.bytes, opened: released.opened)
+            spoiled = (evidence, released.approver, fitting.statement.number)
+        }
+        return try result.get()
+    }
+
+    /// Keeps the evidence of an approval that does not open. Failing to write it is no error.
+    private func keepEvidence() async {
+        guard let (evidence, approver, epoch) = spoiled else { return }
+        spoiled = nil
+        let name = try? await Cores.apart { [client] () throws(TresorError) in try client.logs.keep(evidence) }
+        guard let name else { return }
+        add(
+            Notice(
+                tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
+    }
+
+    /// Returns the approval keys of epochs, from the wraps of this approver.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` with `withheld` where the store lacks a wrap; ``TresorError/altered`` for one
+    ///   that does not open.
+    func approvalKeys(of epochs: ClosedRange<UInt64>, in state: LogState) async throws(TresorError) -> ApprovalKeys {
+        let only = epochs.count == 1 ? epochs.lowerBound : nil
+        let stored = try await client.store.wraps(of: identity.user, in: state.tresor, epoch: only)
+        var wraps: [UInt64: [UInt8]] = [:]
+        for bytes in stored {
+            let epoch = if let only { only } else { try Wrap(bytes).epoch }
+            wraps[epoch] = bytes
+        }
+        var keys: [ApprovalKeys.Box] = []
+        for epoch in epochs {
+            guard let bytes = wraps[epoch] else { throw .store(.withheld) }
+            let fitting = try fitting(bytes, of: epoch, in: state)
+            let key = try fitting.wrap.openApproval(
+                as: identity, of: state.tresor, statement: fitting.statement, card: fitting.card)
+            keys.append(ApprovalKeys.Box(key))
+        }
+        return ApprovalKeys(keys)
     }
 }
 

@@ -10,7 +10,7 @@ package import TresorCrypto
 /// home's lock everything is read again, and a write ends the readings before it, as the reading of a secret does: a
 /// device's slot is written before its share, so the identity file must be no older than the share. Secrets are never
 /// held.
-package final class SteadyHome: Home {
+package final class SteadyHome: TurnHome {
     private struct Reading: Sendable {
         let bytes: [UInt8]?
         let time: Duration
@@ -76,6 +76,11 @@ package final class SteadyHome: Home {
             forget()
             return try body()
         }
+    }
+
+    package func takeTurn() throws(TresorError) -> (any Turn)? {
+        defer { forget() }
+        return try home.turn()
     }
 
     private func forget() {

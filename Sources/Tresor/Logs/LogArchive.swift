@@ -13,6 +13,9 @@ package struct LogArchive: Sendable {
     private var folded: FoldCache { client.folded }
     private var keeper: SnapshotStore? { client.keeper }
 
+    /// The last verified head of a log; `nil` for none.
+    package func pinnedHead(of tresor: TresorID) throws(TresorError) -> Head? { try client.heads()[tresor] }
+
     /// Returns the state of a verified log at its pinned head; `nil` when there is none, or the local copy does not
     /// lead to that head.
     package func verifiedState(of tresor: TresorID) throws(TresorError) -> LogState? {
@@ -71,7 +74,7 @@ package struct LogArchive: Sendable {
     /// Reads the local entries of a state from one sequence number on, to the end of its part.
     ///
     /// - Throws: ``TresorError/notFound`` when some of them are missing.
-    func entries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
+    package func entries(of state: LogState, from first: UInt64) throws(TresorError) -> [[UInt8]] {
         let entries = try entries(of: state.tresor, from: first, through: state.head.sequence)
         guard !entries.isEmpty, try state.hasEntries(entries, from: first) else { throw .notFound }
         return entries
@@ -86,6 +89,19 @@ package struct LogArchive: Sendable {
             let present = try home.read(.heads)
             try home.replace(.heads, with: present ?? PinnedHeads().bytes)
             if present == nil { try home.delete(.heads) }
+        }
+    }
+
+    /// Deletes the snapshot of a tresor that this person is out of, and their own wraps of it.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    package func forgetAccess(to tresor: TresorID) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            try home.delete(.state(tresor))
+            var wraps = client.keptWraps()
+            let present = wraps
+            wraps.forget(tresor)
+            if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
         }
     }
 

@@ -150,6 +150,13 @@ package struct LogReader: Sendable {
         return .forked
     }
 
+    /// Keeps an approval that does not open as evidence (SPEC §9.11); returns the name under which it is kept.
+    func keep(_ evidence: ApprovalEvidence) throws(TresorError) -> Hash256 {
+        let name = try evidence.name()
+        try home.exclusively { () throws(TresorError) in try home.replace(.evidence(name), with: evidence.bytes) }
+        return name
+    }
+
     /// Keeps both sides of a fork as evidence (SPEC §9.8); returns the name under which they are kept.
     func keep(_ evidence: ForkEvidence) throws(TresorError) -> Hash256 {
         let name = try evidence.name()
@@ -199,7 +206,7 @@ package struct LogReader: Sendable {
     /// Reads entries of a verified state from the store again.
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store shows others now.
-    func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
+    package func entries(_ range: Range<UInt64>, of state: LogState) async throws(TresorError) -> [[UInt8]] {
         var entries: [[UInt8]] = []
         while entries.count < range.count {
             let first = range.lowerBound + UInt64(entries.count)

@@ -19,11 +19,13 @@ package final class SnapshotStore: Sendable {
     }
 
     private let key: Lockable<Key>
+    private let user: UserID
     /// The sequence number of each snapshot that was found in order.
     private let kept = Mutex<[TresorID: UInt64]>([:])
 
     package init(_ identity: Identity) throws(TresorError) {
         key = Lockable(Key(try identity.stateKey()))
+        user = identity.user
     }
 
     /// Wipes the key, as soon as the step that uses it has ended.
@@ -67,8 +69,9 @@ package final class SnapshotStore: Sendable {
     /// Records that the home keeps this snapshot.
     func note(_ state: LogState) { kept.withLock { $0[state.tresor] = state.head.sequence } }
 
-    /// Whether a new snapshot is due.
+    /// Whether a new snapshot is due. None is for somebody who is out of the tresor.
     func isDue(_ state: LogState) -> Bool {
+        guard state.members[user] != nil else { return false }
         guard let last = kept.withLock({ $0[state.tresor] }), last <= state.head.sequence else { return true }
         return (state.head.sequence - last) * Self.patience >= state.entryCount && last != state.head.sequence
     }

@@ -19,6 +19,12 @@ public struct Act: Hashable, Sendable {
         case rename(Name, kind: Name?)
         /// Replaces this person's card in the log by their next card.
         case renew
+        /// Names the people who approve from now on.
+        case setApprovers([CardChain])
+        /// Approves the people who wait by a grant.
+        case approve(PendingGrant)
+        /// Refuses the people who wait by a grant.
+        case refuse(PendingGrant)
     }
 
     package let kind: Kind
@@ -64,6 +70,15 @@ public struct Act: Hashable, Sendable {
 
     /// Replaces this person's card in the log by their next card.
     package static let renew = Act(kind: .renew)
+
+    /// Names the people who approve from now on; nobody waits for new grants without any. The key must change next.
+    package static func setApprovers(_ chains: [CardChain]) -> Act { Act(kind: .setApprovers(chains)) }
+
+    /// Approves the people who wait by a grant, as it was shown.
+    package static func approve(_ grant: PendingGrant) -> Act { Act(kind: .approve(grant)) }
+
+    /// Refuses the people who wait by a grant, as it was shown.
+    package static func refuse(_ grant: PendingGrant) -> Act { Act(kind: .refuse(grant)) }
 }
 
 /// The files that a person can read with whom a tresor is shared.
@@ -95,6 +110,10 @@ package struct Terms: Hashable, Sendable {
 public struct Effect: Hashable, Sendable {
     /// The people who gain access, by rising user id.
     public var admitted: [UserID] = []
+    /// Whether these people wait until an approver has approved them.
+    package var waits = false
+    /// The approvers from then on, by rising user id; `nil` if they stay.
+    package var approvers: [UserID]?
     /// The members whose role or end date changes.
     public var changed: [UserID] = []
     /// The terms that these members have until then.
@@ -126,5 +145,6 @@ public struct Effect: Hashable, Sendable {
     /// Whether the act changes nothing.
     package var isNothing: Bool {
         admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
+            && approvers == nil
     }
 }

@@ -28,17 +28,16 @@ struct EntryDrafting: Sendable {
             return try await grant(admitted, role, fromNow, notAfter, in: state)
         case .revoke:
             let next = try await newEpoch(in: state)
-            let staying = state.members.filter { member in
-                !effect.dismissed.contains(member.key)
-            }
+            let staying = try recipients(in: state, without: effect.dismissed)
             return EntryDraft(
                 body: .remove(RemoveBody(principals: effect.dismissed.map { .user($0) }, epoch: next.statement)),
-                wraps: try wraps(next.keys, for: staying, in: state))
+                wraps: try wraps(next.keys, for: staying, of: state.tresor))
         case .leave: return EntryDraft(body: .leave, generation: state.chain(of: identity.user)?.newest.generation)
         case .rotate:
             let next = try await newEpoch(in: state)
             return EntryDraft(
-                body: .epoch(EpochBody(next.statement)), wraps: try wraps(next.keys, for: state.members, in: state))
+                body: .epoch(EpochBody(next.statement)),
+                wraps: try wraps(next.keys, for: recipients(in: state), of: state.tresor))
         case .rename(let name, let given):
             let keys = try await session.keyRing.keys(of: state.epoch, in: state)
             let kind = if let given { given } else { try await keptKind(in: state) }
@@ -48,7 +47,42 @@ struct EntryDrafting: Sendable {
                 throw .failed(.other)
             }
             return EntryDraft(body: .renew(RenewBody(card)), generation: generation - 1)
+        case .setApprovers(let chains):
+            let sorted = chains.sorted { $0.user < $1.user }
+            return EntryDraft(
+                body: .approvers(ApproversBody(sorted.map(Approver.init))),
+                wraps: try await wraps(forApprovers: sorted, in: state))
+        case .approve(let pending): return EntryDraft(body: .approve(try await approval(of: pending, in: state)))
+        case .refuse(let pending): return EntryDraft(body: .refuse(RefuseBody(grant: pending.grant)))
         }
+    }
+
+    /// Makes an approval: the approval keys of each person, from the wraps of this approver.
+    private func approval(of pending: PendingGrant, in state: LogState) async throws(TresorError) -> ApproveBody {
+        let epochs = pending.history.epochsToRelease(at: state.epoch)
+        let keys = try await session.keyRing.approvalKeys(of: epochs, in: state)
+        let releases = try Cores.map(pending.people.count, grain: 16) { (range) throws(TresorError) in
+            var releases: [Release] = []
+            for chain in pending.people[range] {
+                releases.append(
+                    try Release(
+                        keys.released(to: chain.user), grant: pending.grant, epoch: state.epoch, of: state.tresor,
+                        for: chain.newest, user: chain.user))
+            }
+            return releases
+        }
+        return ApproveBody(grant: pending.grant, epoch: state.epoch, releases: releases)
+    }
+
+    /// Makes the wraps of approvers for all epochs that people who wait need.
+    private func wraps(forApprovers chains: [CardChain], in state: LogState) async throws(TresorError) -> [StoredWrap] {
+        guard !chains.isEmpty, let epochs = state.approvalEpochs() else { return [] }
+        var made: [StoredWrap] = []
+        for epoch in epochs {
+            let keys = try await session.keyRing.keys(of: epoch, in: state)
+            made += try wraps(keys, for: chains.map { Recipient(chain: $0, place: .approver) }, of: state.tresor)
+        }
+        return made
     }
 
     private func grant(
@@ -57,7 +91,8 @@ struct EntryDrafting: Sendable {
         guard fromNow else {
             let keys = try await session.keyRing.keys(of: state.epoch, in: state)
             let grant = GrantBody(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: nil)
-            return EntryDraft(body: .grant(grant), wraps: try wraps(keys, for: people.map { ($0, .all) }, in: state))
+            let recipients = granted(people, .all, in: state) + (asks(in: state) ? approvers(in: state) : [])
+            return EntryDraft(body: .grant(grant), wraps: try wraps(keys, for: recipients, of: state.tresor))
         }
         let next = try await newEpoch(in: state)
         let (name, kind) = try await presentName(in: state)
@@ -66,10 +101,39 @@ struct EntryDrafting: Sendable {
             people: people.map { .user($0) }, role: role, notAfter: notAfter,
             fromNow: GrantBody.FromNow(epoch: next.statement, sealedName: sealedName))
         let history = History.from(epoch: next.keys.epoch)
-        let wraps =
-            try self.wraps(next.keys, for: state.members, in: state)
-            + self.wraps(next.keys, for: people.map { ($0, history) }, in: state)
+        let present = try recipients(in: state, evenIfNobodyWaits: asks(in: state))
+        let wraps = try wraps(next.keys, for: present + granted(people, history, in: state), of: state.tresor)
         return EntryDraft(body: .grant(grant), wraps: wraps)
+    }
+
+    /// Whether new people wait for an approver.
+    private func asks(in state: LogState) -> Bool { !state.approvers.isEmpty }
+
+    private func granted(_ people: [CardChain], _ history: History, in state: LogState) -> [Recipient] {
+        people.map { Recipient(chain: $0, place: asks(in: state) ? .waiting(history) : .member(history)) }
+    }
+
+    private func approvers(in state: LogState) -> [Recipient] {
+        state.approvers.compactMap { state.chain(of: $0) }.map { Recipient(chain: $0, place: .approver) }
+    }
+
+    /// Returns everybody for whom a new epoch is wrapped: members, people who wait, and the approvers of these.
+    ///
+    /// - Parameter dismissed: the people who lose access by the same entry.
+    func recipients(
+        in state: LogState, without dismissed: [UserID] = [], evenIfNobodyWaits: Bool = false
+    ) throws(TresorError) -> [Recipient] {
+        var recipients: [Recipient] = []
+        for (user, member) in state.members.sorted(by: { $0.key < $1.key }) where !dismissed.contains(user) {
+            guard let chain = state.chain(of: user) else { throw .altered }
+            recipients.append(Recipient(chain: chain, place: .member(member.history)))
+        }
+        let waiting = state.waiting.filter { !dismissed.contains($0.key) }
+        for (user, person) in waiting.sorted(by: { $0.key < $1.key }) {
+            guard let chain = state.chain(of: user) else { throw .altered }
+            recipients.append(Recipient(chain: chain, place: .waiting(person.history)))
+        }
+        return recipients + (waiting.isEmpty && !evenIfNobodyWaits ? [] : approvers(in: state))
     }
 
     /// Opens the name that is sealed again. If its author withheld the key, the name counts as altered too.
@@ -113,30 +177,47 @@ struct EntryDrafting: Sendable {
             sequence: state.head.sequence + 1)
     }
 
+    /// Wraps an epoch's keys for many people.
     func wraps(
-        _ keys: EpochKeys, for members: [UserID: Member], in state: LogState
-    ) throws(TresorError) -> [StoredWrap] {
-        var people: [(chain: CardChain, history: History)] = []
-        for (user, member) in members.sorted(by: { $0.key < $1.key }) {
-            guard let chain = state.chain(of: user) else { throw .altered }
-            people.append((chain, member.history))
-        }
-        return try wraps(keys, for: people, in: state)
-    }
-
-    private func wraps(
-        _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], in state: LogState
+        _ keys: EpochKeys, for people: [Recipient], of tresor: TresorID
     ) throws(TresorError) -> [StoredWrap] {
         try Cores.map(people.count, grain: 16) { (range) throws(TresorError) in
             let secret = try keys.secret()
             var wraps: [StoredWrap] = []
-            for (chain, history) in people[range] {
-                let wrap = try Wrap(
-                    secret.span, epoch: keys.epoch, of: state.tresor, for: chain.newest, user: chain.user,
-                    history: history)
-                wraps.append(StoredWrap(user: chain.user, epoch: keys.epoch, bytes: wrap.bytes))
+            for person in people[range] {
+                let (card, user) = (person.chain.newest, person.chain.user)
+                let wrap =
+                    switch person.place {
+                    case .member(let history):
+                        try Wrap(secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
+                    case .waiting(let history):
+                        try Wrap(waiting: keys, of: tresor, for: card, user: user, history: history)
+                    case .approver:
+                        try Wrap(approval: keys.approvalKey(of: tresor), of: tresor, for: card, user: user)
+                    }
+                wraps.append(StoredWrap(user: user, epoch: keys.epoch, bytes: wrap.bytes))
             }
             return wraps
+        }
+    }
+}
+
+/// A person for whom the keys of an epoch are wrapped, and the form of the wrap (SPEC §9.6, §9.11).
+struct Recipient: Sendable {
+    enum Place: Sendable {
+        case member(History)
+        case waiting(History)
+        case approver
+    }
+
+    let chain: CardChain
+    let place: Place
+
+    /// The first of the epochs that the person needs wraps of.
+    func firstEpoch(in state: LogState) -> UInt64 {
+        switch place {
+        case .member(let history), .waiting(let history): history.epochsToRelease(at: state.epoch).lowerBound
+        case .approver: state.approvalEpochs()?.lowerBound ?? state.epoch
         }
     }
 }

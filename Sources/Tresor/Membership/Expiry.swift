@@ -50,7 +50,7 @@ struct Expiry: Sendable {
     /// Returns the members whose grant has expired, by rising user id.
     private func ended(in state: LogState) -> [UserID] {
         let now = client.clock()
-        return state.members.filter { user, member in
+        return state.members.merging(state.waiting) { member, _ in member }.filter { user, member in
             user != state.founder && user != identity.user && member.notAfter.map { now > $0 } ?? false
         }.keys.sorted()
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
+package import TresorCore
+package import TresorCrypto
 
 /// Sends an entry with its wraps, and proves by the next verified read that the store kept them.
-struct LogWriter: Sendable {
+package struct LogWriter: Sendable {
     let session: Session
+
+    package init(session: Session) { self.session = session }
 
     private var client: Client { session.client }
     private var identity: Identity { session.identity }
@@ -22,9 +24,10 @@ struct LogWriter: Sendable {
             generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
+        guard let after = fold.state else { throw .altered }
         let change = LogChange(
             tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
-            putting: draft.wraps, removingWrapsOf: departed(effect, in: state))
+            putting: draft.wraps, removingWrapsOf: departed(effect, from: state, to: after))
         try Cancellation.check()
         return try await client.uninterrupted { () async throws(TresorError) in
             try keepBeforeSending(draft.wraps, of: state.tresor)
@@ -33,24 +36,25 @@ struct LogWriter: Sendable {
     }
 
     /// Returns the last entry of a log: for a service, which compares its hash, from the local log copy.
-    private func head(of state: LogState) async throws(TresorError) -> [UInt8]? {
+    package func head(of state: LogState) async throws(TresorError) -> [UInt8]? {
         if client.isDistant, let kept = try client.archive.entry(at: state.head, of: state.tresor) { return kept }
         return try await client.logs.entries(state.head.sequence..<(state.head.sequence + 1), of: state).first
     }
 
     /// Sends an entry, and finds out whether it was written.
-    func send(_ entry: Entry, _ change: LogChange, wraps: [StoredWrap]) async throws(TresorError) -> LogState? {
+    package func send(_ entry: Entry, _ change: LogChange, wraps: [StoredWrap]) async throws(TresorError) -> LogState? {
         client.steadyLogs?.forget(change.tresor)
         let outcome = try await client.store.append(change)
         return try await confirm(entry, outcome, wraps: wraps)
     }
 
-    /// Returns the people whose wraps are deleted: those whom this act removes.
+    /// Returns the people whose wraps are deleted: those whom this act removes, and approvers once nobody waits.
     ///
     /// When the key changes, earlier members are included, in case the store kept their wraps.
-    private func departed(_ effect: Effect, in state: LogState) -> [UserID] {
-        guard effect.epoch != nil else { return effect.dismissed }
-        return effect.dismissed + state.everybody.filter { state.members[$0] == nil && !effect.admitted.contains($0) }
+    private func departed(_ effect: Effect, from before: LogState, to after: LogState) -> [UserID] {
+        var gone = Set(effect.dismissed).union(before.approvers).filter { !after.needsWraps($0) }
+        if effect.epoch != nil { gone.formUnion(before.everybody.filter { !after.needsWraps($0) }) }
+        return gone.sorted()
     }
 
     /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when

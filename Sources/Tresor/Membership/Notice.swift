@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TresorCore
+package import TresorCrypto
 
 /// A report of something that a session did in a tresor before the requested act (SPEC §9.7, `settle`).
 package struct Notice: Hashable, Sendable {
@@ -14,6 +15,9 @@ package struct Notice: Hashable, Sendable {
         /// The key was changed: a member had left, or the author of the previous epoch withheld its keys from this
         /// owner.
         case rekeyed
+        /// An approval does not open what was wrapped for this person. The approver or the author of the epoch lied; the
+        /// home keeps the evidence under this name.
+        case approvalSpoiled(by: UserID, evidence: Hash256)
     }
 
     /// The tresor.

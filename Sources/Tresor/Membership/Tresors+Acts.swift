@@ -17,9 +17,16 @@ extension Tresors {
 
     /// Does what ``effect(of:in:)`` does, on the calling thread.
     package func effectBlocking(of act: Act, in state: LogState) throws(TresorError) -> Effect {
-        guard let me = state.members[identity.user], let chain = state.chain(of: identity.user),
-            identity.chain.extends(chain), act == .renew || act == .leave || chain == identity.chain
+        guard let chain = state.chain(of: identity.user), identity.chain.extends(chain),
+            act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
+        switch act.kind {
+        case .approve(let pending), .refuse(let pending): return try effect(of: act, on: pending, in: state)
+        case .leave, .renew: break
+        default: if state.waiting[identity.user] != nil { throw .waiting }
+        }
+        if act == .renew, state.approvers.contains(identity.user) { return renewal(from: chain, in: state) }
+        guard let me = state.members[identity.user] ?? state.waiting[identity.user] else { throw .noAccess }
         // Leaving needs no trust in the founder.
         if act != .leave {
             // This person's new card may be added where this home compared the founder's newer keys and the log lacks
@@ -30,6 +37,7 @@ extension Tresors {
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
         effect.remaining = state.members.count
+        let isMember = state.members[identity.user] != nil
         switch act.kind {
         case .share(let people, let role, let fromNow, let notAfter):
             guard me.role == .owner else { throw .noAccess }
@@ -38,11 +46,11 @@ extension Tresors {
             guard me.role == .owner else { throw .noAccess }
             try revoke(principals.map(\.userID), in: state, &effect)
         case .leave:
-            guard me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else {
+            guard !isMember || me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else {
                 throw .usage(.lastOwner)
             }
             effect.dismissed = [identity.user]
-            effect.remaining -= 1
+            if isMember { effect.remaining -= 1 }
         case .rotate:
             let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.isRekeyPending)
             guard mayRotate else { throw .noAccess }
@@ -54,8 +62,47 @@ extension Tresors {
             guard me.role == .owner else { throw .noAccess }
             guard !name.isEmpty else { throw .usage(.nameEmpty) }
             effect.renames = true
-        case .renew where chain != identity.chain: effect.generation = chain.newest.generation + 1
-        case .renew: break
+        case .renew: return renewal(from: chain, in: state)
+        case .setApprovers(let chains):
+            guard me.role == .owner else { throw .noAccess }
+            try checkApprovers(chains, in: state)
+            let users = chains.map(\.user).sorted()
+            if users != state.approvers || chains.contains(where: { state.chain(of: $0.user) != $0 }) {
+                effect.approvers = users
+            }
+        case .approve, .refuse: throw .noAccess
+        }
+        return effect
+    }
+
+    private func renewal(from chain: CardChain, in state: LogState) -> Effect {
+        var effect = Effect()
+        effect.remaining = state.members.count
+        if chain != identity.chain { effect.generation = chain.newest.generation + 1 }
+        return effect
+    }
+
+    private func checkApprovers(_ chains: [CardChain], in state: LogState) throws(TresorError) {
+        guard chains.count <= Approver.maximumCount else { throw .usage(.tooManyApprovers) }
+        guard Set(chains.map(\.user)).count == chains.count else { throw .usage(.namedTwice) }
+        for chain in chains {
+            guard !state.isIn(chain.user) else { throw .usage(.approver) }
+            guard state.chain(of: chain.user).map({ chain.extends($0) }) ?? true else { throw .forked }
+        }
+    }
+
+    /// The effect of an approval or a refusal. The people must wait by the grant as it was shown.
+    private func effect(of act: Act, on pending: PendingGrant, in state: LogState) throws(TresorError) -> Effect {
+        guard state.approvers.contains(identity.user) else { throw .noAccess }
+        guard PendingGrant(pending.grant, in: state) == pending else { throw .busy }
+        var effect = Effect()
+        effect.remaining = state.members.count
+        let users = pending.people.map(\.user)
+        if case .approve = act.kind {
+            effect.admitted = users
+            effect.remaining += users.count
+        } else {
+            effect.dismissed = users
         }
         return effect
     }
@@ -68,6 +115,13 @@ extension Tresors {
         if let notAfter { guard (1...Format.latestTime).contains(notAfter) else { throw .usage(.time) } }
         for chain in people.sorted(by: { $0.user < $1.user }) {
             let user = chain.user
+            guard !state.approvers.contains(user) else { throw .usage(.approver) }
+            if let waiting = state.waiting[user] {
+                guard fromNow == (waiting.history != .all) else { throw .usage(.historyCannotChange) }
+                guard Terms(waiting) == Terms(role: role, notAfter: notAfter) else { throw .usage(.stillWaiting) }
+                effect.already.append(user)
+                continue
+            }
             guard let member = state.members[user] else {
                 effect.admitted.append(user)
                 continue
@@ -93,8 +147,10 @@ extension Tresors {
         {
             throw .usage(.lastOwner)
         }
-        effect.remaining += effect.admitted.count
-        guard effect.remaining <= LogState.maximumMemberCount else { throw .usage(.tooManyPeople) }
+        effect.waits = !effect.admitted.isEmpty && !state.approvers.isEmpty
+        let count = effect.remaining + effect.admitted.count
+        if !effect.waits { effect.remaining = count }
+        guard count + state.waiting.count <= LogState.maximumMemberCount else { throw .usage(.tooManyPeople) }
         if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
@@ -107,19 +163,19 @@ extension Tresors {
     private func revoke(_ users: [UserID], in state: LogState, _ effect: inout Effect) throws(TresorError) {
         try checkNamed(users)
         for user in users.sorted() {
-            if state.members[user] != nil {
+            if state.isIn(user) {
                 guard user != identity.user else { throw .usage(.yourself) }
                 guard user != state.founder else { throw .usage(.founder) }
                 effect.dismissed.append(user)
             } else {
-                guard state.chain(of: user) != nil else { throw .notFound }
+                guard state.wasEverIn(user) else { throw .notFound }
                 effect.already.append(user)
             }
         }
         guard effect.dismissed.isEmpty || state.lastingOwners(without: effect.dismissed) > 0 else {
             throw .usage(.lastOwner)
         }
-        effect.remaining -= effect.dismissed.count
+        effect.remaining -= effect.dismissed.count { state.members[$0] != nil }
         if !effect.dismissed.isEmpty { effect.epoch = state.epoch + 1 }
     }
 
@@ -142,6 +198,9 @@ extension Tresors {
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
         if case .share(let people, _, _, _) = act.kind {
             try checkPeople(people.map(\.chain), acceptingUnverified: acceptingUnverified)
+        }
+        if case .setApprovers(let chains) = act.kind {
+            try checkPeople(chains, acceptingUnverified: acceptingUnverified)
         }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
@@ -183,7 +242,8 @@ extension Tresors {
         case .share(_, _, let fromNow, _):
             if fromNow { return false }
             return try await session.keyRing.isCutOff(in: state)
-        case .revoke, .leave, .rotate, .renew: return false
+        case .setApprovers: return try await session.keyRing.isCutOff(in: state)
+        case .revoke, .leave, .rotate, .renew, .approve, .refuse: return false
         }
     }
 
@@ -224,7 +284,8 @@ extension Tresors {
     /// Does what ``superseded(in:)`` does, on the calling thread.
     package func supersededBlocking(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
-        return Set(state.members.keys).union([state.founder]).filter { user in
+        return Set(state.members.keys).union(state.waiting.keys).union(state.approvers).union([state.founder]).filter {
+            user in
             guard user != identity.user, let pin = pins[user], !pin.isReplaced, let chain = state.chain(of: user) else {
                 return false
             }

@@ -32,6 +32,21 @@ extension Tresors {
         if !found.isEmpty, holds { return found }
         return await summaries(of: all).filter(wanted.isMet(by:))
     }
+
+    /// Returns the tresors that a text can mean as far as this home knows, by rising id. The store is not asked.
+    package func kept(named text: String) throws(TresorError) -> [TresorSummary] {
+        let wanted = WantedTresor(text)
+        let (heads, names) = (try client.heads(), knownNames())
+        var kept: [TresorSummary] = []
+        for tresor in heads.heads.keys.sorted() {
+            let isNamed = names[tresor].map(wanted.canBe) == true
+            guard isNamed || wanted.isID(of: tresor) else { continue }
+            let state = try client.archive.verifiedState(of: tresor)
+            let summary = TresorSummary(tresor: tresor, state: state, name: names[tresor])
+            if wanted.isMet(by: summary) { kept.append(summary) }
+        }
+        return kept
+    }
 }
 
 /// The possible meanings of a text.

@@ -15,8 +15,17 @@ package struct Tresors: Sendable {
     /// - Throws: ``TresorError/usage(_:)`` with `nameEmpty` for an empty name, and with `tresorExists` for one that
     ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent;
     ///   ``TresorError/cancelled`` for a task that was cancelled before, and then nothing was made.
-    @concurrent package func create(_ name: Name, kind: Name = .empty) async throws(TresorError) -> LogState {
+    ///
+    /// - Parameter approvers: the people who approve each share of the tresor; this person cannot be one.
+    @concurrent package func create(
+        _ name: Name, kind: Name = .empty, approvers: [CardChain] = [], acceptingUnverified: Bool = false
+    ) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage(.nameEmpty) }
+        let approvers = approvers.sorted { $0.user < $1.user }
+        guard approvers.count <= Approver.maximumCount else { throw .usage(.tooManyApprovers) }
+        guard Set(approvers.map(\.user)).count == approvers.count else { throw .usage(.namedTwice) }
+        guard approvers.allSatisfy({ $0.user != identity.user }) else { throw .usage(.approver) }
+        try checkPeople(approvers, acceptingUnverified: acceptingUnverified)
         for summary in try await all() where summary.name == name {
             // Where the store withholds a log, the home still knows its founder.
             let state =
@@ -29,7 +38,7 @@ package struct Tresors: Sendable {
         let sealedName = try SealedName(name, kind: kind, under: keys.content, tresor: tresor, epoch: 1, sequence: 0)
         let body = EntryBody.genesis(
             GenesisBody(
-                root: root, founder: identity.chain, approvers: [], sealedName: sealedName,
+                root: root, founder: identity.chain, approvers: approvers.map(Approver.init), sealedName: sealedName,
                 epoch: try keys.statement(of: tresor, linking: [])))
         let entry = try Entry(
             tresor: tresor, sequence: 0, previous: .zero, author: identity, time: client.clock(), body: body)

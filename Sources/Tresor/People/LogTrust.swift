@@ -102,18 +102,26 @@ package struct LogTrust: Sendable {
     /// - Throws: ``TresorError/unverified`` for a newer generation, and for a stranger under a pinned handle;
     ///   ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
     func authorTrust(_ author: FileAuthor, in state: LogState, acceptingUnverified: Bool) throws(TresorError) {
-        guard let chain = state.chain(of: author.user) else { throw .altered }
+        try authorTrust(
+            of: author.user, generation: author.generation, in: state, acceptingUnverified: acceptingUnverified)
+    }
+
+    /// Does the same for the author of an entry.
+    package func authorTrust(
+        of user: UserID, generation: UInt32, in state: LogState, acceptingUnverified: Bool = false
+    ) throws(TresorError) {
+        guard let chain = state.chain(of: user) else { throw .altered }
         let compared: CardChain
-        if let mine = try client.people.ownChain(), mine.user == author.user {
+        if let mine = try client.people.ownChain(), mine.user == user {
             compared = mine
-        } else if let pin = try client.pins()[author.user], !pin.isReplaced {
+        } else if let pin = try client.pins()[user], !pin.isReplaced {
             compared = pin.chain
         } else {
             guard try client.pins()[handle: chain.handle] == nil else { throw .unverified }
             return
         }
         guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
-        guard acceptingUnverified || author.generation <= compared.newest.generation else { throw .unverified }
+        guard acceptingUnverified || generation <= compared.newest.generation else { throw .unverified }
     }
 
     /// Returns a person's chain up to the card that this home has compared; `nil` for none, and for a replaced pin. The
@@ -125,8 +133,8 @@ package struct LogTrust: Sendable {
     }
 }
 
-/// Looks up authors once for all files of one author at one state of the log.
-struct AuthorChecks {
+/// Looks up authors once for all files and entries of one author at one state of the log.
+package struct AuthorChecks {
     private struct Author: Hashable {
         let user: UserID
         let generation: UInt32
@@ -138,25 +146,33 @@ struct AuthorChecks {
     private var outcomes: [Author: Result<Void, TresorError>] = [:]
     private var compared: [UserID: CardChain?] = [:]
 
-    init(_ client: Client, acceptingUnverified: Bool) {
+    package init(_ client: Client, acceptingUnverified: Bool) {
         self.client = client
         self.acceptingUnverified = acceptingUnverified
     }
 
     /// Checks an author as ``LogTrust/authorTrust(_:in:acceptingUnverified:)`` does, with the same errors.
     mutating func check(_ author: FileAuthor, in state: LogState) throws(TresorError) {
-        let key = Author(user: author.user, generation: author.generation, head: state.head)
+        try check(author.user, generation: author.generation, in: state)
+    }
+
+    /// Does the same for the author of an entry.
+    package mutating func check(
+        _ user: UserID, generation: UInt32, in state: LogState
+    ) throws(TresorError) {
+        let key = Author(user: user, generation: generation, head: state.head)
         let outcome =
             outcomes[key]
             ?? Result { () throws(TresorError) in
-                try client.trust.authorTrust(author, in: state, acceptingUnverified: acceptingUnverified)
+                try client.trust.authorTrust(
+                    of: user, generation: generation, in: state, acceptingUnverified: acceptingUnverified)
             }
         outcomes[key] = outcome
         try outcome.get()
     }
 
     /// Returns a chain as ``LogTrust/comparedChain(of:)`` does, with the same errors.
-    mutating func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
+    package mutating func comparedChain(of user: UserID) throws(TresorError) -> CardChain? {
         if let known = compared[user] { return known }
         let chain = try client.trust.comparedChain(of: user)
         compared[user] = .some(chain)

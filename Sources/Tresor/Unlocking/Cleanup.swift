@@ -49,6 +49,19 @@ package struct Cleanup: Sendable {
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
     @concurrent package func finish() async throws(TresorError) {
+        guard try isNeeded() else { return }
+        try await client.changingSlots { () async throws(TresorError) in try await finishInTurn() }
+    }
+
+    /// Does what ``finish()`` does, unless another task or process changes the key slots: that one finishes what it began.
+    @concurrent package func finishIfFree() async throws(TresorError) {
+        guard try isNeeded(), let turn = try home.turn() else { return }
+        try await client.uninterrupted { () async throws(TresorError) in try await finishInTurn() }
+        _ = consume turn
+    }
+
+    /// Does what ``finish()`` does, for a change of the key slots that has the turn.
+    func finishInTurn() async throws(TresorError) {
         try destroyOrphanedShare()
         let noted = try journal()
         guard !noted.isEmpty else { return }
@@ -68,7 +81,7 @@ package struct Cleanup: Sendable {
                 })
             else { continue }
             deleted.kits.insert(kit)
-            // Another process has put the kit into use between the look and the deletion.
+            // In a home without turns, another process may have put the kit into use between the look and the deletion.
             if try home.exclusively({ () throws(TresorError) in presentSlots().kit == kit.locator }) {
                 try await store.putKitCopy(copy, locator: kit.locator)
             }
@@ -88,8 +101,14 @@ package struct Cleanup: Sendable {
 
     /// Does what ``finish()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
     @concurrent package func finish(as device: DeviceShare?) async throws(TresorError) {
-        guard let device else { return try await finish() }
-        try await Speaker.device(device).call { () async throws(TresorError) in try await finish() }
+        guard try isNeeded() else { return }
+        try await client.changingSlots { () async throws(TresorError) in try await finishInTurn(as: device) }
+    }
+
+    /// Does what ``finish(as:)`` does, for a change of the key slots that has the turn.
+    func finishInTurn(as device: DeviceShare?) async throws(TresorError) {
+        guard let device else { return try await finishInTurn() }
+        try await Speaker.device(device).call { () async throws(TresorError) in try await finishInTurn() }
     }
 
     /// Makes a deletion; `false` where a service refuses it without a session.
@@ -148,7 +167,13 @@ package struct Cleanup: Sendable {
         }
     }
 
-    /// The device whose share is here without a slot in the identity file.
+    /// Whether there is anything to finish. A home that was never made is not made for this.
+    private func isNeeded() throws(TresorError) -> Bool {
+        guard try journal().isEmpty else { return true }
+        return try orphanedShareID() != nil
+    }
+
+    /// Returns the device of the device share here if that belongs to no slot of the identity file.
     private func orphanedShareID() throws(TresorError) -> DeviceID? {
         // The slot is written before the share, so the share is read first.
         guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
@@ -201,11 +226,27 @@ package struct Cleanup: Sendable {
     }
 
     func unnote(_ finished: CleanupJournal) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in try remove(finished) }
+    }
+
+    /// Removes from the journal the device whose share is here, with its slot.
+    ///
+    /// - Returns: `false`, and nothing is removed, if another process has ended that device.
+    func unnotePresent(_ device: CleanupJournal.Device) throws(TresorError) -> Bool {
         try home.exclusively { () throws(TresorError) in
-            var rest = try journal()
-            rest.subtract(finished)
-            try replaceJournal(with: rest)
+            guard try readableShareID() == device.id else { return false }
+            var finished = CleanupJournal()
+            (finished.devices, finished.slots) = ([device], [device.id])
+            try remove(finished)
+            return true
         }
+    }
+
+    /// Removes from the journal; call it under the home's lock.
+    private func remove(_ finished: CleanupJournal) throws(TresorError) {
+        var rest = try journal()
+        rest.subtract(finished)
+        try replaceJournal(with: rest)
     }
 
     func replaceJournal(with rest: CleanupJournal) throws(TresorError) {

@@ -97,6 +97,11 @@ public struct DeviceUnlock: Sendable {
         }
     }
 
+    /// Does what ``forget()`` does, for a change of the key slots that has the turn.
+    func forgetInTurn() async throws(TresorError) {
+        try await client.cleanup.finishInTurn(as: try destroyShareBlocking())
+    }
+
     /// Destroys only this device's share, and records in the cleanup journal that the server share must follow. For a
     /// store that cannot be reached.
     ///

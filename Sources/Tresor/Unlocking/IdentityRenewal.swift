@@ -76,7 +76,7 @@ public struct IdentityRenewal: Sendable {
             kitCopy = (try renewed.copy(for: slot, identity: next), try kit.locator())
             renewed = try renewed.settingKit(slot, identity: next)
         }
-        try await client.uninterrupted { [kitCopy, renewed, left] () async throws(TresorError) in
+        try await client.changingSlots { [kitCopy, renewed, left] () async throws(TresorError) in
             if let (copy, locator) = kitCopy {
                 try session.unlocking.note(kits: [locator])
                 try await session.unlocking.put(copy, at: locator)
@@ -85,7 +85,7 @@ public struct IdentityRenewal: Sendable {
             try client.home.delete(.deviceShare)
             do throws(TresorError) {
                 try await client.store.deleteServerShares(user: identity.user, devices: nil)
-                try await client.cleanup.finish()
+                try await client.cleanup.finishInTurn()
             } catch {
                 // A service knows the next generation already, where another process resumes this renewal. That process
                 // deletes what the journal names.
@@ -129,7 +129,7 @@ public struct IdentityRenewal: Sendable {
                         error: summary.error))
                 continue
             }
-            guard state.members[identity.user] != nil else { continue }
+            guard state.author(identity.user) != nil else { continue }
             do throws(TresorError) {
                 renewals.append(try await renew(in: state))
             } catch {

@@ -28,7 +28,7 @@ package struct Recovery: Sendable {
         let slot = try await HeldPassword.slot(
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
-        try await client.uninterrupted { () async throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try await Speaker.person(identity).call { () async throws(TresorError) in
                 try await deleteServerShares(of: identity)
             }

@@ -59,13 +59,13 @@ public struct SlotChanges: Sendable {
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
-        try await client.uninterrupted { () async throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try note(ending: try client.identityFileBlocking().devices.map(\.id))
             try await client.store.deleteServerShares(user: identity.user, devices: nil)
             try rewrite { (file) throws(TresorError) in
                 try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
             }
-            try await client.cleanup.finish()
+            try await client.cleanup.finishInTurn()
         }
     }
 
@@ -94,7 +94,7 @@ public struct SlotChanges: Sendable {
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
         let copy = try file.copy(for: slot, identity: identity)
         try Cancellation.check()
-        try await client.uninterrupted { () async throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try note(kits: [locator, file.kitLocator])
             try await put(copy, at: locator)
             var replaced: Hash256?
@@ -104,7 +104,7 @@ public struct SlotChanges: Sendable {
             }
             try note(kits: [replaced])
             try await put(copy, at: locator)
-            try await client.cleanup.finish()
+            try await client.cleanup.finishInTurn()
             // A cleanup between the steps may have taken this kit for an interrupted one, and deleted its copy.
             try await put(copy, at: locator)
         }
@@ -163,21 +163,19 @@ public struct SlotChanges: Sendable {
     @concurrent package func rememberDevice(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
         guard until <= Format.latestTime else { throw .usage(.time) }
         try Cancellation.check()
-        return try await client.uninterrupted { () async throws(TresorError) in
+        return try await client.changingSlots { () async throws(TresorError) in
             try await remember(name: name, until: until)
         }
     }
 
     private func remember(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
-        try await client.device.forget()
+        try await client.device.forgetInTurn()
         let device = try DeviceShare(user: identity.user)
         let id = device.id
-        var noted = CleanupJournal()
-        noted.devices = [CleanupJournal.Device(user: identity.user, id: id)]
-        noted.slots = [id]
+        let noted = CleanupJournal.Device(user: identity.user, id: id)
         let serverShare = try SecretKey<DeviceUse>()
         let since = client.clock()
-        try client.cleanup.note(devices: noted.devices)
+        try client.cleanup.note(devices: [noted])
         try await put(serverShare, of: device)
         let encoded = try device.encoded()
         // In one step: another process must not find the share without its slot, which it would destroy.
@@ -189,9 +187,14 @@ public struct SlotChanges: Sendable {
             }
             try client.home.replace(.deviceShare, withSecret: encoded)
         }
-        // A cleanup between the steps may have taken this device for an interrupted one, and deleted its server share.
+        // In a home without turns, a cleanup may have taken this device for an interrupted one between the steps.
         try await put(serverShare, of: device)
-        try client.cleanup.unnote(noted)
+        if try !client.cleanup.unnotePresent(noted) {
+            // Another process has ended this device already.
+            try client.cleanup.note(devices: [noted], slots: [id])
+            try await client.cleanup.finishInTurn()
+            throw .busy
+        }
         return TrustedDevice(id: id, name: name, since: since, until: until)
     }
 
@@ -230,11 +233,11 @@ public struct SlotChanges: Sendable {
             try client.cleanup.endingDevicesBlocking())
         guard known.isSuperset(of: devices) else { throw .notFound }
         try Cancellation.check()
-        try await client.uninterrupted { () async throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try note(ending: devices)
             try await client.store.deleteServerShares(user: identity.user, devices: devices)
             try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
-            try await client.cleanup.finish()
+            try await client.cleanup.finishInTurn()
         }
     }
 

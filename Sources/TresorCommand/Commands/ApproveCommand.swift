@@ -8,20 +8,23 @@ import TresorCrypto
 struct ApproveCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "approve", group: .you, abstract: "Admit people to a service that you operate, or refuse them.",
+            name: "approve", group: .you,
+            abstract: "Approve people who wait for you, or refuse them.",
             usage: """
                 tresor approve
                 tresor approve ID… [--refuse] [--yes]
                 """,
             discussion: """
-                Without ID, lists the people who wait for you. A refusal frees the handle. To admit somebody says that \
-                they may use the service; it replaces no comparing of safety numbers.
+                Without ID, lists the people who wait for you: shares of tresors whose approver you are, and people who \
+                ask for an account at a service that you operate. To approve a share lets these people open the tresor; \
+                you cannot open it yourself, and do not see its name. Compare the safety numbers that are shown. To \
+                admit somebody to a service says that they may use it. A refusal of an account frees its handle.
                 """,
-            classes: [.identity, .store, .write],
+            classes: [.identity, .store, .write], further: [.noAccess],
             examples: ["tresor approve", "tresor approve k3m9xq", "tresor approve k3m9xq --refuse --yes"])
     }
 
-    @Argument(help: ArgumentHelp("A user id of at least 6 characters.", valueName: "ID"))
+    @Argument(help: ArgumentHelp("An id from the list, of at least 6 characters.", valueName: "ID"))
     var people: [String] = []
 
     @Flag(help: "Refuse them.")
@@ -34,38 +37,37 @@ struct ApproveCommand: SurfaceCommand {
 
     func perform() async throws {
         guard !people.isEmpty || !refuse && !yes else { throw CommandFailure.usage("name the people by their ids") }
-        let service = try await AskedService.open(options, to: "ask who waits")
-        let waiting = try await Applicant.all(at: service)
-        guard !people.isEmpty else { return try list(waiting, service.workplace.output) }
-        var chosen: [Applicant] = []
+        let workplace = try await CommandContext.open(options)
+        let session = try await workplace.unlock(to: "ask who waits")
+        let waiting = try await Petition.all(session, workplace)
+        guard !people.isEmpty else { return try list(waiting, workplace) }
+        var chosen: [Petition] = []
         for text in people {
-            let applicant = try find(text, among: waiting)
-            if !chosen.contains(where: { $0.chain.user == applicant.chain.user }) { chosen.append(applicant) }
+            let petition = try find(text, among: waiting)
+            if !chosen.contains(where: { $0.hash == petition.hash }) { chosen.append(petition) }
         }
         if !yes || !options.quiet {
-            for applicant in chosen { service.workplace.output.explain(try applicant.row) }
+            for line in try chosen.flatMap({ try $0.lines(workplace) }) { workplace.output.explain(line) }
         }
-        try service.workplace.confirm(question(chosen.count), yes: yes)
-        for applicant in chosen { try await decide(applicant, service) }
+        let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
+        try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: yes)
+        for petition in chosen { try await decide(petition, session, workplace) }
     }
 
-    private func list(_ waiting: [Applicant], _ output: Output) throws {
+    private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
+        let output = workplace.output
         guard !options.json else {
-            for applicant in waiting { try output.object(applicant.object(state: "waiting")) }
+            for petition in waiting { try output.object(petition.object(state: "waiting", workplace)) }
             return
         }
-        var table = Table("ID", "HANDLE", "NUMBER", "ASKED", "LABEL")
-        for applicant in waiting {
-            table.add(
-                applicant.id, applicant.handle, try applicant.chain.number().grouped, applicant.date,
-                applicant.label.isEmpty ? "-" : DisplayText.name(applicant.label.bytes))
-        }
+        var table = Table("ID", "KIND", "WHO", "ROLE", "HISTORY", "UNTIL", "OF", "SINCE")
+        for petition in waiting { table.add(petition.cells) }
         try output.table(table)
         if waiting.isEmpty { output.say("nobody waits for you") }
     }
 
-    private func find(_ text: String, among waiting: [Applicant]) throws(CommandFailure) -> Applicant {
-        let found = waiting.filter { Base32.namedBy(text, $0.chain.user.digest.bytes) }
+    private func find(_ text: String, among waiting: [Petition]) throws(CommandFailure) -> Petition {
+        let found = waiting.filter { Base32.namedBy(text, $0.hash.bytes) }
         guard let first = found.first else {
             throw CommandFailure(
                 .notFound, "nobody who waits has an id that begins with \(DisplayText.quoted(text))",
@@ -74,87 +76,37 @@ struct ApproveCommand: SurfaceCommand {
         guard found.count == 1 else {
             throw .usage(
                 "\(DisplayText.quoted(text)) can mean several people",
-                hints: found.map { HintCompletion.replacing(text, with: ShortID.text(of: $0.chain.user, unlike: text)) }
-            )
+                hints: found.map { HintCompletion.replacing(text, with: Base32.text($0.hash.bytes)) })
         }
         return first
     }
 
-    private func question(_ count: Int) -> String {
-        "\(refuse ? "refuse" : "admit") \(count == 1 ? "this person" : "these \(count) people")?"
-    }
-
-    private func decide(_ applicant: Applicant, _ service: AskedService) async throws {
+    private func decide(_ petition: Petition, _ session: Session, _ workplace: CommandContext) async throws {
         do throws(TresorError) {
-            let card = applicant.chain.newest.hash
-            _ = try await service.call(AdmitRequest(user: applicant.chain.user, card: card, isAdmitted: !refuse))
+            switch petition {
+            case .account(let applicant, let service):
+                let card = applicant.chain.newest.hash
+                _ = try await service.call(AdmitRequest(user: applicant.chain.user, card: card, isAdmitted: !refuse))
+            case .share(let pending):
+                try await session.tresors.perform(refuse ? .refuse(pending) : .approve(pending), on: pending.tresor)
+            }
         } catch {
+            let who = petition.who
             switch error {
             case .unverified:
                 throw CommandFailure(
-                    of: error, "\(applicant.handle) has another card by now; look again", hints: ["tresor approve"])
+                    of: error, "\(who) has another card by now; look again", hints: ["tresor approve"])
+            case .busy:
+                throw CommandFailure(
+                    of: error, "the share of \(who) is not what was shown any more; look again",
+                    hints: ["tresor approve"])
             case .noAccess:
-                throw CommandFailure(of: error, "\(applicant.handle) does not wait any more", hints: ["tresor approve"])
+                throw CommandFailure(of: error, "\(who) does not wait any more", hints: ["tresor approve"])
             default: throw CommandFailure(error)
             }
         }
-        let output = service.workplace.output
-        output.say(refuse ? "\(applicant.handle) is refused" : "\(applicant.handle) is admitted")
-        if options.json { try output.object(applicant.object(state: refuse ? "refused" : "admitted")) }
-    }
-}
-
-/// A person who waits for the operator.
-private struct Applicant: Sendable {
-    let chain: CardChain
-    /// The label of their invitation; empty for none.
-    let label: Name
-    /// The time of asking by the service's account, in seconds since 1970.
-    let asked: UInt64
-
-    /// The most people who are believed to wait.
-    private static let most = 1 << 16
-
-    /// Reads all pages.
-    ///
-    /// - Throws: 13 for everybody but the operator; 14 for what is no card; 18 for pages that do not go on.
-    static func all(at service: AskedService) async throws -> [Applicant] {
-        do throws(TresorError) {
-            var all: [Applicant] = []
-            while true {
-                let page = try await service.call(InboxRequest(after: all.last?.chain.user.digest ?? .zero))
-                for waiting in page.cases {
-                    let chain = try CardChain(waiting.chain)
-                    guard all.last.map({ $0.chain.user < chain.user }) ?? true, all.count < most else {
-                        throw .store(.foreign)
-                    }
-                    all.append(Applicant(chain: chain, label: waiting.label, asked: waiting.asked))
-                }
-                if !page.more { return all }
-            }
-        } catch {
-            guard error == .noAccess else { throw CommandFailure(error) }
-            throw CommandFailure(of: error, "only the operator of \(service.place) admits people")
-        }
-    }
-
-    var id: String { ShortID.text(of: chain.user) }
-    var handle: String { DisplayText.name(chain.handle.bytes) }
-    var date: String { Timestamp(seconds: asked).date }
-
-    /// One line for a question.
-    var row: String {
-        get throws(TresorError) {
-            let words = label.isEmpty ? "" : "  \(DisplayText.name(label.bytes))"
-            return "  \(id)  \(handle)  \(try chain.number().grouped)  asked \(date)\(words)"
-        }
-    }
-
-    func object(state: String) throws(TresorError) -> JSONObject {
-        [
-            "type": "applicant", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
-            "number": .string(try chain.number().grouped), "label": .text(label.bytes), "asked": .time(asked),
-            "state": .string(state),
-        ]
+        let state = refuse ? "refused" : petition.approvedState
+        workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")
+        if options.json { try workplace.output.object(petition.object(state: state, workplace)) }
     }
 }

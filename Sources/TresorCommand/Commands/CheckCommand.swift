@@ -4,6 +4,7 @@ import ArgumentParser
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRecords
 import TresorStore
 
 struct CheckCommand: InputsCommand {
@@ -105,14 +106,18 @@ struct CheckCommand: InputsCommand {
         try await repairCard(session, workplace)
         guard let id = ids.first else { return }
         let count: Int
+        let packCount: Int
         let state: LogState
         do throws(TresorError) {
+            // A store takes an entry whose packs it has.
+            packCount = try await session.records(in: id).restorePacks()
             count = try await session.audit.restoreEntries(of: id)
             state = try await session.client.logs.state(of: id)
         } catch {
             throw workplace.tresors.logFailure(error, id)
         }
-        workplace.output.say("restored \(FindingReport.entries(UInt64(count)))")
+        let packs = packCount == 0 ? "" : " and \(packCount) \(packCount == 1 ? "pack" : "packs") of records"
+        workplace.output.say("restored \(FindingReport.entries(UInt64(count)))\(packs)")
         if state.members[session.identity.user] != nil {
             try await repairKeys(of: state, session, workplace)
             try await repairCard(in: state, session, workplace)
@@ -120,7 +125,7 @@ struct CheckCommand: InputsCommand {
         guard options.json else { return }
         try workplace.output.object([
             "type": "finding", "level": "ok", "subject": .string(id.description),
-            "restored": .unsigned(UInt64(count)),
+            "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
         ])
     }
 

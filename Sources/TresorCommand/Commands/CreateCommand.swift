@@ -8,10 +8,14 @@ import TresorCrypto
 struct CreateCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "create", group: .tresors, abstract: "Create a tresor.", usage: "tresor create NAME [--kind TEXT]",
-            discussion: "Prints its id. You become its owner. Only members can read the name and the kind.",
+            name: "create", group: .tresors, abstract: "Create a tresor.",
+            usage: "tresor create NAME [--kind TEXT] [--approver PERSON…]",
+            discussion: """
+                Prints its id. You become its owner. Only members can read the name and the kind. With --approver, \
+                everybody you share with waits until one of these people approves. Approvers read nothing.
+                """,
             classes: [.identity, .write],
-            examples: ["tresor create interventions"])
+            examples: ["tresor create interventions", "tresor create interventions --approver clinic"])
     }
 
     @Argument(help: ArgumentHelp("The tresor's name, which the store does not learn.", valueName: "NAME"))
@@ -19,6 +23,11 @@ struct CreateCommand: SurfaceCommand {
 
     @Option(help: ArgumentHelp("What the tresor is for, in your own words.", valueName: "TEXT"))
     var kind: String?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("A person who approves each share; their safety number is compared.", valueName: "PERSON"))
+    var approver: [String] = []
 
     @OptionGroup var options: GlobalOptions
 
@@ -28,9 +37,10 @@ struct CreateCommand: SurfaceCommand {
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "create a tresor")
         try workplace.proveMarks(session)
+        let approvers = try await workplace.people.approvers(approver, workplace.verifier)
         let state: LogState
         do throws(TresorError) {
-            state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty)
+            state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty, approvers: approvers)
         } catch {
             guard error == .usage(.tresorExists) else { throw CommandFailure(error) }
             throw CommandFailure.usage(
@@ -45,6 +55,7 @@ struct CreateCommand: SurfaceCommand {
             "type": "tresor", "tresor": .string(state.tresor.description), "name": .text(tresorName.bytes),
             "owner": .text(session.identity.handle.bytes), "role": "owner", "people": 1, "key": 1, "state": "ok",
         ]
+        if !approvers.isEmpty { object["approvers"] = .array(approvers.map { .string($0.user.description) }) }
         if let tresorKind { object["kind"] = .text(tresorKind.bytes) }
         try workplace.output.object(object)
     }

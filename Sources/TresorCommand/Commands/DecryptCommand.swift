@@ -18,7 +18,7 @@ struct DecryptCommand: InputsCommand {
                 record its name says, unless --any-record is given. An existing file is replaced only with -o or \
                 --force, because it may have been edited.
                 """,
-            classes: [.identity, .store], further: [.noAccess, .busy],
+            classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: ["tresor decrypt plan.tresor", "tresor decrypt --from anna -C out *.tresor"])
     }
 

@@ -13,7 +13,7 @@ struct EncryptCommand: InputsCommand {
                 Seals the bytes unchanged. One INPUT goes to standard output unless -o or -C is given; several are \
                 written to INPUT.tresor beside each, or in DIR. -a makes text.
                 """,
-            classes: [.identity, .store], further: [.noAccess, .busy],
+            classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: [
                 "tresor encrypt -t interventions plan.json > plan.tresor",
                 "tresor encrypt -t interventions -C out *.json",
@@ -72,6 +72,9 @@ struct EncryptCommand: InputsCommand {
         let title = workplace.tresors.title(of: summary)
         let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        if state.waiting[session.identity.user] != nil {
+            throw CommandFailure(.waiting, "nobody has approved you in \(title) (owned by \(owner)) yet")
+        }
         guard let me = state.members[session.identity.user] else {
             throw CommandFailure(
                 .noAccess, "you are no longer a member of \(title) (owned by \(owner))",

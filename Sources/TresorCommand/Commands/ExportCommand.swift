@@ -11,9 +11,9 @@ struct ExportCommand: SurfaceCommand {
             name: "export", group: .tresors, abstract: "Write a tresor to a file, for somebody with another store.",
             usage: "tresor export -t T [-a] [-o FILE]",
             discussion: """
-                The file has the log, the wrapped keys and the members' cards: what the store holds of the tresor, and \
-                nothing secret. It has no sealed files; send those too. Anyone who gets it learns what the store learns. \
-                -a makes text.
+                The file has the log, the wrapped keys, the members' cards and the sealed records: what the store holds of \
+                the tresor, and nothing secret. It has no sealed files and no attachments above 1 MiB; send the files too. \
+                Anyone who gets it learns what the store learns. -a makes text.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor export -t interventions -o interventions.export"])
@@ -76,7 +76,8 @@ struct ExportCommand: SurfaceCommand {
         var object: JSONObject = [
             "type": "exported", "tresor": .string(export.tresor.description),
             "entries": .unsigned(UInt64(export.entries.count)), "cards": .unsigned(UInt64(export.cards.count)),
-            "wraps": .unsigned(UInt64(export.wraps.count)), "size": .unsigned(UInt64(count)),
+            "wraps": .unsigned(UInt64(export.wraps.count)), "packs": .unsigned(UInt64(export.blobs.count)),
+            "size": .unsigned(UInt64(count)),
         ]
         if case .file(let path) = target { object["file"] = .string(path) }
         try workplace.output.object(object)

@@ -11,11 +11,12 @@ struct ImportCommand: InputsCommand {
             name: "import", group: .tresors, abstract: "Bring what an exported tresor continues to your store.",
             usage: "tresor import [INPUT…]",
             discussion: """
-                Judges the file like a store that may lie, then adds the entries, the wrapped keys and the cards that \
-                your store lacks. A file that is older than your store changes nothing. After an interruption, run it \
-                again.
+                Judges the file like a store that may lie, then adds the entries, the wrapped keys, the cards and the \
+                records that your store lacks. A file that is older than your store changes nothing. After an interruption, run it \
+                again. A service takes a tresor that it does not have from its founder alone, and other entries from \
+                their members; --store FILE takes them into a store of your own, which is made if it is missing.
                 """,
-            classes: [.local, .write], examples: ["tresor import interventions.export"])
+            classes: [.local, .write], further: [.noAccess], examples: ["tresor import interventions.export"])
     }
 
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
@@ -24,7 +25,7 @@ struct ImportCommand: InputsCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
+        let workplace = try await CommandContext.open(options, creating: options.store != nil)
         var outcomes = Outcomes()
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
@@ -48,14 +49,22 @@ struct ImportCommand: InputsCommand {
                 try await workplace.client.exchange.take(export)
             }
         } catch {
-            throw failure(error, export, input)
+            throw failure(error, export, input, workplace)
         }
         try report(arrival, input, workplace)
     }
 
-    private func failure(_ error: TresorError, _ export: TresorExport, _ input: InputFile) -> CommandFailure {
+    private func failure(
+        _ error: TresorError, _ export: TresorExport, _ input: InputFile, _ workplace: CommandContext
+    ) -> CommandFailure {
         let id = export.tresor.description.prefix(10)
         switch error {
+        case .noAccess where workplace.service != nil && Surroundings.current.introduction.refusal == nil:
+            return CommandFailure(
+                of: error,
+                "the service does not take \(id) from you: a new tresor comes from its founder, and an entry from its "
+                    + "author or a member of that time; take it into a store of your own",
+                hints: ["tresor … {--store} --store FILE"], file: input.path)
         case .altered:
             return CommandFailure(
                 of: error, "the log of \(id) in \(input.shownName), or the one in the store, is damaged or forged",
@@ -83,7 +92,11 @@ struct ImportCommand: InputsCommand {
                 Self.count(arrival.wrapCount, "wrapped key", "wrapped keys"),
                 Self.count(arrival.cardCount, "card", "cards"),
             ]
-            workplace.output.say("\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)")
+            let packs = Self.count(arrival.blobCount, "pack of records", "packs of records")
+            workplace.output.say(
+                arrival.blobCount == 0
+                    ? "\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)"
+                    : "\(counts[0]), \(counts[1]), \(counts[2]) and \(packs) for \(title)")
         }
         if let chain = state.chain(of: founder),
             try !workplace.client.trust.memberTrustBlocking(of: founder, in: state).isVerified
@@ -99,6 +112,7 @@ struct ImportCommand: InputsCommand {
         object["entries"] = .unsigned(UInt64(arrival.entryCount))
         object["cards"] = .unsigned(UInt64(arrival.cardCount))
         object["wraps"] = .unsigned(UInt64(arrival.wrapCount))
+        object["packs"] = .unsigned(UInt64(arrival.blobCount))
         try workplace.output.object(object)
     }
 

@@ -106,6 +106,7 @@ struct InspectCommand: InputsCommand {
                     ("export", "\(input.shownName), \(count) bytes; what follows is not proved"),
                     ("tresor", export.tresor.description), ("entries", String(export.entries.count)),
                     ("cards", people.joined(separator: ", ")), ("wraps", String(export.wraps.count)),
+                    ("packs", String(export.blobs.count)),
                 ], workplace)
         }
         var object: JSONObject = ["type": "inspected", "kind": "export"]
@@ -115,6 +116,7 @@ struct InspectCommand: InputsCommand {
         object["entries"] = .unsigned(UInt64(export.entries.count))
         object["cards"] = .unsigned(UInt64(export.cards.count))
         object["wraps"] = .unsigned(UInt64(export.wraps.count))
+        object["packs"] = .unsigned(UInt64(export.blobs.count))
         object["proved"] = false
         try workplace.output.object(object)
     }

@@ -14,9 +14,9 @@ struct ListCommand: SurfaceCommand {
                 tresor list --hide T | --unhide T
                 """,
             discussion: """
-                STATE is ok, rekey pending, left, unverified (its owner), made with your old keys, elsewhere (in \
-                another store), forked, or another error. Tresors of owners you have not verified are listed below \
-                the others; --hide hides one.
+                STATE is ok, rekey pending, waiting (for approval), approver, left, unverified (its owner), made with \
+                your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you have not \
+                verified are listed below the others; --hide hides one.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -141,9 +141,14 @@ struct ListCommand: SurfaceCommand {
                 role = member.role.description
                 object["role"] = .string(role)
                 if known.isRekeyPending { state = Self.rekeyPending }
+            } else if let waiting = known.waiting[me] {
+                role = waiting.role.description
+                object["role"] = .string(role)
+                state = "waiting"
             } else {
-                state = "left"
+                state = known.approvers.contains(me) ? "approver" : "left"
             }
+            if !known.waiting.isEmpty { object["waiting"] = .unsigned(UInt64(known.waiting.count)) }
         }
     }
 }

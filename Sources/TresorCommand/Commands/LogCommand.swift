@@ -86,6 +86,10 @@ struct LogCommand: SurfaceCommand {
         case .admitted(let users, let role, let fromNow, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             return "added \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
+        case .approved(let users, _): return "approved \(names(users))"
+        case .refused: return "refused \(names(state.dismissed(at: record.sequence)))"
+        case .approversNamed(let users) where users.isEmpty: return "ended approval"
+        case .approversNamed(let users): return "named \(names(users)) to approve"
         case .removed(let users): return "removed \(names(users))\(key)"
         case .left: return "left"
         case .renewed(let user, let generation):

@@ -13,7 +13,7 @@ struct MembersCommand: SurfaceCommand {
             discussion: """
                 VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the \
                 times that authors wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole \
-                id.
+                id. APPROVED BY is the approver of a person who waited. People who wait now are listed below.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
@@ -32,17 +32,27 @@ struct MembersCommand: SurfaceCommand {
         let state = try await workplace.tresors.state(of: id)
         let kind = await kind(in: state, session)
         let sequence = try await sequence(of: id, in: state, workplace)
-        var table = Table("NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED")
+        let showsApproval =
+            !state.approvers.isEmpty
+            || state.people(at: sequence).contains {
+                state.admission(of: $0, at: sequence)?.approvedBy != nil
+            }
+        var table = Table(
+            showsApproval
+                ? ["NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED", "APPROVED BY"]
+                : ["NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED"])
         var people: [JSON] = []
         for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
             guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
             else { continue }
             let by = admission.by == user ? "-" : workplace.tresors.handle(of: admission.by, in: state)
             let verified = try verified(user, admission, in: state, workplace)
+            let approver = admission.approvedBy.map { workplace.tresors.handle(of: $0, in: state) } ?? "-"
             table.add(
-                workplace.tresors.handle(of: user, in: state), role.description,
-                Timestamp(seconds: admission.time).date, by,
-                verified)
+                [
+                    workplace.tresors.handle(of: user, in: state), role.description,
+                    Timestamp(seconds: admission.time).date, by, verified,
+                ] + (showsApproval ? [approver] : []))
             people.append(object(user, role, admission, verified, in: state))
         }
         if options.json {
@@ -51,12 +61,49 @@ struct MembersCommand: SurfaceCommand {
                 "members": .array(people),
             ]
             if let kind { object["kind"] = .text(kind.bytes) }
+            if at == nil {
+                if !state.waiting.isEmpty { object["waiting"] = .array(waiting(in: state)) }
+                if !state.approvers.isEmpty {
+                    object["approvers"] = .array(state.approvers.map { .string($0.description) })
+                }
+            }
             try workplace.output.object(object)
         } else {
             if let kind { workplace.output.say("its kind is \(DisplayText.quoted(kind.bytes))") }
             try workplace.output.table(table)
+            if at == nil { try printWaiting(in: state, workplace) }
         }
         try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
+    }
+
+    /// The people who wait, with the date of their grant, and the approvers for whom they wait.
+    private func printWaiting(in state: LogState, _ workplace: CommandContext) throws {
+        func names(_ users: [UserID]) -> String {
+            users.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
+        }
+        if !state.approvers.isEmpty { workplace.output.say("approved by \(names(state.approvers))") }
+        guard !state.waiting.isEmpty else { return }
+        try workplace.output.line("waiting:")
+        var table = Table("NAME", "ROLE", "SINCE", "ADDED BY")
+        for (user, person) in state.waiting.sorted(by: { ($0.value.since, $0.key) < ($1.value.since, $1.key) }) {
+            table.add(
+                workplace.tresors.handle(of: user, in: state), person.role.description,
+                Timestamp(seconds: person.sinceTime).date, names([person.admittedBy]))
+        }
+        try workplace.output.table(table)
+    }
+
+    private func waiting(in state: LogState) -> [JSON] {
+        state.waiting.sorted { $0.key < $1.key }.map { user, person in
+            var object: JSONObject = [
+                "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),
+                "role": .string(person.role.description), "since": .time(person.sinceTime),
+                "let_in_by": .string(person.admittedBy.description),
+            ]
+            if let notAfter = person.notAfter { object["until"] = .time(notAfter) }
+            if case .from(let epoch) = person.history { object["from_key"] = .unsigned(epoch) }
+            return .object(object)
+        }
     }
 
     /// The tresor's kind, for a member whose identity is open; `nil` if it is empty or does not open.
@@ -94,6 +141,7 @@ struct MembersCommand: SurfaceCommand {
             "role": .string(role.description), "since": .time(admission.time),
             "let_in_by": .string(admission.by.description), "verified": .string(verified),
         ]
+        if let approver = admission.approvedBy { object["approved_by"] = .string(approver.description) }
         if let notAfter = admission.notAfter { object["until"] = .time(notAfter) }
         if let member = state.members[user], case .from(let epoch) = member.history {
             object["from_key"] = .unsigned(epoch)

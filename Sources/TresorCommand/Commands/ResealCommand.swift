@@ -16,7 +16,7 @@ struct ResealCommand: InputsCommand {
                 signature stay provable. Copies made earlier keep the old key. A file sealed before a member was \
                 added with --from-now is refused, because that member could open it afterwards.
                 """,
-            classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor reseal *.tresor"])
+            classes: [.identity, .store], further: [.noAccess, .busy, .waiting], examples: ["tresor reseal *.tresor"])
     }
 
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show which files would be sealed again.")

@@ -10,13 +10,14 @@ struct RotateCommand: SurfaceCommand {
         CommandPage(
             name: "rotate", group: .tresors, abstract: "Change the key of a tresor, or all your keys.",
             usage: """
-                tresor rotate -t T [-n] [--yes]
+                tresor rotate -t T [--approver PERSON… | --no-approver] [-n] [--yes]
                 tresor rotate --identity [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--yes]
                 """,
             discussion: """
                 --identity makes new keys for you, signed with the old ones. All your tresors get new keys, trusted \
                 devices and the old kit become invalid, and others must compare your new safety number. If it is \
-                interrupted, run it again.
+                interrupted, run it again. --approver names the people who approve from now on, in place of earlier \
+                ones; people who wait go on waiting.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])
@@ -29,6 +30,14 @@ struct RotateCommand: SurfaceCommand {
 
     @Flag(help: "Make new keys for yourself.")
     var identity = false
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("A person who approves from now on; their safety number is compared.", valueName: "PERSON"))
+    var approver: [String] = []
+
+    @Flag(help: "Nobody approves from now on.")
+    var noApprover = false
 
     @OptionGroup var kit: KitOptions
 
@@ -45,6 +54,12 @@ struct RotateCommand: SurfaceCommand {
 
     func perform() async throws {
         guard identity != (tresor != nil) else { throw CommandFailure.usage("rotate takes -t T or --identity") }
+        guard approver.isEmpty || !noApprover else {
+            throw CommandFailure.usage("only one of --approver and --no-approver can be given")
+        }
+        guard tresor != nil || (approver.isEmpty && !noApprover) else {
+            throw CommandFailure.usage("--approver and --no-approver go with -t")
+        }
         // New keys want the password, which is asked for once.
         let workplace = try await CommandContext.open(options, identifying: !identity)
         if let tresor { return try await rotate(tresor, workplace) }
@@ -72,6 +87,7 @@ struct RotateCommand: SurfaceCommand {
                 of: error, "only an owner can change the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
         }
+        let approvers = try await approvers(in: state, title, session, workplace)
         let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"
         if dryRun {
             workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
@@ -79,11 +95,35 @@ struct RotateCommand: SurfaceCommand {
         }
         try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: yes)
         let done = try await Interrupts.atomically {
-            try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
+            guard let approvers else {
+                return try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
+            }
+            _ = try await session.tresors.perform(.setApprovers(approvers), on: summary.tresor)
+            // The act may have been performed before, and the rotation not.
+            return try await session.tresors.perform(.rotate, on: summary.tresor)
+        }
+        if let approvers {
+            let names = approvers.map { DisplayText.name($0.handle.bytes) }.joined(separator: ", ")
+            workplace.output.say(approvers.isEmpty ? "nobody approves from now on" : "\(names) approves from now on")
         }
         let key = done.effect.epoch ?? done.state.epoch
         workplace.output.say("\(title) now uses key \(key)")
         try report(done.state, key: key, workplace)
+    }
+
+    /// The people who approve from now on; `nil` if they stay.
+    private func approvers(
+        in state: LogState, _ title: String, _ session: Session, _ workplace: CommandContext
+    ) async throws -> [CardChain]? {
+        guard noApprover || !approver.isEmpty else { return nil }
+        let chains = try await workplace.people.approvers(approver, workplace.verifier)
+        do throws(TresorError) {
+            _ = try session.tresors.effectBlocking(of: .setApprovers(chains), in: state)
+        } catch {
+            guard error == .noAccess else { throw CommandFailure(error) }
+            throw CommandFailure(of: error, "only an owner can name the approvers of \(title)")
+        }
+        return chains
     }
 
     private func report(_ state: LogState, key: UInt64, _ workplace: CommandContext) throws {

@@ -10,15 +10,16 @@ struct ShareCommand: SurfaceCommand {
             name: "share", group: .tresors, abstract: "Add people to one or more tresors.",
             usage: """
                 tresor share -t T… PERSON… [--role reader|writer|owner] [--from-now] [--until DATE]
-                         [--number DIGITS | --card FILE | --accept-unverified] [-n]
+                         [--number DIGITS | --card FILE | --accept-unverified] [--wait[=SECONDS]] [-n]
                 """,
             discussion: """
                 Shows the safety number of each unverified PERSON: compare it by telephone. Adds all PERSONs to a \
                 tresor, or none. With several -t, the number is compared once, and the tresors are changed one \
                 after the other. The date of --until does not revoke a key by itself: after it, check reports that \
-                it has passed, and the next act of an owner removes the person.
+                it has passed, and the next act of an owner removes the person. In a tresor with approvers the people \
+                wait; --wait returns once they are approved.
                 """,
-            classes: [.identity, .write], further: [.noAccess],
+            classes: [.identity, .write], further: [.noAccess, .waiting],
             examples: [
                 "tresor share -t interventions dr-house", "tresor share -t interventions dr-house --from-now -n",
             ])
@@ -51,6 +52,11 @@ struct ShareCommand: SurfaceCommand {
     @Flag(help: "Add the people without comparing their safety numbers.")
     var acceptUnverified = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Wait until an approver has decided, at most this long; 300 seconds if left out.", valueName: "SECONDS"))
+    var wait: Int?
+
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show who would gain access, and change nothing.")
     var dryRun = false
 
@@ -71,6 +77,9 @@ struct ShareCommand: SurfaceCommand {
         guard people.count == 1 || (number == nil && card == nil) else {
             throw .usage("--number and --card answer for one PERSON")
         }
+        guard wait.map({ (0...86_400).contains($0) }) ?? true else {
+            throw .usage("--wait takes at most 86400 seconds")
+        }
         guard !(fromNow && role == .owner) else { throw .usage("an owner reads everything; leave out --from-now") }
     }
 
@@ -78,7 +87,7 @@ struct ShareCommand: SurfaceCommand {
     private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {
-            let person = try await workplace.people.find(name, card: card)
+            let person = try await workplace.people.find(name, card: card, takesCard: true)
             guard person.trust != .me else {
                 throw CommandFailure.usage("\(DisplayText.name(name)) is you, and you are a member already")
             }

@@ -46,12 +46,18 @@ struct ShareRun {
             let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
             await workplace.tresors.tell(session)
             try report(effect, step, state, unproved)
+            if let seconds = command.wait, !command.dryRun {
+                try await waitForApproval(of: people.map(\.chain.user), step, seconds: seconds)
+            }
         }
     }
 
     private func checkOwner(_ summary: TresorSummary, _ text: String) async throws {
         guard let state = summary.state else { return }
         let title = workplace.tresors.title(of: summary)
+        if state.waiting[session.identity.user] != nil {
+            throw CommandFailure(.waiting, "nobody has approved you in \(title) yet")
+        }
         guard state.members[session.identity.user]?.role == .owner else {
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
@@ -93,7 +99,8 @@ struct ShareRun {
         let state = try await workplace.tresors.settle(summary, session, dryRun: command.dryRun)
         try checkHistory(in: state, text)
         let affected = chains.filter { chain in
-            state.members[chain.user].map { Terms($0) != wanted(for: chain, in: state) } ?? true
+            (state.members[chain.user] ?? state.waiting[chain.user]).map { Terms($0) != wanted(for: chain, in: state) }
+                ?? true
         }
         let terms = wanted(for: affected.first ?? chains[0], in: state)
         let already = chains.map(\.user).filter { user in !affected.contains { $0.user == user } }.sorted()
@@ -112,7 +119,7 @@ struct ShareRun {
     /// Refuses to change which earlier keys a member has, and names that member.
     private func checkHistory(in state: LogState, _ text: String) throws {
         for (name, person) in zip(command.people, people) {
-            guard let member = state.members[person.chain.user],
+            guard let member = state.members[person.chain.user] ?? state.waiting[person.chain.user],
                 (member.history != .all) != command.fromNow
             else { continue }
             let reach =
@@ -126,7 +133,7 @@ struct ShareRun {
 
     /// The terms for a person. A member keeps the role and the date that the command line does not name.
     private func wanted(for chain: CardChain, in state: LogState) -> Terms {
-        let member = state.members[chain.user]
+        let member = state.members[chain.user] ?? state.waiting[chain.user]
         return Terms(
             role: command.role?.role ?? member?.role ?? .reader,
             notAfter: command.until?.end.seconds ?? member?.notAfter)
@@ -142,6 +149,12 @@ struct ShareRun {
                     of: error, "existing members can be changed only one at a time",
                     hints: command.people.prefix(3).map {
                         "tresor share -t \(Shell.word(text)) \(Shell.word($0))"
+                    })
+            case .usage(.stillWaiting):
+                throw CommandFailure(
+                    of: error, "a person who waits keeps the terms that were asked for",
+                    hints: command.people.prefix(3).map {
+                        "tresor revoke -t \(Shell.word(text)) \(Shell.word($0))"
                     })
             case .usage(.founder), .usage(.ownerWithoutHistory), .usage(.lastOwner):
                 throw CommandFailure(
@@ -188,8 +201,37 @@ struct ShareRun {
         guard !step.already.isEmpty else { return }
         let state = try await workplace.tresors.state(of: step.summary.tresor)
         for user in step.already
-        where state.members[user].map({ Terms($0) }) != step.state.members[user].map({ Terms($0) }) {
+        where Self.terms(of: user, in: state) != Self.terms(of: user, in: step.state) {
             throw CommandFailure(TresorError.busy)
+        }
+    }
+
+    private static func terms(of user: UserID, in state: LogState) -> Terms? {
+        (state.members[user] ?? state.waiting[user]).map { Terms($0) }
+    }
+
+    /// Waits until nobody of these people waits.
+    ///
+    /// - Throws: 13 when an approver refused somebody, 17 when the time is over.
+    private func waitForApproval(of users: [UserID], _ step: Step, seconds: Int) async throws {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let state = try await workplace.tresors.state(of: step.summary.tresor)
+            let gone = users.filter { !state.isIn($0) }
+            guard gone.isEmpty else {
+                throw CommandFailure(
+                    .noAccess, "\(names(gone).joined(separator: ", ")): an approver of \(step.title) refused")
+            }
+            let waiting = users.filter { state.waiting[$0] != nil }
+            if waiting.isEmpty {
+                return workplace.output.say("\(names(users).joined(separator: ", ")) can open \(step.title) now")
+            }
+            guard ContinuousClock.now < end else {
+                throw CommandFailure(
+                    .waiting, "\(names(waiting).joined(separator: ", ")) still waits for approval in \(step.title)",
+                    hints: ["tresor members -t \(Shell.word(step.summary.tresor.description))"])
+            }
+            try await Task.sleep(for: .milliseconds(500))
         }
     }
 
@@ -214,12 +256,23 @@ struct ShareRun {
         let verb = terms.role == .reader ? "read" : terms.role == .writer ? "read and write" : "read, write and manage"
         for name in names(effect.admitted) {
             let reach = command.fromNow ? "from key \(key) on" : "its history included"
+            guard !effect.waits else {
+                output.say(
+                    "\(name) \(command.dryRun ? "would wait" : "waits") for approval; then they can \(verb) \(title), \(reach)"
+                )
+                continue
+            }
             output.say("\(name) \(would) \(verb) \(title), \(reach)")
         }
         for name in names(effect.changed) {
             output.say("\(name) \(command.dryRun ? "would be" : "is now") \(terms.role) of \(title)")
         }
-        for name in names(effect.already) { output.say("\(name) already reads \(title)") }
+        for name in names(effect.already.filter { state.waiting[$0] != nil }) {
+            output.say("\(name) already waits for approval in \(title)")
+        }
+        for name in names(effect.already.filter { state.waiting[$0] == nil }) {
+            output.say("\(name) already reads \(title)")
+        }
         if let notAfter = terms.notAfter, !effect.isNothing {
             let date = Timestamp(seconds: notAfter).date
             output.say("the first act of an owner after \(date) removes them; the date alone does not revoke their key")
@@ -237,6 +290,7 @@ struct ShareRun {
             "key": .unsigned(command.dryRun ? state.epoch : key),
             "dry_run": .bool(command.dryRun),
         ]
+        if effect.waits { object["waiting"] = true }
         if let notAfter = terms.notAfter { object["until"] = .time(notAfter) }
         if !unproved.isEmpty { object["unverified"] = ids(unproved.map(\.chain.user)) }
         try output.object(object)

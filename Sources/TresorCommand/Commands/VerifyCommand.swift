@@ -93,7 +93,7 @@ struct VerifyCommand: SurfaceCommand {
         } else if let meant = try meant(among: impostors, workplace), case .changed(let pinned) = meant.trust {
             throw try PersonResolver.changed(meant.chain, from: pinned)
         }
-        return try await workplace.people.find(name, card: card)
+        return try await workplace.people.find(name, card: card, takesCard: true)
     }
 
     private func impostors(_ name: String, _ workplace: CommandContext) async throws -> [Person] {

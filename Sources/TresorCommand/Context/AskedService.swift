@@ -27,6 +27,19 @@ struct AskedService: Sendable {
             place: DisplayText.quoted(try workplace.invocation.places.store()), client: client)
     }
 
+    /// The service of a command that works on files too; `nil` if the store is a file.
+    init?(_ session: Session, _ workplace: CommandContext) {
+        guard let client = workplace.service, let place = try? workplace.invocation.places.store() else { return nil }
+        self.init(workplace: workplace, session: session, place: DisplayText.quoted(place), client: client)
+    }
+
+    private init(workplace: CommandContext, session: Session, place: String, client: ServiceClient) {
+        self.workplace = workplace
+        self.session = session
+        self.place = place
+        self.client = client
+    }
+
     private static var needed: CommandFailure {
         .usage(
             "the store is a file: there is nothing to register with, and nobody to admit",

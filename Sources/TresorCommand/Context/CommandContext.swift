@@ -105,7 +105,7 @@ struct CommandContext: Sendable {
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
         Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
-        try? await opened.session.client.cleanup.finish()
+        try? await opened.session.client.cleanup.finishIfFree()
         return CommandContext(invocation: invocation, speaking: opened, service: service)
     }
 

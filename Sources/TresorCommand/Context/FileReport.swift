@@ -71,6 +71,13 @@ struct FileReporter {
         return name.map { DisplayText.name($0.bytes) } ?? String(tresor.description.prefix(10))
     }
 
+    /// The author of a record, as in the line of a file: `bob (verified, removed 2026-05-02)`.
+    func words(of user: UserID, _ status: AuthorStatus) throws -> String {
+        let handle = state.map { tresors.handle(of: user, in: $0) } ?? ShortID.text(of: user)
+        let words = [try verification(of: user)] + (Self.words(status).map { [$0] } ?? [])
+        return "\(handle) (\(words.joined(separator: ", ")))"
+    }
+
     private func verification(of user: UserID) throws -> String {
         guard let state else { return "history differs" }
         guard state.chain(of: user) != nil else { return "not verified" }
@@ -126,13 +133,20 @@ struct FileReporter {
             "handle": .text(author.handle.bytes), "user": .string(author.user.description),
             "generation": .unsigned(UInt64(author.generation)), "time": .time(author.time),
         ]
-        switch author.status {
-        case .current: object["standing"] = "current"
-        case .former(let former):
-            object["standing"] = "former"
-            object["cause"] = .string(former.cause.rawValue)
-            object["since"] = .time(former.time)
-        }
+        object.add(author.status)
         return .object(object)
+    }
+}
+
+extension JSONObject {
+    /// Adds the members that say whether an author may still write.
+    mutating func add(_ status: AuthorStatus) {
+        switch status {
+        case .current: self["standing"] = "current"
+        case .former(let former):
+            self["standing"] = "former"
+            self["cause"] = .string(former.cause.rawValue)
+            self["since"] = .time(former.time)
+        }
     }
 }

@@ -93,6 +93,7 @@ struct FindingReport {
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
+        case .waiting: "waits: nobody has approved them yet"
         case .rotateFirst: "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified"
         case .renewed: "has new keys; compare safety numbers again"

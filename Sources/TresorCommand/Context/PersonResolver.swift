@@ -23,7 +23,8 @@ struct PersonResolver: Sendable {
     ///
     /// - Parameter card: a file with a card brought by hand. It counts if the store does not have the card, or
     ///   shows an older generation.
-    func find(_ text: String, card: String? = nil) async throws -> Candidate {
+    /// - Parameter takesCard: whether the command has the option `--card`.
+    func find(_ text: String, card: String? = nil, takesCard: Bool = false) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
             people = try await client.people.lookup(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
@@ -34,7 +35,7 @@ struct PersonResolver: Sendable {
         for person in people {
             if case .changed(let pinned) = person.trust { throw try Self.changed(person.chain, from: pinned) }
         }
-        guard let first = people.first else { throw try nobody(text) }
+        guard let first = people.first else { throw try nobody(text, takesCard: takesCard) }
         guard people.count == 1 else {
             let ids = people.map { ShortID.text(of: $0.chain.user, unlike: text) }
             let list = try zip(ids, people).map { "\($0) \(try $1.chain.number().grouped)" }
@@ -46,6 +47,25 @@ struct PersonResolver: Sendable {
         }
         try await reportImpostors(of: first)
         return first
+    }
+
+    /// Finds the people who are to approve, and has their safety numbers compared.
+    ///
+    /// - Throws: 16 for a person who is not verified, if nobody can be asked; the errors of ``find(_:card:)``.
+    func approvers(_ names: [String], _ verifier: PersonVerifier) async throws -> [CardChain] {
+        var chains: [CardChain] = []
+        for name in names {
+            let person = try await find(name)
+            guard person.trust != .me else { throw CommandFailure.usage("you cannot approve your own shares") }
+            guard !chains.contains(where: { $0.user == person.chain.user }) else {
+                throw CommandFailure.usage("\(DisplayText.name(name)) is named twice")
+            }
+            let refusal = CommandFailure(
+                .unverified, "\(DisplayText.name(name)) is not verified, and nobody can be asked",
+                hints: ["tresor verify \(Shell.word(name)) --number \"DIGITS\""])
+            chains.append(try verifier.verified(person, by: PersonVerifier.Proof(refusal: refusal)))
+        }
+        return chains
     }
 
     /// Reports another card under a pinned handle; the pinned person is used.
@@ -65,7 +85,7 @@ struct PersonResolver: Sendable {
         }
     }
 
-    private func nobody(_ text: String) throws -> CommandFailure {
+    private func nobody(_ text: String, takesCard: Bool) throws -> CommandFailure {
         let known = try client.people.pinnedBlocking().map(\.chain.handle.text)
         let hints = Suggestion.near(text, among: known).map {
             "did you mean: \(HintCompletion.replacing(text, with: $0))"
@@ -73,7 +93,7 @@ struct PersonResolver: Sendable {
         let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
         return CommandFailure(
             .notFound, "no card for \(DisplayText.quoted(text)) in \(store)",
-            hints: hints + ["tresor … --card FILE"])
+            hints: hints + [takesCard ? "tresor … --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"])
     }
 
     /// The failure when the store offers another person in place of a pinned one.

@@ -154,6 +154,10 @@ struct TresorResolver: Sendable {
             case .renewed(let user):
                 output.say("\(title) now has the new keys of \(handle(of: user, in: state)), which you compared")
             case .rekeyed: output.say("\(title) now uses key \(notice.epoch)")
+            case .approvalSpoiled(let approver, let evidence):
+                output.say(
+                    "\(title): the approval by \(handle(of: approver, in: state)) does not open key \(notice.epoch); "
+                        + "the evidence is \(Base32.text(evidence.bytes))")
             }
         }
     }
@@ -201,7 +205,7 @@ struct TresorResolver: Sendable {
     ///
     /// - Throws: 10 with suggestions: a typing error must not look like success.
     func member(_ text: String, of state: LogState) throws -> UserID {
-        let everybody = state.everybody
+        let everybody = state.everybody.filter(state.wasEverIn)
         let handle = try? Name(typed: text)
         let found = everybody.filter { user in
             state.chain(of: user)?.handle == handle || Base32.namedBy(text, user.digest.bytes)

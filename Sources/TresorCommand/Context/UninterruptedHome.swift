@@ -6,7 +6,7 @@ import TresorCrypto
 import TresorStore
 
 /// A home of which an interrupt finds every object wholly old or wholly new, and no temporary.
-struct UninterruptedHome: Home {
+struct UninterruptedHome: TurnHome {
     let home: DirectoryHome
 
     func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? { try home.read(object) }
@@ -31,4 +31,6 @@ struct UninterruptedHome: Home {
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         try home.exclusively(body)
     }
+
+    func takeTurn() throws(TresorError) -> (any Turn)? { try home.takeTurn() }
 }

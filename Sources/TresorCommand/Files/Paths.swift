@@ -56,6 +56,7 @@ struct Paths: Sendable, Equatable {
     ///
     /// - Throws: 64 for an address of another form, and for options of a service beside a file.
     func service() throws(CommandFailure) -> ServiceLocation? {
+        if let givenStore { try Self.checkIsPath(givenStore) }
         var noted: ServiceLocation?
         if givenStore == nil || ServiceAddress.isMeant(by: givenStore ?? "") { noted = try notedService() }
         guard let text = givenStore ?? noted?.address.description, ServiceAddress.isMeant(by: text) else {
@@ -73,6 +74,23 @@ struct Paths: Sendable, Equatable {
             service.proxy = service.proxy ?? noted.proxy
         }
         return service
+    }
+
+    /// Refuses a mistyped address, which would otherwise name a new file.
+    ///
+    /// - Throws: 64 for `WORD://…` and for `HOST:PORT`.
+    private static func checkIsPath(_ text: String) throws(CommandFailure) {
+        guard !ServiceAddress.isMeant(by: text), !text.hasPrefix("/"), !text.hasPrefix("./") else { return }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let isHostAndPort =
+            parts.count == 2 && !text.contains("/") && !parts[1].isEmpty
+            && parts[1].utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isHostAndPort || text.contains("://") else { return }
+        throw .usage(
+            "\(DisplayText.quoted(text)) looks like the address of a service, which begins with https://",
+            hints: [
+                "tresor … {--store} --store https://HOST:PORT", "tresor … {--store} --store \(Shell.path("./" + text))",
+            ])
     }
 
     private func notedService() throws(CommandFailure) -> ServiceLocation? {

@@ -5,14 +5,15 @@ struct Table: Sendable {
     let headings: [String]
     private(set) var rows: [[String]] = []
 
-    init(_ headings: String...) {
-        self.headings = headings
-    }
+    init(_ headings: String...) { self.init(headings) }
+
+    init(_ headings: [String]) { self.headings = headings }
 
     /// Cells that hold text from others have been through ``DisplayText``.
-    mutating func add(_ cells: String...) {
-        rows.append(cells)
-    }
+    mutating func add(_ cells: String...) { add(cells) }
+
+    /// Adds a row whose cells are counted at run time.
+    mutating func add(_ cells: [String]) { rows.append(cells) }
 
     /// Nothing at all when there are no rows.
     func text(_ style: Style) -> String {

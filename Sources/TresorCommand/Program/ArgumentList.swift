@@ -32,11 +32,18 @@ struct ArgumentList: Equatable, Sendable {
         let tail = words.dropFirst(index)
         if let first = tail.first, !first.hasPrefix("-") {
             command = first
-            rest = hoisted + tail.dropFirst()
+            rest = hoisted + Self.withDefaults(first, tail.dropFirst())
         } else {
             command = nil
             rest = hoisted + tail
         }
+    }
+
+    /// Gives `share --wait` its default: the parser knows no option whose value may be left out.
+    private static func withDefaults(_ command: String, _ words: ArraySlice<String>) -> [String] {
+        guard command == "share" else { return Array(words) }
+        let end = words.firstIndex(of: "--") ?? words.endIndex
+        return words.indices.map { words[$0] == "--wait" && $0 < end ? "--wait=300" : words[$0] }
     }
 
     /// The words for the parser, and the last words, which can only be operands. The parser's work grows with the

@@ -3,6 +3,7 @@
 import Synchronization
 import Tresor
 import TresorCrypto
+import TresorRemote
 
 /// The failure of a command, as told to a person or a script.
 ///
@@ -34,6 +35,7 @@ struct CommandFailure: Error, Sendable {
     /// A failure of the library for which the command has no better words.
     init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
         let words = Self.words(for: error)
+        let hints = hints.isEmpty && error == .store(.certificate) ? ["tresor … --store-ca FILE"] : hints
         self.init(of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
     }
 
@@ -55,10 +57,12 @@ struct CommandFailure: Error, Sendable {
     /// The words for a signal, and for a cancelled task.
     static let interrupted = "interrupted"
 
-    /// The path of the store in use, for the message of a store failure.
-    private static let storePlace = Mutex("")
+    /// Where the store in use is, for the message of a store failure.
+    private static let storePlace = Mutex((text: "", isService: false))
 
-    static func storeIs(at path: String) { storePlace.withLock { $0 = " at \(DisplayText.quoted(path))" } }
+    static func storeIs(at path: String) {
+        storePlace.withLock { $0 = (" at \(DisplayText.quoted(path))", ServiceAddress.isMeant(by: path)) }
+    }
 
     private static func words(for error: TresorError) -> String {
         switch error {
@@ -70,8 +74,10 @@ struct CommandFailure: Error, Sendable {
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"
-        case .waiting: "the operator has not admitted you yet; run the same command again later"
-        case .store(let fault): "the store\(storePlace.withLock { $0 }) failed: \(fault.rawValue)"
+        case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
+        case .store(.full) where storePlace.withLock({ $0.isService }):
+            "the store\(storePlace.withLock { $0.text }) has no room left for you; ask its operator about your quota"
+        case .store(let fault): "the store\(storePlace.withLock { $0.text }) failed: \(fault.rawValue)"
         case .unsupported: "made by a newer version, or not built yet"
         case .usage(let misuse): misuse.rawValue
         case .cancelled: interrupted

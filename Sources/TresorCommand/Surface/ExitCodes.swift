@@ -30,7 +30,7 @@ enum ExitCodes {
         (.altered, "damaged, forged, malformed, or not the file you asked for; never why"),
         (.forked, "the store shows an older or a different history than before"),
         (.unverified, "a person is not verified, or is not who they were"),
-        (.waiting, "the operator of the service has not admitted you yet"),
+        (.waiting, "nobody has approved or admitted you, or them, yet"),
         (.store(.other), "the store cannot be reached or answers with an error"),
         (.unsupported, "made by a newer version, or a command of a later stage"),
         (.usage, "wrong arguments"),

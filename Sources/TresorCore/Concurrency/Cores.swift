@@ -69,6 +69,19 @@ package enum Cores {
         return try result.get()
     }
 
+    /// Waits for somebody else, for a minute perhaps, on a thread that does nothing else: however many wait, the threads
+    /// of ``apart(_:)`` stay free.
+    package static func waiting<Value: Sendable>(
+        _ wait: @escaping @Sendable () throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        let once = Once(wait)
+        let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
+            let queue = DispatchQueue(label: "tresor.waiting", qos: .userInitiated)
+            queue.async { continuation.resume(returning: once.run()) }
+        }
+        return try result.get()
+    }
+
     /// Computes the values for `0..<count` on all cores and returns them in order, as ``map(_:grain:_:)`` does.
     ///
     /// The threads that serve all tasks of the process stay free, and other work gets its turn after each range.

@@ -41,7 +41,8 @@ extension AuthorStatus {
     private static func end(
         of user: UserID, generation: UInt32, since head: UInt64, in state: LogState
     ) -> Former? {
-        let changes = state.changes[user] ?? []
+        // Waiting gives no right, and neither approves nor ends an earlier one.
+        let changes = (state.changes[user] ?? []).filter { !$0.change.isAsking && $0.change != .refused }
         guard let last = changes.last else { return Former(cause: .removed, time: state.headTime) }
         if let ended = Former(last) { return ended }
         if let end = changes.lastIndex(where: { Former($0) != nil }),
@@ -77,7 +78,7 @@ extension AuthorStatus.Former {
         case .removed: self.init(cause: .removed, time: record.time)
         case .left: self.init(cause: .left, time: record.time)
         case .admitted(.reader), .roleChanged(.reader): self.init(cause: .roleChanged, time: record.time)
-        case .admitted, .roleChanged: return nil
+        case .admitted, .roleChanged, .asked, .refused: return nil
         }
     }
 }

@@ -8,6 +8,9 @@ package final class Identity: Sendable {
     /// The card chain, newest generation last.
     package let chain: CardChain
     private let keys: Lockable<Keys>
+    /// The changes that go on to their end although the keys may be wiped by then. They sign nothing with these, but call
+    /// a service in its session, which lives as long as they do.
+    package let changes = ChangesUnderWay()
 
     /// The user id.
     package var user: UserID { chain.user }
@@ -117,8 +120,10 @@ package final class Identity: Sendable {
     }
 
     /// Seals bytes that the home keeps for this identity alone, under the home key of the newest generation.
-    package func sealForHome(_ plain: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
-        let context = user.digest.bytes
+    package func sealForHome(
+        _ plain: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil
+    ) throws(TresorError) -> [UInt8] {
+        let context = tresor?.digest.bytes ?? user.digest.bytes
         return try TC1.seal(plain.span, with: try Self.homeKey(newest()), label: label, context: context.span)
     }
 
@@ -126,8 +131,10 @@ package final class Identity: Sendable {
     /// their next write.
     ///
     /// - Throws: ``TresorError/altered`` if no generation of this identity sealed the bytes.
-    package func openFromHome(_ sealed: [UInt8], _ label: DomainLabel) throws(TresorError) -> [UInt8] {
-        let context = user.digest.bytes
+    package func openFromHome(
+        _ sealed: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil
+    ) throws(TresorError) -> [UInt8] {
+        let context = tresor?.digest.bytes ?? user.digest.bytes
         for generation in try keys.unlocked().generations {
             let key = try Self.homeKey(generation)
             do throws(TresorError) {

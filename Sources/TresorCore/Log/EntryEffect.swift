@@ -40,9 +40,17 @@ struct EntryEffect {
         state.name = LogState.NameRecord(sealed: sealedName, epoch: state.epoch, sequence: entry.sequence)
     }
 
-    /// Ends a membership.
+    /// Names the people who approve from now on.
+    func name(_ approvers: [Approver], in state: inout LogState) {
+        state.approvers = approvers.map(\.chain.user)
+        state.approversSince = entry.sequence
+        for approver in approvers { know(approver.chain, in: &state) }
+    }
+
+    /// Ends a membership, or the waiting for one.
     func dismiss(_ user: UserID, _ change: MembershipChange, from state: inout LogState) {
         state.members[user] = nil
+        state.waiting[user] = nil
         state.changes[user, default: []].append(record(change))
     }
 

@@ -72,7 +72,7 @@ struct EntryValidator {
         }
     }
 
-    /// R1, R2, R7 to R10, R12: the body of the first entry.
+    /// R1, R2, R7 to R9, R12, R34: the body of the first entry.
     private func firstBody() throws(Violation) -> EntryBody? {
         guard let body = try body() else { return nil }
         guard case .genesis(let genesis) = body else { throw Violation(rule: .r6) }
@@ -95,13 +95,13 @@ struct EntryValidator {
     /// R11 to R14, R16.
     ///
     /// - Returns: `nil` only in tests that disable the rule.
-    private func author(in state: LogState) throws(Violation) -> Member? {
+    private func author(in state: LogState) throws(Violation) -> Author? {
         guard let chain = state.chains[entry.author], let card = chain.card(generation: entry.generation) else {
             try refuse(.r11)
-            return state.members[entry.author]
+            return state.author(entry.author)
         }
         try require(.r12, isSigned(by: card))
-        guard let author = state.members[entry.author] else {
+        guard let author = state.author(entry.author), mayWrite(author) else {
             try refuse(.r13)
             return nil
         }
@@ -109,6 +109,16 @@ struct EntryValidator {
         let isInTime = author.notAfter.map { entry.time <= $0 } ?? true
         try require(.r16, entry.bodyType == LeaveBody.type || isInTime)
         return author
+    }
+
+    /// R13: whether such an author writes entries of this type at all.
+    private func mayWrite(_ author: Author) -> Bool {
+        switch entry.bodyType {
+        case ApproveBody.type, RefuseBody.type: author == .approver
+        case RenewBody.type: true
+        case LeaveBody.type: author != .approver
+        default: if case .member = author { true } else { false }
+        }
     }
 
     /// Whether a card verifies the signature of the entry.
@@ -120,6 +130,15 @@ struct EntryValidator {
     /// R17.
     func requireRising(_ users: [UserID]) throws(Violation) {
         try require(.r17, !users.isEmpty && zip(users, users.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
+    /// R34.
+    ///
+    /// - Parameter mayApprove: whether a person is no member and does not wait, and the chain contains what the log knows.
+    func requireApprovers(_ chains: [CardChain], _ mayApprove: (CardChain) -> Bool) throws(Violation) {
+        try require(.r34, chains.count <= Approver.maximumCount)
+        try require(.r34, zip(chains, chains.dropFirst()).allSatisfy { $0.user < $1.user })
+        try require(.r34, chains.allSatisfy(mayApprove))
     }
 
     /// R23.

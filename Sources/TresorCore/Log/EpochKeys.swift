@@ -48,9 +48,16 @@ package final class EpochKeys: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess`` without HK.
     package func volumeKey(of tresor: TresorID) throws(TresorError) -> SecretKey<VolumeUse> {
+        try derived(.volumeKey, of: tresor)
+    }
+
+    /// `derive(HK, label, tresor id ‖ u64 epoch)`.
+    ///
+    /// - Throws: ``TresorError/noAccess`` without HK.
+    func derived<Use: KeyUse>(_ label: DomainLabel, of tresor: TresorID) throws(TresorError) -> SecretKey<Use> {
         guard let history else { throw .noAccess }
         let context = tresor.digest.bytes + bigEndianBytes(epoch)
-        return try history.key.derive(.volumeKey, context: context.span)
+        return try history.key.derive(label, context: context.span)
     }
 
     /// TK, or TK ‖ HK if present, to wrap for any number of members.

@@ -66,10 +66,15 @@ extension Fold {
         return page.map { prepared in
             guard case .success(let entry) = prepared.entry else { return nil }
             let body = try? entry.body
-            if case .genesis(let genesis) = body { chains[entry.author] = genesis.founder }
+            if case .genesis(let genesis) = body {
+                chains[entry.author] = genesis.founder
+                for approver in genesis.approvers { chains[approver.chain.user] = approver.chain }
+            }
             let chain = chains[entry.author] ?? state?.chain(of: entry.author)
             switch body {
             case .grant(let grant): for person in grant.people { chains[person.chain.user] = person.chain }
+            case .approvers(let named):
+                for approver in named.approvers { chains[approver.chain.user] = approver.chain }
             case .renew(let renew):
                 let user = renew.user
                 let longer = try? (chains[user] ?? state?.chain(of: user))?.appending(renew.card)

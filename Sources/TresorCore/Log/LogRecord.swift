@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCrypto
+public import TresorCrypto
 
 /// One entry of a verified log, for display.
 public struct LogRecord: Identifiable, Hashable, Sendable {
@@ -11,6 +11,12 @@ public struct LogRecord: Identifiable, Hashable, Sendable {
         case created
         /// Owners added people; *from now* members read nothing earlier.
         case admitted([UserID], role: Role, fromNow: Bool, notAfter: UInt64?)
+        /// An approver approved these people, who waited by the grant with this hash.
+        case approved([UserID], grant: Hash256)
+        /// An approver refused the people who waited by the grant with this hash.
+        case refused(grant: Hash256)
+        /// Owners named the people who approve from then on; nobody waits for new ones where there are none.
+        case approversNamed([UserID])
         /// Owners removed people.
         case removed([UserID])
         /// The author left.

@@ -13,6 +13,8 @@ extension LogState {
         encoder.integer(founderGeneration)
         encoder.integer(floor)
         encoder.integer(checkpoint)
+        encoder.list(approvers, counted: UInt16.self) { $0.digest($1.digest) }
+        encoder.integer(approversSince)
         encoder.list(hashes) { $0.digest($1) }
         encoder.list(epochs) { encoder, record in
             record.epoch.encode(into: &encoder)
@@ -30,7 +32,7 @@ extension LogState {
         encoder.list(changes[user] ?? []) { $1.encode(into: &$0) }
         encoder.integer(UInt8(lastTimes[user] == nil ? 0 : 1))
         if let time = lastTimes[user] { encoder.integer(time) }
-        switch members[user]?.history {
+        switch members[user]?.history ?? waiting[user]?.history {
         case .from(let epoch): encoder.integer(epoch)
         case .all, nil: encoder.integer(UInt64(0))
         }
@@ -50,11 +52,16 @@ extension LogState {
         let ownerTime = try decoder.time()
         let founderGeneration = try decoder.integer(UInt32.self)
         let (floor, checkpoint) = (try decoder.integer(UInt64.self), try decoder.integer(UInt64.self))
+        let approvers = try decoder.list(of: 0, counted: UInt16.self, byteCount: Hash256.byteCount) {
+            (decoder) throws(TresorError) in UserID(try decoder.digest())
+        }
+        let approversSince = try decoder.integer(UInt64.self)
         let hashes = try decoder.list(of: 1, byteCount: Hash256.byteCount) { (decoder) throws(TresorError) in
             try decoder.digest()
         }
         let isCheckpoint = floor > 0 && floor < checkpoint && checkpoint < UInt64(hashes.count)
         guard isCheckpoint || (floor, checkpoint) == (0, 0) else { throw .altered }
+        guard approversSince < UInt64(hashes.count) else { throw .altered }
         var order = Order(limit: UInt64(hashes.count))
         let epochs = try decoder.list(of: 1, byteCount: 84) { (decoder) throws(TresorError) in
             EpochRecord(epoch: try Epoch(from: &decoder), sequence: try order.next(from: &decoder))
@@ -83,6 +90,7 @@ extension LogState {
             rekeyMarks: marks.enumerated().map {
                 RekeyMark(sequence: $0.element, isSet: $0.offset.isMultiple(of: 2))
             })
+        (self.approvers, self.approversSince) = (approvers, approversSince)
         try take(people)
     }
 
@@ -112,23 +120,29 @@ extension LogState {
             changes[chain.user] = person.changes
             lastTimes[chain.user] = person.lastTime
             members[chain.user] = person.member
+            waiting[chain.user] = person.waiting
+            guard !person.changes.isEmpty || chain.user != founder else { throw .altered }
         }
         guard let newest = chains[founder]?.newest.generation, founderGeneration <= newest,
-            members.count <= Self.maximumMemberCount
+            members.count + waiting.count <= Self.maximumMemberCount, approvers.count <= Approver.maximumCount,
+            zip(approvers, approvers.dropFirst()).allSatisfy({ $0 < $1 }),
+            approvers.allSatisfy({ chains[$0] != nil && !isIn($0) })
         else { throw .altered }
     }
 }
 
 /// The part of a state about one person.
 private struct PersonRecord: Sendable {
-    /// The size of a record with a chain of one byte, one generation, one change, no time, and the history.
-    static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 58 + 1 + 8
+    /// The size of a record with a chain of one byte, one generation, no change, no time, and the history.
+    static let leastByteCount = 4 + 1 + 4 + 20 + 4 + 1 + 8
 
     package let chain: [UInt8]
     package let generations: [LogState.GenerationRecord]
     package let changes: [LogState.ChangeRecord]
     package let lastTime: UInt64?
     package let member: Member?
+    /// The person as they wait.
+    package let waiting: Member?
 
     package init(from decoder: inout ByteDecoder, entryCount: UInt64, epoch: UInt64) throws(TresorError) {
         chain = try decoder.vector32(1...CardChain.maximumByteCount)
@@ -141,9 +155,12 @@ private struct PersonRecord: Sendable {
             return record
         }
         order = Order(limit: entryCount)
-        var isIn = false
-        changes = try decoder.list(of: 1, byteCount: 58) { (decoder) throws(TresorError) in
-            try LogState.ChangeRecord(from: &decoder, in: &order, isIn: &isIn)
+        var last: LogState.ChangeRecord?
+        changes = try decoder.list(of: 0, byteCount: 58) { (decoder) throws(TresorError) in
+            let record = try LogState.ChangeRecord(from: &decoder, in: &order)
+            guard record.mayFollow(last) else { throw .altered }
+            last = record
+            return record
         }
         switch try decoder.integer(UInt8.self) {
         case 0: lastTime = nil
@@ -151,16 +168,24 @@ private struct PersonRecord: Sendable {
         default: throw .altered
         }
         let from = try decoder.integer(UInt64.self)
+        let isIn = last?.change.isGrant ?? false
         guard from == 0 || (isIn && from >= 2 && from <= epoch) else { throw .altered }
-        member = Self.member(changes, history: from == 0 ? .all : .from(epoch: from))
+        let person = Self.person(changes, history: from == 0 ? .all : .from(epoch: from))
+        let waits = last?.change.isAsking ?? false
+        (member, waiting) = waits ? (nil, person) : (person, nil)
     }
 
-    private static func member(_ changes: [LogState.ChangeRecord], history: History) -> Member? {
-        guard let role = changes.last?.change.role, let admission = changes.last(where: { $0.change.isAdmission })
+    /// A member, or a person who waits; `nil` for who is neither.
+    private static func person(_ changes: [LogState.ChangeRecord], history: History) -> Member? {
+        guard let last = changes.last, let role = last.change.role,
+            let index = changes.lastIndex(where: { $0.change.isAdmission || $0.change.isAsking })
         else { return nil }
+        let admission = changes[index]
+        let asked = index > 0 && changes[index - 1].change.isAsking ? changes[index - 1] : nil
         return Member(
-            role: role, history: history, notAfter: changes.last?.notAfter, since: admission.sequence,
-            sinceTime: admission.time, admittedBy: admission.author)
+            role: role, history: history, notAfter: last.notAfter, since: admission.sequence,
+            sinceTime: admission.time, admittedBy: asked?.author ?? admission.author,
+            approvedBy: asked == nil ? nil : admission.author)
     }
 }
 
@@ -189,14 +214,15 @@ extension LogState.ChangeRecord {
             case .roleChanged: 2
             case .removed: 3
             case .left: 4
+            case .asked: 5
+            case .refused: 6
             }
         encoder.integer(kind)
         encoder.integer(change.role?.rawValue ?? 0)
         encoder.integer(notAfter ?? 0)
     }
 
-    /// - Parameter isIn: whether the person is a member before the change, and after it on return.
-    fileprivate init(from decoder: inout ByteDecoder, in order: inout Order, isIn: inout Bool) throws(TresorError) {
+    fileprivate init(from decoder: inout ByteDecoder, in order: inout Order) throws(TresorError) {
         sequence = try order.next(from: &decoder)
         time = try decoder.time()
         author = UserID(try decoder.digest())
@@ -208,11 +234,25 @@ extension LogState.ChangeRecord {
         case (2, let role?): change = .roleChanged(role)
         case (3, nil) where role == 0 && end == 0: change = .removed
         case (4, nil) where role == 0 && end == 0: change = .left
+        case (5, let role?): change = .asked(role)
+        case (6, nil) where role == 0 && end == 0: change = .refused
         default: throw .altered
         }
         notAfter = end == 0 ? nil : end
-        guard isIn != (kind == 1) else { throw .altered }
-        isIn = kind <= 2
+    }
+
+    /// Whether a log can make this change of a person after the last one. Who is admitted after waiting has the role and
+    /// the end that were asked for.
+    fileprivate func mayFollow(_ last: LogState.ChangeRecord?) -> Bool {
+        let isIn = last?.change.isGrant ?? false
+        let waits = last?.change.isAsking ?? false
+        return switch change {
+        case .asked: !isIn
+        case .admitted(let role): waits ? last?.change.role == role && last?.notAfter == notAfter : !isIn
+        case .roleChanged: isIn && !waits
+        case .removed, .left: isIn
+        case .refused: waits
+        }
     }
 }
 
@@ -220,13 +260,9 @@ extension MembershipChange {
     /// The role from then on; `nil` for a removed member.
     fileprivate var role: Role? {
         switch self {
-        case .admitted(let role), .roleChanged(let role): role
-        case .removed, .left: nil
+        case .asked(let role), .admitted(let role), .roleChanged(let role): role
+        case .removed, .left, .refused: nil
         }
-    }
-
-    fileprivate var isAdmission: Bool {
-        if case .admitted = self { true } else { false }
     }
 }
 

@@ -40,16 +40,20 @@ public struct Member: Hashable, Sendable {
     public internal(set) var history: History
     /// The planned end of access, in seconds since 1970.
     package internal(set) var notAfter: UInt64?
-    /// The sequence number of the grant.
+    /// The sequence number of the grant; of a member who waited, that of the approval.
     package internal(set) var since: UInt64
     /// The time of that entry by its author's account, in seconds since 1970.
     package internal(set) var sinceTime: UInt64
-    /// The author of the grant; the founder is their own.
+    /// The author of the grant; the founder is their own, approved or not.
     package internal(set) var admittedBy: UserID
+    /// The approver of the member; `nil` for a member who never waited.
+    package internal(set) var approvedBy: UserID?
 }
 
 /// A change of membership or role.
 package enum MembershipChange: Hashable, Sendable {
+    /// Granted this role, which an approver has not approved yet.
+    case asked(Role)
     /// Added with this role.
     case admitted(Role)
     /// Has a new role or date.
@@ -58,6 +62,8 @@ package enum MembershipChange: Hashable, Sendable {
     case removed
     /// Left.
     case left
+    /// Refused by an approver.
+    case refused
 }
 
 /// The grant that added a member.
@@ -66,8 +72,10 @@ package struct Admission: Hashable, Sendable {
     package let sequence: UInt64
     /// The time of writing by its author's account, in seconds since 1970.
     package let time: UInt64
-    /// The author.
+    /// The author of the grant.
     package let by: UserID
+    /// The approver, for a person who waited.
+    package var approvedBy: UserID?
     /// The planned end of access, in seconds since 1970.
     package let notAfter: UInt64?
 }
@@ -88,11 +96,17 @@ public struct LogState: Sendable {
     package internal(set) var headTime: UInt64
     /// All members.
     public internal(set) var members: [UserID: Member]
+    /// The people whom a grant names and nobody has approved yet. They are no members.
+    package internal(set) var waiting: [UserID: Member] = [:]
+    /// The people who approve, by rising user id. They are no members.
+    package internal(set) var approvers: [UserID] = []
+    /// The sequence number of the entry that named the approvers.
+    package internal(set) var approversSince: UInt64 = 0
     /// Whether a new epoch must begin before the next write (*rekey pending*).
     package internal(set) var isRekeyPending = false
     /// The epochs by number, from 1.
     package var epochs: [EpochRecord]
-    /// The card chains in the log, of all present and former members.
+    /// The card chains in the log, of all present and former members, waiting people and approvers.
     package var chains: [UserID: CardChain]
     /// The newest name and its entry.
     package var name: NameRecord
@@ -157,10 +171,10 @@ public struct LogState: Sendable {
     /// The number of the current epoch.
     public var epoch: UInt64 { UInt64(epochs.count) }
 
-    /// The card chain in the log of a present or former member.
+    /// The card chain in the log of a present or former member, waiting person or approver.
     public func chain(of user: UserID) -> CardChain? { chains[user] }
 
-    /// All present and former members, by rising user id.
+    /// All present and former members, waiting people and approvers, by rising user id.
     package var everybody: [UserID] { chains.keys.sorted() }
 
     /// The number of owners without a date besides `users`.
@@ -171,7 +185,8 @@ public struct LogState: Sendable {
 
     /// Members whose history begins after an epoch, by rising user id. They cannot open files of that epoch.
     package func newcomers(after epoch: UInt64) -> [UserID] {
-        members.filter { if case .from(let first) = $0.value.history { epoch < first } else { false } }.keys.sorted()
+        members.merging(waiting) { member, _ in member }
+            .filter { if case .from(let first) = $0.value.history { epoch < first } else { false } }.keys.sorted()
     }
 
     /// The statement of an epoch.
@@ -229,7 +244,7 @@ extension LogState {
     package func role(of user: UserID, at sequence: UInt64) -> Role? {
         switch change(of: user, at: sequence)?.change {
         case .admitted(let role), .roleChanged(let role): role
-        case .removed, .left, nil: nil
+        case .asked, .removed, .left, .refused, nil: nil
         }
     }
 
@@ -238,32 +253,54 @@ extension LogState {
         (changes[user] ?? []).contains {
             switch $0.change {
             case .admitted(let role), .roleChanged(let role): role != .reader
-            case .removed, .left: false
+            case .asked, .removed, .left, .refused: false
             }
         }
     }
 
     /// The grant of a person as of entry `sequence`; `nil` for a person who was no member.
     package func admission(of user: UserID, at sequence: UInt64) -> Admission? {
-        guard role(of: user, at: sequence) != nil else { return nil }
-        let admitted = (changes[user] ?? []).last { record in
-            if case .admitted = record.change { record.sequence <= sequence } else { false }
-        }
-        guard let admitted, let latest = change(of: user, at: sequence) else { return nil }
+        guard role(of: user, at: sequence) != nil, let admitted = lastChange(of: user, at: sequence, \.isAdmission),
+            let latest = change(of: user, at: sequence)
+        else { return nil }
+        let asked = asking(before: admitted, of: user)
         return Admission(
-            sequence: admitted.sequence, time: admitted.time, by: admitted.author, notAfter: latest.notAfter)
+            sequence: admitted.sequence, time: admitted.time, by: asked?.author ?? admitted.author,
+            approvedBy: asked == nil ? nil : admitted.author, notAfter: latest.notAfter)
+    }
+
+    private func lastChange(
+        of user: UserID, at sequence: UInt64, _ isWanted: (MembershipChange) -> Bool
+    ) -> ChangeRecord? {
+        (changes[user] ?? []).last { $0.sequence <= sequence && isWanted($0.change) }
+    }
+
+    /// The grant by which a person waited until this admission; `nil` for one without waiting.
+    private func asking(before admission: ChangeRecord, of user: UserID) -> ChangeRecord? {
+        guard let before = admission.sequence > 0 ? change(of: user, at: admission.sequence - 1) : nil,
+            case .asked = before.change
+        else { return nil }
+        return before
+    }
+
+    /// The sequence number of the grant of a person as of entry `sequence`, approved or not; `nil` for a person who was
+    /// no member and did not wait.
+    package func grant(of user: UserID, at sequence: UInt64) -> UInt64? {
+        guard let last = change(of: user, at: sequence), last.change.isGrant else { return nil }
+        guard let admitted = lastChange(of: user, at: sequence, { $0.isAdmission || $0.isAsking }) else { return nil }
+        return (asking(before: admitted, of: user) ?? admitted).sequence
     }
 
     /// The time when a person left or was removed, by the author's account in seconds since 1970; `nil` for a member
     /// and for a person who never was one.
     package func departure(of user: UserID) -> (change: MembershipChange, time: UInt64)? {
-        guard members[user] == nil, let last = changes[user]?.last else { return nil }
+        guard !isIn(user), let last = changes[user]?.last else { return nil }
         return (last.change, last.time)
     }
 
     /// The sequence number of the entry by which a person left or was removed; `nil` for a member and for a person who
     /// never was one.
-    package func end(of user: UserID) -> UInt64? { members[user] == nil ? changes[user]?.last?.sequence : nil }
+    package func end(of user: UserID) -> UInt64? { isIn(user) ? nil : changes[user]?.last?.sequence }
 
     /// The last date of a person's access, in seconds since 1970, also of a former member.
     package func endOfGrant(of user: UserID) -> UInt64? {
@@ -284,12 +321,12 @@ extension LogState {
         return EntryValidator(accepted: entry, hash: hashes[index]).voidRule(of: body, in: state)
     }
 
-    /// The entry that added the first of those who, after entry `sequence`, are members with a history *from now*;
-    /// `nil` for nobody.
+    /// The grant of the first of those who, after entry `sequence`, are members or wait with a history *from now*; `nil`
+    /// for nobody.
     func firstNewcomer(at sequence: UInt64) -> UInt64? {
         changes.keys.compactMap { user in
             // A grant from now on begins an epoch, and no other entry that adds people does, but for the first.
-            guard let admission = admission(of: user, at: sequence)?.sequence, admission > 0 else { return nil }
+            guard let admission = grant(of: user, at: sequence), admission > 0 else { return nil }
             let epoch = epochs.partitioningIndex { $0.sequence >= admission }
             return epochs.indices.contains(epoch) && epochs[epoch].sequence == admission ? admission : nil
         }.min()
@@ -302,18 +339,22 @@ extension LogState {
 }
 
 extension MembershipChange {
-    /// Whether the person is a member from then on.
-    fileprivate var isGrant: Bool {
+    /// Whether the person is a member or waits from then on.
+    var isGrant: Bool {
         switch self {
-        case .admitted, .roleChanged: true
-        case .removed, .left: false
+        case .asked, .admitted, .roleChanged: true
+        case .removed, .left, .refused: false
         }
     }
+
+    var isAdmission: Bool { if case .admitted = self { true } else { false } }
+
+    var isAsking: Bool { if case .asked = self { true } else { false } }
 }
 
 extension Array {
     /// The index of the first element for which `belongsBehind` is true; it must be true for all later elements.
-    func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
+    package func partitioningIndex(where belongsBehind: (Element) -> Bool) -> Int {
         var low = 0
         var high = count
         while low < high {

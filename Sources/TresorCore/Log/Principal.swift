@@ -19,7 +19,7 @@ package enum Principal: Hashable, Sendable {
 
     /// - Throws: ``TresorError/unsupported`` for another type of principal; ``TresorError/altered``.
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        try decoder.principalType()
+        try decoder.principalType(userType)
         self = .user(UserID(try decoder.digest()))
     }
 
@@ -46,7 +46,7 @@ package enum ChainPrincipal: Hashable, Sendable {
 
     /// - Throws: ``TresorError/unsupported`` for another type of principal; ``TresorError/altered``.
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        try decoder.principalType()
+        try decoder.principalType(userType)
         self = .user(try CardChain(try decoder.vector32(1...CardChain.maximumByteCount)))
     }
 
@@ -59,11 +59,36 @@ package enum ChainPrincipal: Hashable, Sendable {
     }
 }
 
+/// A person who approves waiting people, introduced by their whole card chain (SPEC §9.2).
+///
+/// The type of the principal is new, so that a release without approval says `unsupported` and does not pass over it.
+package struct Approver: Hashable, Sendable {
+    /// The maximum number of approvers of a tresor: 16.
+    package static let maximumCount = 16
+
+    package let chain: CardChain
+
+    package init(_ chain: CardChain) { self.chain = chain }
+
+    /// - Throws: ``TresorError/unsupported`` for another type of principal; ``TresorError/altered``.
+    init(from decoder: inout ByteDecoder) throws(TresorError) {
+        try decoder.principalType(approverType)
+        chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
+    }
+
+    func encode(into encoder: inout ByteEncoder) {
+        encoder.integer(approverType)
+        encoder.vector32(chain.bytes)
+    }
+}
+
 /// The type of a principal that is a user.
 private let userType: UInt8 = 1
+/// The type of a principal that is an approver.
+private let approverType: UInt8 = 3
 
 extension ByteDecoder {
-    fileprivate mutating func principalType() throws(TresorError) {
-        guard try integer(UInt8.self) == userType else { throw .unsupported }
+    fileprivate mutating func principalType(_ type: UInt8) throws(TresorError) {
+        guard try integer(UInt8.self) == type else { throw .unsupported }
     }
 }

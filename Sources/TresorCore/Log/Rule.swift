@@ -23,13 +23,11 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r8
     /// The genesis begins epoch 1, which has no back-link.
     case r9
-    /// The list of approvers is empty.
-    case r10
     /// The log holds the author's card of that generation.
-    case r11
+    case r11 = 11
     /// That card verifies the signature.
     case r12
-    /// The author is a member.
+    /// The author is a member, or a waiting person or an approver who writes what these may write.
     case r13
     /// The generation is the newest of the author.
     case r14
@@ -39,7 +37,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r16
     /// Principals are ordered by rising user id; at least one.
     case r17
-    /// A granted person is not a member.
+    /// A granted person is not a member, does not wait, and is no approver.
     case r18
     /// A granted chain contains every card of that person that the log knows.
     case r19
@@ -51,7 +49,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r22
     /// A new epoch is the next one and has a back-link.
     case r23
-    /// A removed person is a member.
+    /// A removed person is a member or waits.
     case r24
     /// An entry of this kind does not remove the founder or its author.
     case r25
@@ -59,7 +57,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r26
     /// A renewed card is the next card of its user, whom the log knows.
     case r27
-    /// A person whose role changes is a member.
+    /// A person whose role changes is a member who does not wait.
     case r28
     /// The founder's role does not change.
     case r29
@@ -71,6 +69,15 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r32
     /// An owner without not-after remains of those who are not removed.
     case r33
+    /// There are at most 16 approvers, ordered by rising user id, none of whom is a member or waits; their chains contain
+    /// every card that the log knows.
+    case r34 = 34
+    /// An approval or a refusal names a grant by which somebody waits.
+    case r35
+    /// An approval is of the current epoch.
+    case r36
+    /// An approval admits exactly the people who wait by its grant, each with the keys of their history.
+    case r37
     /// A commit or checkpoint names as many blobs as it may, of the sizes that they may have.
     case r38 = 38
     /// Its epoch is the current one.
@@ -87,7 +94,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     /// The error of an entry that breaks the rule. An additive body that breaks R2, R15 or R38 to R42 is void instead.
     package var error: TresorError {
         switch self {
-        case .r1, .r10: .unsupported
+        case .r1: .unsupported
         case .r11, .r13, .r14, .r15, .r16, .r40: .noAccess
         default: .altered
         }

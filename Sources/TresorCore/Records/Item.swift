@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
+package import TresorCrypto
 
 /// One revision of a record (SPEC §19.1).
 package struct Item: Hashable, Sendable {
@@ -9,7 +9,7 @@ package struct Item: Hashable, Sendable {
     /// The maximum size of a content in a pack in bytes: 65 536.
     package static let maximumContentByteCount = 65_536
     /// The size of the smallest item in bytes.
-    static let leastByteCount = 2 + 1 + 1 + 8 + 1
+    package static let leastByteCount = 2 + 1 + 1 + 8 + 1
 
     /// What the record is from then on.
     package enum Content: Hashable, Sendable {
@@ -20,7 +20,8 @@ package struct Item: Hashable, Sendable {
         /// The content of a sealed file of this content type: the blob at a place of the commit, from 1.
         case attachment(blob: UInt16, type: Name)
 
-        var isAttachment: Bool { if case .attachment = self { true } else { false } }
+        /// Whether it is an attachment.
+        package var isAttachment: Bool { if case .attachment = self { true } else { false } }
     }
 
     /// The name of the record; not empty.
@@ -47,7 +48,7 @@ package struct Item: Hashable, Sendable {
     ///   - limit: the greatest revision that can be replaced.
     ///   - blobCount: the number of blobs of the commit; `nil` where only the log knows it.
     /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for a kind of a later release.
-    init(from decoder: inout ByteDecoder, replacingUpTo limit: UInt64, blobCount: Int?) throws(TresorError) {
+    package init(from decoder: inout ByteDecoder, replacingUpTo limit: UInt64, blobCount: Int?) throws(TresorError) {
         record = try Name(try decoder.vector16(1...Name.maximumByteCount))
         replaces = try decoder.list(of: 0, to: Self.maximumReplacedCount, counted: UInt8.self, byteCount: 8) {
             (decoder) throws(TresorError) in try decoder.integer(UInt64.self)
@@ -77,7 +78,7 @@ package struct Item: Hashable, Sendable {
         return blob >= 1 && count.map { Int(blob) < $0 } ?? true
     }
 
-    func encode(into encoder: inout ByteEncoder) {
+    package func encode(into encoder: inout ByteEncoder) {
         encoder.vector16(record.bytes)
         encoder.list(replaces, counted: UInt8.self) { $0.integer($1) }
         encoder.integer(time)

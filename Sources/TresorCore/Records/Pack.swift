@@ -72,11 +72,12 @@ package struct Pack: Hashable, Sendable {
     ///   - state: the state before the commit.
     ///   - author: the author of the commit.
     ///   - time: now, in seconds since 1970.
-    /// - Throws: the errors of ``init(of:)``.
+    /// - Throws: the errors of ``init(of:)``, also for the replacement of a revision above the head.
     package static func sealPack(
         _ items: [Item], with keys: EpochKeys, at state: LogState, by author: Identity, time: UInt64
     ) throws(TresorError) -> SealedFile {
-        try FileSealer.sealFile(
+        guard items.allSatisfy({ $0.replaces.last ?? 0 <= state.head.sequence }) else { throw .usage(.outOfBounds) }
+        return try FileSealer.sealFile(
             Pack(of: items).bytes, type: .pack, record: .empty, keys: keys, state: state, author: author, time: time)
     }
 }

@@ -97,6 +97,11 @@ package struct RecordTable: Sendable {
     /// The versions of a record that no later one replaces, by rising revision.
     package func heads(of record: Name) -> [Head] { versions[record]?.heads ?? [] }
 
+    /// The records whose heads are not those of another table, by rising bytes.
+    package func records(unlike other: RecordTable) -> [Name] {
+        Set(versions.keys).union(other.versions.keys).filter { heads(of: $0) != other.heads(of: $0) }.sorted()
+    }
+
     /// The version that is shown; `nil` for a record that is deleted or was never there.
     package func shown(of record: Name) -> Head? { ranked(record).first.flatMap { $0.isDeletion ? nil : $0 } }
 
@@ -110,8 +115,17 @@ package struct RecordTable: Sendable {
     package func putAside<Failure: Error>(
         of record: Name, content: (Head) throws(Failure) -> Item.Content
     ) throws(Failure) -> [Head] {
+        Array(try different(of: record, content: content).dropFirst())
+    }
+
+    /// The versions of a record by rank, the first one first. Those of equal type and content count as one.
+    ///
+    /// - Parameter content: reads what a version says; asked only where there are several.
+    package func different<Failure: Error>(
+        of record: Name, content: (Head) throws(Failure) -> Item.Content
+    ) throws(Failure) -> [Head] {
         let heads = ranked(record)
-        guard heads.count > 1 else { return [] }
+        guard heads.count > 1 else { return heads }
         var contents: Set<Item.Content> = []
         var different: [Head] = []
         for head in heads {
@@ -119,7 +133,7 @@ package struct RecordTable: Sendable {
             guard contents.insert(content).inserted || content.isAttachment else { continue }
             different.append(head)
         }
-        return Array(different.dropFirst())
+        return different
     }
 
     /// The revisions that a change of the record replaces now: every head; of more than 16 the shown one and those that

@@ -56,11 +56,12 @@ package struct EntriesAnswer: ServiceMessage {
     }
 }
 
-/// Appends an entry, and puts and removes wraps in the same step.
+/// Appends an entry, and puts its blobs, and puts and removes wraps in the same step.
 package struct AppendRequest: ServiceRequest {
     package typealias Answer = OutcomeAnswer
     package static let operation = ServiceOperation.append
-    /// The maximum number of wraps, and of members whose wraps are deleted: 10 000, as many as a tresor has members.
+    /// The maximum number of wraps, and of members whose wraps are deleted: 10 000, as many as a tresor has members. Also
+    /// that of blobs, as many as a checkpoint has volumes.
     package static let maximumCount = 10_000
 
     package let tresor: TresorID
@@ -71,9 +72,12 @@ package struct AppendRequest: ServiceRequest {
     package let wraps: [[UInt8]]
     /// The members whose wraps are deleted.
     package let removing: [UserID]
+    /// The blobs that the entry names, in its order; none where an entry is restored without them.
+    package let blobs: [StoredBlob]
 
     package init(
-        tresor: TresorID, sequence: UInt64, previous: Hash256, entry: [UInt8], wraps: [[UInt8]], removing: [UserID]
+        tresor: TresorID, sequence: UInt64, previous: Hash256, entry: [UInt8], wraps: [[UInt8]], removing: [UserID],
+        blobs: [StoredBlob] = []
     ) {
         self.tresor = tresor
         self.sequence = sequence
@@ -81,6 +85,7 @@ package struct AppendRequest: ServiceRequest {
         self.entry = entry
         self.wraps = wraps
         self.removing = removing
+        self.blobs = blobs
     }
 
     package func encode(to encoder: inout ByteEncoder) {
@@ -90,6 +95,7 @@ package struct AppendRequest: ServiceRequest {
         encoder.vector32(entry)
         encoder.list(wraps) { $0.vector16($1) }
         encoder.list(removing) { $0.digest($1.digest) }
+        encoder.list(blobs, counted: UInt16.self) { $1.encode(to: &$0) }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
@@ -99,6 +105,9 @@ package struct AppendRequest: ServiceRequest {
         entry = try decoder.vector32(1...Entry.maximumByteCount)
         wraps = try readWraps(atMost: Self.maximumCount, from: &decoder)
         removing = try decoder.digests(to: Self.maximumCount).map { UserID($0) }
+        blobs = try decoder.list(
+            of: 0, to: Self.maximumCount, counted: UInt16.self, byteCount: StoredBlob.leastByteCount
+        ) { (decoder) throws(TresorError) in try StoredBlob(from: &decoder) }
     }
 }
 
@@ -308,7 +317,7 @@ package struct DeleteTresorRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) { tresor = TresorID(try decoder.digest()) }
 }
 
-/// A `u32` count of wraps, each `opaque16<1..1287>`. The count is judged before a wrap is read.
+/// A `u32` count of wraps, each `opaque16<1..1359>`. The count is judged before a wrap is read.
 private func readWraps(atMost most: Int, from decoder: inout ByteDecoder) throws(TresorError) -> [[UInt8]] {
     try decoder.list(of: 0, to: most, byteCount: 3) { (decoder) throws(TresorError) in
         try decoder.vector16(1...Wrap.maximumByteCount)

@@ -7,8 +7,18 @@ package protocol ServiceHandler: Sendable {
     /// Answers one request. Takes any bytes.
     func answer(_ call: ServiceCall) async -> ServiceReply
 
+    /// Whether a request of this session has held before. A quick look, which proves nothing.
+    ///
+    /// - Parameter authorization: the text of the header. Takes any text.
+    func knows(_ authorization: String) -> Bool
+
     /// Whether the service can answer: its database does.
     func isHealthy() async -> Bool
+}
+
+extension ServiceHandler {
+    /// A handler that keeps no sessions knows none.
+    package func knows(_ authorization: String) -> Bool { false }
 }
 
 /// One request, as the wire gives it.

@@ -2,10 +2,12 @@
 
 /// The operations of the service (SPEC §18.4). The raw value stands in the target of a request: `/v1/` and the name.
 package enum ServiceOperation: String, CaseIterable, Sendable {
-    case server, card, cards, users, entries, append, wraps, tresors, news, register, finish, account, inbox, admit
-    case invite
+    case server, card, cards, users, entries, append, wraps, tresors, news, blob, blobs, register, finish, account
+    case inbox, admit, invite
     case putCard = "put-card"
     case putWraps = "put-wraps"
+    case putBlob = "put-blob"
+    case deleteBlobs = "delete-blobs"
     case putServerShare = "put-server-share"
     case serverShare = "server-share"
     case deleteServerShares = "delete-server-shares"
@@ -44,11 +46,12 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
     /// Whether the operation changes something. A change is answered once: the same request again gets the same answer.
     package var isChange: Bool {
         switch self {
-        case .putCard, .append, .putWraps, .putServerShare, .deleteServerShares, .putKitCopy, .deleteKitCopy,
+        case .putCard, .append, .putWraps, .putBlob, .deleteBlobs, .putServerShare, .deleteServerShares, .putKitCopy,
+            .deleteKitCopy,
             .register, .finish, .endSessions, .admit, .invite, .deleteTresor, .deleteAccount:
             true
-        case .server, .card, .cards, .users, .entries, .wraps, .tresors, .serverShare, .kitCopy, .news, .account,
-            .inbox:
+        case .server, .card, .cards, .users, .entries, .wraps, .tresors, .serverShare, .kitCopy, .news, .blob, .blobs,
+            .account, .inbox:
             false
         }
     }
@@ -57,7 +60,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
     package var maximumBodyByteCount: Int {
         switch self {
         case .append, .putWraps: 16 << 20
-        case .putCard, .finish, .register, .putKitCopy: 4 << 20
+        case .putCard, .finish, .register, .putKitCopy, .putBlob: 4 << 20
         default: 64 << 10
         }
     }

@@ -29,6 +29,10 @@ public struct HomeObject: Hashable, Sendable {
         case deviceShare
         /// The cleanup journal: objects that an interrupted change of unlock methods still has to delete (SPEC §8.4).
         case cleanupJournal
+        /// One part of the packs of a tresor (SPEC §8.5), as the store has them.
+        case records(TresorID, part: UInt64)
+        /// Changes of records that are not sent yet, sealed (SPEC §8.5).
+        case outbox(TresorID)
         /// The evidence that a store showed two histories; named by its hash, never replaced.
         case evidence(Hash256)
     }
@@ -54,6 +58,8 @@ public struct HomeObject: Hashable, Sendable {
         case .cleanupJournal: "leftovers"
         case .log(let tresor, let part): "logs/\(Self.hexadecimal(tresor.digest)).\(part)"
         case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
+        case .records(let tresor, let part): "records/\(Self.hexadecimal(tresor.digest)).\(part)"
+        case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
         case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
         }
     }
@@ -61,7 +67,9 @@ public struct HomeObject: Hashable, Sendable {
     /// Whether other users must not read the object.
     ///
     /// A home refuses to read it where they could (SPEC §8.5), as ``Home/read(_:)`` says.
-    public var isSecret: Bool { Self.secrets.contains(self) }
+    public var isSecret: Bool {
+        if case .outbox = kind { true } else { Self.secrets.contains(self) }
+    }
 
     /// Whether the object must stay on this device, outside of all backups and synchronization: the device share
     /// (SPEC §8.3).
@@ -74,6 +82,7 @@ public struct HomeObject: Hashable, Sendable {
 }
 
 extension HomeObject {
+    /// Those that every home has once. The outbox of each tresor is secret too.
     package static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
 
     package static let identity = HomeObject(.identity)
@@ -89,6 +98,17 @@ extension HomeObject {
     package static func log(_ tresor: TresorID, part: UInt64 = 0) -> HomeObject { HomeObject(.log(tresor, part: part)) }
 
     package static func state(_ tresor: TresorID) -> HomeObject { HomeObject(.state(tresor)) }
+
+    package static func records(_ tresor: TresorID, part: UInt64) -> HomeObject {
+        HomeObject(.records(tresor, part: part))
+    }
+
+    private static let outboxSuffix = ".unsent"
+
+    /// Whether a name's last component is that of an outbox.
+    package static func isOutbox(named component: String) -> Bool { component.hasSuffix(outboxSuffix) }
+
+    package static func outbox(_ tresor: TresorID) -> HomeObject { HomeObject(.outbox(tresor)) }
 
     package static func evidence(_ hash: Hash256) -> HomeObject { HomeObject(.evidence(hash)) }
 }

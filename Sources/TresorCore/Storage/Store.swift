@@ -7,7 +7,7 @@ public import TresorCrypto
 /// Reads return the last write; the writes of one call happen together or not at all. An implementation throws
 /// ``TresorError/store(_:)`` if it is unreachable or fails, ``TresorError/busy`` if another process holds it for too
 /// long, and no other error unless stated below. It reads nothing in the objects except the keys given here.
-public typealias Store = CardStore & LogStore & EscrowStore
+public typealias Store = CardStore & LogStore & EscrowStore & BlobStore
 
 /// The public faces of people, by user id and by handle (SPEC §11). A part of a ``Store``.
 public protocol CardStore: Sendable {
@@ -41,11 +41,11 @@ public protocol LogStore: Sendable {
     /// none, and for a limit of 0 or less.
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]]
 
-    /// Appends one entry if the log still ends where the author expects, and stores and deletes wraps in the same
-    /// transaction.
+    /// Appends one entry if the log still ends where the author expects, and stores its blobs, and stores and deletes
+    /// wraps in the same transaction.
     ///
-    /// - Returns: ``StoreOutcome/conflict`` if the log has another length or its last entry is not `change.previous`;
-    ///   then nothing is written.
+    /// - Returns: ``StoreOutcome/conflict`` if the log has another length, its last entry is not `change.previous`, or a
+    ///   blob of `change` is neither sent with it nor there in all its bytes; then nothing is written.
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome
 
     /// Restores a lost entry at its place before the last entry of a log.
@@ -148,11 +148,13 @@ public struct LogChange: Hashable, Sendable {
     public let putting: [StoredWrap]
     /// Members whose wraps in this tresor are all deleted and overwritten, before any are stored.
     public let removingWrapsOf: [UserID]
+    /// The blobs that the entry names. The store has each of them when the entry is appended.
+    public let blobs: [StoredBlob]
 
     /// Makes a change of one log.
     public init(
         tresor: TresorID, sequence: UInt64, previous: [UInt8]?, entry: [UInt8], putting: [StoredWrap] = [],
-        removingWrapsOf: [UserID] = []
+        removingWrapsOf: [UserID] = [], blobs: [StoredBlob] = []
     ) {
         self.tresor = tresor
         self.sequence = sequence
@@ -160,5 +162,6 @@ public struct LogChange: Hashable, Sendable {
         self.entry = entry
         self.putting = putting
         self.removingWrapsOf = removingWrapsOf
+        self.blobs = blobs
     }
 }

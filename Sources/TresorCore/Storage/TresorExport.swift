@@ -2,10 +2,11 @@
 
 package import TresorCrypto
 
-/// The log, the cards and the wraps of one tresor in one object (SPEC §11.1): what a store holds of it, and no secret.
+/// The log, the cards, the wraps and the records of one tresor in one object (SPEC §11.1): what a store holds of it, and
+/// no secret.
 ///
 /// It proves nothing. A reader judges it as the answer of a store that may lie: ``Fold`` judges the entries, and the
-/// log judges cards and wraps.
+/// log judges cards, wraps and blobs.
 package struct TresorExport: Hashable, Sendable {
     /// The most bytes of an export: 256 MiB.
     package static let maximumByteCount = 1 << 28
@@ -18,20 +19,23 @@ package struct TresorExport: Hashable, Sendable {
     package let cards: [CardChain]
     /// The wraps, by rising user id and epoch.
     package let wraps: [Wrap]
+    /// Packs, attachments and volumes, by rising hash.
+    package let blobs: [[UInt8]]
 
-    /// Makes an export; orders cards and wraps.
+    /// Makes an export; orders cards, wraps and blobs.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for more than 256 MiB.
     package init(
-        tresor: TresorID, entries: [[UInt8]], cards: [CardChain], wraps: [Wrap]
+        tresor: TresorID, entries: [[UInt8]], cards: [CardChain], wraps: [Wrap], blobs: [Blob: [UInt8]] = [:]
     ) throws(TresorError) {
         self.tresor = tresor
         self.entries = entries
         self.cards = cards.sorted { $0.user < $1.user }
         self.wraps = wraps.sorted { $0.user == $1.user ? $0.epoch < $1.epoch : $0.user < $1.user }
+        self.blobs = blobs.sorted { $0.key.hash < $1.key.hash }.map(\.value)
         let byteCount =
-            54 + entries.reduce(0) { $0 + 4 + $1.count } + cards.reduce(0) { $0 + 4 + $1.bytes.count }
-            + wraps.reduce(0) { $0 + 2 + $1.bytes.count }
+            58 + entries.reduce(0) { $0 + 4 + $1.count } + cards.reduce(0) { $0 + 4 + $1.bytes.count }
+            + wraps.reduce(0) { $0 + 2 + $1.bytes.count } + blobs.reduce(0) { $0 + 4 + $1.value.count }
         guard byteCount <= Self.maximumByteCount else { throw .usage(.contentTooLong) }
     }
 
@@ -64,6 +68,14 @@ package struct TresorExport: Hashable, Sendable {
             return wrap
         }
         self.tresor = tresor
+        var lastBlob: Hash256?
+        blobs = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
+            let bytes = try decoder.vector32(1...Int(Blob.greatestPackSize))
+            let hash = try Blob(of: bytes).hash
+            if let lastBlob, hash <= lastBlob { throw .altered }
+            lastBlob = hash
+            return bytes
+        }
         try decoder.end()
     }
 
@@ -74,6 +86,14 @@ package struct TresorExport: Hashable, Sendable {
         try self.init(Armour.export.dearmour(text))
     }
 
+    /// The blobs by their names in the log.
+    package func namedBlobs() throws(TresorError) -> [Blob: [UInt8]] {
+        var named: [Blob: [UInt8]] = [:]
+        for bytes in blobs { named[try Blob(of: bytes)] = bytes }
+        return named
+    }
+
+    /// The encoded export.
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.export)
@@ -81,6 +101,7 @@ package struct TresorExport: Hashable, Sendable {
         encoder.list(entries) { $0.vector32($1) }
         encoder.list(cards) { $0.vector32($1.bytes) }
         encoder.list(wraps) { $0.vector16($1.bytes) }
+        encoder.list(blobs) { $0.vector32($1) }
         return encoder.bytes
     }
 

@@ -28,11 +28,12 @@ package struct AnswerHead: Hashable, Sendable {
 
     /// Reads a whole head, with the empty line at its end. Takes any bytes.
     ///
+    /// - Parameter isOfProxy: whether it answers a CONNECT: many proxies do so in HTTP/1.0.
     /// - Throws: ``TresorError/altered``.
-    package init(_ bytes: [UInt8]) throws(TresorError) {
+    package init(_ bytes: [UInt8], isOfProxy: Bool = false) throws(TresorError) {
         var lines = try Self.lines(of: bytes)[...]
         guard let first = lines.popFirst(), lines.count <= Self.maximumHeaderCount else { throw .altered }
-        status = try Self.status(first)
+        status = try Self.status(first, isOfProxy)
         var headers = Headers()
         for line in lines { try headers.read(line) }
         (type, length, isLast) = (headers.type, headers.length, headers.isLast)
@@ -80,8 +81,8 @@ package struct AnswerHead: Hashable, Sendable {
     }
 
     /// `HTTP/1.1`, a blank, three digits, and perhaps a blank and words. An interim answer (1xx) is refused.
-    private static func status(_ line: ArraySlice<UInt8>) throws(TresorError) -> Int {
-        let version = "HTTP/1.1 ".utf8
+    private static func status(_ line: ArraySlice<UInt8>, _ isOfProxy: Bool) throws(TresorError) -> Int {
+        let version = isOfProxy && line.starts(with: "HTTP/1.0 ".utf8) ? "HTTP/1.0 ".utf8 : "HTTP/1.1 ".utf8
         let rest = line.dropFirst(version.count)
         guard line.starts(with: version), let status = number(rest.prefix(3)), (200...599).contains(status),
             rest.count == 3 || rest[rest.startIndex + 3] == UInt8(ascii: " ")

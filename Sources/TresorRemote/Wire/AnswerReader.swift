@@ -28,14 +28,20 @@ package enum AnswerReader {
     }
 
     /// Reads a head, and removes it from `bytes`.
+    ///
+    /// - Parameter isOfProxy: whether it answers a CONNECT.
     package static func head(
-        _ bytes: inout [UInt8], receive: () throws(TransportFailure) -> [UInt8]
+        _ bytes: inout [UInt8], isOfProxy: Bool = false, receive: () throws(TransportFailure) -> [UInt8]
     ) throws(TransportFailure) -> AnswerHead {
         var searched = 0
         while true {
             if let end = AnswerHead.end(in: bytes, from: searched) {
                 let head: AnswerHead
-                do throws(TresorError) { head = try AnswerHead(Array(bytes[..<end])) } catch { throw .foreign }
+                do throws(TresorError) {
+                    head = try AnswerHead(Array(bytes[..<end]), isOfProxy: isOfProxy)
+                } catch {
+                    throw .foreign
+                }
                 bytes.removeFirst(end)
                 return head
             }

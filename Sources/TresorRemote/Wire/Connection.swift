@@ -35,10 +35,10 @@
         ) throws(TransportFailure) {
             try socket.send(Array("CONNECT \(end.text) HTTP/1.1\r\nHost: \(end.text)\r\n\r\n".utf8), until: deadline)
             var bytes: [UInt8] = []
-            let head = try AnswerReader.head(&bytes) { () throws(TransportFailure) in
+            let head = try AnswerReader.head(&bytes, isOfProxy: true) { () throws(TransportFailure) in
                 try socket.receive(until: deadline)
             }
-            guard head.status == 200, bytes.isEmpty else { throw .foreign }
+            guard (200...299).contains(head.status), bytes.isEmpty else { throw .foreign }
         }
 
         /// Sends a request and reads its answer.
@@ -98,7 +98,8 @@
     /// The end of an exchange from outside: the cancellation of its task.
     final class ExchangeControl: Sendable {
         private struct State {
-            var socket: Socket?
+            /// The sockets in use: several while they race for the connection.
+            var sockets: [Socket] = []
             var isCancelled = false
         }
 
@@ -109,20 +110,25 @@
         /// Names the socket that the exchange uses.
         ///
         /// - Throws: ``TransportFailure/cancelled`` if the exchange was cancelled.
-        func use(_ socket: Socket) throws(TransportFailure) {
+        func use(_ socket: Socket) throws(TransportFailure) { try use([socket]) }
+
+        /// Names the sockets that the exchange uses.
+        ///
+        /// - Throws: ``TransportFailure/cancelled`` if the exchange was cancelled.
+        func use(_ sockets: [Socket]) throws(TransportFailure) {
             let isCancelled = state.withLock { state in
-                state.socket = socket
+                state.sockets = sockets
                 return state.isCancelled
             }
             if isCancelled { throw .cancelled }
         }
 
         func cancel() {
-            let socket = state.withLock { state in
+            let sockets = state.withLock { state in
                 state.isCancelled = true
-                return state.socket
+                return state.sockets
             }
-            socket?.shutDown()
+            for socket in sockets { socket.shutDown() }
         }
     }
 #endif

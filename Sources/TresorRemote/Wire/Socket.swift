@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if !canImport(Darwin)
+    import Dispatch
+    import Synchronization
     import TresorStore
 
     #if canImport(Musl)
@@ -25,6 +27,9 @@
 
         private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
+        /// The time after which the next address is tried beside those that have not answered (RFC 8305 §5).
+        private static let patience = Duration.milliseconds(250)
+
         /// Connects to the first address of a host that answers.
         ///
         /// - Parameters:
@@ -33,36 +38,61 @@
         static func connect(
             to place: HostAndPort, onlyLoopback: Bool, until deadline: Deadline, for exchange: ExchangeControl
         ) throws(TransportFailure) -> Socket {
-            var failure = TransportFailure.unreachable
-            for address in Resolver.addresses(of: place) where !onlyLoopback || address.isLoopback {
-                do throws(TransportFailure) {
-                    return try connect(to: address, until: deadline, for: exchange)
-                } catch {
-                    failure = error
-                    if error == .cancelled { break }
-                }
-            }
-            throw failure
+            let addresses = Resolver.addresses(of: place, until: deadline)
+            guard !exchange.isCancelled else { throw .cancelled }
+            return try connect(
+                to: addresses.filter { !onlyLoopback || $0.isLoopback }, until: deadline, for: exchange)
         }
 
-        private static func connect(
-            to address: SocketAddress, until deadline: Deadline, for exchange: ExchangeControl
+        /// Connects to the first of several addresses that answers: each has a quarter of a second before the next one
+        /// is tried too.
+        static func connect(
+            to addresses: [SocketAddress], until deadline: Deadline, for exchange: ExchangeControl
         ) throws(TransportFailure) -> Socket {
-            let connected: Socket
-            do throws(SystemError) {
-                connected = Socket(try FileDescriptor(socketOf: address.family))
-            } catch {
-                throw .unreachable
+            var rest = addresses[...]
+            var racing: [Socket] = []
+            while !rest.isEmpty || !racing.isEmpty {
+                if let address = rest.popFirst(), let socket = begun(to: address) { racing.append(socket) }
+                try exchange.use(racing)
+                let turn = rest.isEmpty ? deadline : min(deadline, .now + patience)
+                let ended = try waitForAny(of: racing, until: turn)
+                if let winner = ended.first(where: { racing[$0].error == 0 }).map({ racing[$0] }) {
+                    try exchange.use(winner)
+                    return winner
+                }
+                guard !exchange.isCancelled else { throw .cancelled }
+                guard .now < deadline else { break }
+                racing = racing.indices.filter { !ended.contains($0) }.map { racing[$0] }
             }
-            try exchange.use(connected)
-            guard connected.begin(address) else { throw exchange.isCancelled ? .cancelled : .unreachable }
-            do throws(TransportFailure) {
-                try connected.wait(for: POLLOUT, until: deadline)
-            } catch {
-                throw exchange.isCancelled ? .cancelled : .unreachable
+            throw .unreachable
+        }
+
+        /// A socket that connects, or is connected; `nil` for an address that cannot be tried.
+        private static func begun(to address: SocketAddress) -> Socket? {
+            guard let descriptor = try? FileDescriptor(socketOf: address.family) else { return nil }
+            let socket = Socket(descriptor)
+            return socket.begin(address) ? socket : nil
+        }
+
+        /// Waits until one of these sockets is connected or has failed.
+        ///
+        /// - Returns: the indices of those; none after the deadline.
+        private static func waitForAny(
+            of sockets: [Socket], until deadline: Deadline
+        ) throws(TransportFailure) -> [Int] {
+            guard !sockets.isEmpty else { return [] }
+            var waiting = sockets.map { pollfd(fd: $0.descriptor.number, events: Int16(POLLOUT), revents: 0) }
+            while true {
+                let left = ContinuousClock.now.duration(to: deadline)
+                let count = poll(&waiting, nfds_t(waiting.count), left > .zero ? milliseconds(left) : 0)
+                if count >= 0 { return waiting.indices.filter { waiting[$0].revents != 0 } }
+                guard errno == EINTR else { throw .unreachable }
             }
-            guard connected.error == 0 else { throw exchange.isCancelled ? .cancelled : .unreachable }
-            return connected
+        }
+
+        /// A time for *poll*, rounded up.
+        private static func milliseconds(_ time: Duration) -> Int32 {
+            Int32(clamping: time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000 + 1)
         }
 
         /// Begins to connect.
@@ -141,9 +171,8 @@
             while true {
                 let left = ContinuousClock.now.duration(to: deadline)
                 guard left > .zero else { throw .unreachable }
-                let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000
                 var waiting = pollfd(fd: descriptor.number, events: Int16(events), revents: 0)
-                let count = poll(&waiting, 1, Int32(clamping: milliseconds + 1))
+                let count = poll(&waiting, 1, Self.milliseconds(left))
                 if count > 0 { return }
                 guard count == 0 || errno == EINTR else { throw .broken }
             }
@@ -170,9 +199,34 @@
 
     /// The addresses of a host. Names go through the system's files and name servers, addresses do not.
     enum Resolver {
-        static func addresses(of place: HostAndPort) -> [SocketAddress] {
+        /// The addresses of a host. Nobody can stop the system's search for a name: it has a thread of its own, which is
+        /// left at the deadline.
+        static func addresses(of place: HostAndPort, until deadline: Deadline) -> [SocketAddress] {
             let numeric = addresses(of: place, flags: AI_NUMERICHOST | AI_NUMERICSERV)
-            return numeric.isEmpty ? addresses(of: place, flags: AI_NUMERICSERV) : numeric
+            guard numeric.isEmpty else { return numeric }
+            return found(until: deadline) { addresses(of: place, flags: AI_NUMERICSERV) }
+        }
+
+        /// What a search finds before the deadline; none after it.
+        static func found(
+            until deadline: Deadline, _ search: @escaping @Sendable () -> [SocketAddress]
+        ) -> [SocketAddress] {
+            let answer = Answer()
+            DispatchQueue(label: "tresor.names").async {
+                let found = search()
+                answer.addresses.withLock { $0 = found }
+                answer.isThere.signal()
+            }
+            let left = ContinuousClock.now.duration(to: deadline).components
+            let nanoseconds = max(0, left.seconds * 1_000_000_000 + left.attoseconds / 1_000_000_000)
+            _ = answer.isThere.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+            return answer.addresses.withLock { $0 }
+        }
+
+        /// The answer of a search, and the signal that it is there.
+        private final class Answer: Sendable {
+            let addresses = Mutex<[SocketAddress]>([])
+            let isThere = DispatchSemaphore(value: 0)
         }
 
         private static func addresses(of place: HostAndPort, flags: Int32) -> [SocketAddress] {

@@ -7,7 +7,8 @@
 
     /// The transport over sockets. It keeps one connection open between exchanges.
     ///
-    /// The calls of the system wait on threads of their own. The cancellation of a task ends its connection.
+    /// The calls of the system wait on threads of their own, a long poll on one that does nothing else. The cancellation
+    /// of a task ends its connection.
     package final class SocketTransport: Transport {
         private let route: Route
         private let idle = Mutex<Connection?>(nil)
@@ -31,7 +32,9 @@
             guard !Task.isCancelled else { throw .cancelled }
             let control = ExchangeControl()
             let result = await withTaskCancellationHandler {
-                await withoutFailing { () throws(TransportFailure) in try self.exchange(request, control) }
+                await withoutFailing(request.isLongPoll) { () throws(TransportFailure) in
+                    try self.exchange(request, control)
+                }
             } onCancel: {
                 control.cancel()
             }
@@ -39,12 +42,13 @@
         }
 
         private func withoutFailing(
-            _ exchange: @escaping @Sendable () throws(TransportFailure) -> TransportAnswer
+            _ isLongPoll: Bool, _ exchange: @escaping @Sendable () throws(TransportFailure) -> TransportAnswer
         ) async -> Result<TransportAnswer, TransportFailure> {
             do throws(TresorError) {
-                return try await Cores.apart { () throws(TresorError) in
+                let steps = { @Sendable () throws(TresorError) in
                     Result { () throws(TransportFailure) in try exchange() }
                 }
+                return try await isLongPoll ? Cores.waiting(steps) : Cores.apart(steps)
             } catch {
                 return .failure(TransportFailure(error))
             }

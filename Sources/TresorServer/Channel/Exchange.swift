@@ -9,17 +9,24 @@
     /// One request and what it holds until it is answered. Lives on the event loop of its connection.
     final class Exchange {
         /// `nil` while there is none, and after a head that was refused.
-        var head: AcceptedHead?
+        let head: AcceptedHead?
         /// The source for limits.
         var source: [UInt8]
-        private var room: (budget: SharedBudget, byteCount: Int)?
+        /// The room from which body and answer take theirs.
+        private let budget: SharedBudget
+        /// The bytes of room that it has.
+        private var room = 0
         var isAnswered = false
         private var body: [UInt8] = []
         /// The bytes of the body that have come.
         private(set) var byteCount = 0
         private let start = ContinuousClock.now
 
-        init(source: [UInt8]) { self.source = source }
+        init(source: [UInt8], head: AcceptedHead? = nil, budget: SharedBudget) {
+            self.source = source
+            self.head = head
+            self.budget = budget
+        }
 
         /// The time since the head.
         var nanoseconds: Int64 {
@@ -31,28 +38,34 @@
         /// Whether the client waits for news.
         var isLongPoll: Bool { head?.route == .operation(.news) }
 
-        func append(_ bytes: ByteBuffer) {
-            guard let head, byteCount + bytes.readableBytes <= head.bodyByteCount else { return }
-            if body.isEmpty { body.reserveCapacity(head.bodyByteCount) }
-            body.append(contentsOf: bytes.readableBytesView)
-            byteCount = body.count
-        }
-
-        /// Takes room for the body that has to come, or for the answer in place of the body.
+        /// Takes bytes of the body, and room for them: what a client only announces takes none.
         ///
         /// - Returns: `false` if there is too little.
-        func takeRoom(_ byteCount: Int, in budget: SharedBudget) -> Bool {
+        func append(_ bytes: ByteBuffer) -> Bool {
+            let count = bytes.readableBytes
+            guard let head, byteCount + count <= head.bodyByteCount else { return true }
+            guard budget.take(count, for: source) else { return false }
+            room += count
+            body.append(contentsOf: bytes.readableBytesView)
+            byteCount = body.count
+            return true
+        }
+
+        /// Takes room for the answer, in place of the body.
+        ///
+        /// - Returns: `false` if there is too little.
+        func takeRoom(_ byteCount: Int) -> Bool {
             giveBack()
             guard budget.take(byteCount, for: source) else { return false }
-            room = (budget, byteCount)
+            room = byteCount
             return true
         }
 
         /// Lets go of the body, and gives the room back, once.
         func giveBack() {
             body = []
-            room?.budget.giveBack(room?.byteCount ?? 0, for: source)
-            room = nil
+            budget.giveBack(room, for: source)
+            room = 0
         }
 
         /// The whole request; `nil` as long as its body is not.

@@ -39,7 +39,7 @@
 
         init(responder: Responder) {
             self.responder = responder
-            exchange = Exchange(source: [])
+            exchange = Exchange(source: [], budget: responder.bodies)
         }
 
         func handlerAdded(context: ChannelHandlerContext) {
@@ -78,7 +78,8 @@
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch (unwrapInboundIn(data), state) {
             case (.head(let head), .waiting): begin(head)
-            case (.body(let bytes), .reading): exchange.append(bytes)
+            case (.body(let bytes), .reading):
+                if !exchange.append(bytes) { refuse(Refusal(.tooManyRequests, .busy)) }
             case (.end, .reading): answer()
             case (.head, .answering): closesAfterAnswer = true
             default: break
@@ -130,13 +131,14 @@
         }
 
         private func begin(_ head: HTTPRequestHead) {
-            exchange = Exchange(source: source ?? [])
+            exchange = Exchange(source: source ?? [], budget: responder.bodies)
             do throws(Refusal) {
                 let accepted = try responder.rule.accept(head)
-                exchange.head = accepted
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
+                let room = responder.room(for: accepted)
+                exchange = Exchange(source: exchange.source, head: accepted, budget: room)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
-                guard exchange.takeRoom(accepted.bodyByteCount, in: responder.bodies) else {
+                guard room.hasRoom(for: accepted.bodyByteCount, of: exchange.source) else {
                     throw Refusal(.tooManyRequests, .busy)
                 }
                 state = .reading
@@ -164,17 +166,20 @@
         }
 
         private func finish(_ exchange: Exchange, _ reply: WireReply) {
-            guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else { return }
+            guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else {
+                // The client has left while its request was worked on, which held its body.
+                return exchange.giveBack()
+            }
             task = nil
             // The answer to a change that has no room is kept: the client gets it when it asks again.
-            let isHeld = exchange.takeRoom(reply.body.count, in: responder.bodies)
+            let isHeld = exchange.takeRoom(reply.body.count)
             write(isHeld ? reply : .noRoom)
         }
 
         /// Answers a request that is not read on, and ends the connection.
         private func refuse(_ refusal: Refusal) {
             exchange.giveBack()
-            if exchange.isAnswered { exchange = Exchange(source: source ?? []) }
+            if exchange.isAnswered { exchange = Exchange(source: source ?? [], budget: responder.bodies) }
             state = .answering
             closesAfterAnswer = true
             write(WireReply(ServiceReply(refusal, retryAfter: refusal.status == .tooManyRequests ? 1 : nil)))
@@ -223,7 +228,7 @@
 
         /// Lets go of what the connection holds.
         private func end() {
-            exchange.giveBack()
+            if task == nil { exchange.giveBack() }
             if exchange.isLongPoll { task?.cancel() }
             if let source {
                 responder.connections.giveBack(1, for: source)

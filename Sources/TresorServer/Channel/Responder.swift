@@ -18,6 +18,7 @@
         /// The room for connections, and for bodies.
         let connections: SharedBudget
         let bodies: SharedBudget
+        private let bodiesOfStrangers: SharedBudget
         /// Whether a proxy stands before the service and names the source of each request.
         let isBehindProxy: Bool
 
@@ -29,6 +30,16 @@
             self.isBehindProxy = isBehindProxy
             connections = SharedBudget(maximum: limits.connections, share: limits.connectionsOfSource)
             bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
+            bodiesOfStrangers = SharedBudget(
+                maximum: limits.bodyByteCountOfStrangers, share: limits.bodyByteCountOfSource, partOf: bodies)
+        }
+
+        /// The room for the body of a request and for its answer: all of it for who has spoken before.
+        func room(for head: AcceptedHead) -> SharedBudget {
+            guard case .service(let handler) = target, let authorization = head.authorization,
+                handler.knows(authorization)
+            else { return bodiesOfStrangers }
+            return bodies
         }
 
         /// The source of a request, for limits.

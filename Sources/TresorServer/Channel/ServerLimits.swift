@@ -25,6 +25,8 @@
         /// address.
         var bodyByteCount = 256 << 20
         var bodyByteCountOfSource = 64 << 20
+        /// The bytes of them of all sessions of which no request has held yet: strangers leave half to others.
+        var bodyByteCountOfStrangers: Int { bodyByteCount / 2 }
     }
 
     /// An amount of which each source takes a share.
@@ -36,35 +38,51 @@
 
         private let maximum: Int
         private let share: Int
+        private let whole: SharedBudget?
         private let state = Mutex(State())
 
         /// - Parameters:
         ///   - maximum: the amount for all sources.
         ///   - share: the amount for one source.
-        init(maximum: Int, share: Int) {
+        ///   - whole: the amount of which this one is a part: what is taken here is taken there.
+        init(maximum: Int, share: Int, partOf whole: SharedBudget? = nil) {
             self.maximum = maximum
             self.share = share
+            self.whole = whole
         }
 
         /// The amount that is taken.
         var taken: Int { state.withLock { $0.total } }
+
+        /// Whether a source could take an amount now.
+        func hasRoom(for amount: Int, of source: [UInt8]) -> Bool {
+            state.withLock { fits(amount, source, $0) } && whole?.hasRoom(for: amount, of: source) ?? true
+        }
+
+        private func fits(_ amount: Int, _ source: [UInt8], _ state: State) -> Bool {
+            state.total + amount <= maximum
+                && (source.isEmpty || state.shares[source, default: 0] + amount <= share)
+        }
 
         /// Takes an amount for a source.
         ///
         /// - Parameter source: the source; empty for one without a share of its own.
         /// - Returns: `false` if too little is left; then nothing is taken.
         func take(_ amount: Int, for source: [UInt8]) -> Bool {
-            state.withLock { state in
-                let taken = state.shares[source, default: 0]
-                guard state.total + amount <= maximum, source.isEmpty || taken + amount <= share else { return false }
+            guard whole?.take(amount, for: source) ?? true else { return false }
+            let isTaken = state.withLock { state in
+                guard fits(amount, source, state) else { return false }
                 state.total += amount
-                state.shares[source] = taken + amount
+                state.shares[source, default: 0] += amount
                 return true
             }
+            if !isTaken { whole?.giveBack(amount, for: source) }
+            return isTaken
         }
 
         /// Gives back what was taken.
         func giveBack(_ amount: Int, for source: [UInt8]) {
+            whole?.giveBack(amount, for: source)
             state.withLock { state in
                 state.total -= amount
                 let rest = state.shares[source, default: 0] - amount

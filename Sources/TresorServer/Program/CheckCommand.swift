@@ -17,7 +17,7 @@
         @OptionGroup var place: StoreOptions
 
         func run() async throws {
-            let (service, engine) = try await StoredService.open(place)
+            let (service, engine) = try await StoredService.open(place, migrating: false)
             let report = try await service.check()
             await engine.close()
             for finding in report.findings { print(finding.sentence) }
@@ -36,8 +36,8 @@
         static let configuration = CommandConfiguration(
             commandName: "import", abstract: "Take the store of a file, whole, into a service.",
             discussion: """
-                Each card becomes an account, and each log is judged entry by entry. What the service has already stays \
-                as it is. Each person trusts their devices again with tresor remember.
+                Each card becomes an account, and each log is judged entry by entry. Recovery kits stay good. What the \
+                service has already stays as it is. Each person trusts their devices again with tresor remember.
                 """)
 
         @OptionGroup var place: StoreOptions
@@ -57,12 +57,15 @@
             }
             await engine.close()
             print(
-                "took \(report.accounts) accounts and \(report.tresors) tresors with \(report.entries) entries"
-            )
+                "took \(report.accounts) accounts, \(report.kitCopies) kit copies, and \(report.tresors) tresors with "
+                    + "\(report.entries) entries")
             if !report.present.isEmpty {
                 print("the service had \(report.present.count) tresors already")
             }
-            if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that no log calls for") }
+            if report.missingBlobs > 0 {
+                print("the store lacks \(report.missingBlobs) packs, attachments or volumes that its logs name")
+            }
+            if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that nobody needs") }
         }
 
         private func source() async throws(ServerFailure) -> SQLiteStore {
@@ -85,8 +88,8 @@
         /// Opens the database of a service.
         ///
         /// - Throws: ``ServerFailure``.
-        static func open(_ place: StoreOptions) async throws -> (Service, any SQLEngine) {
-            let engine = try await place.open(creating: false)
+        static func open(_ place: StoreOptions, migrating: Bool = true) async throws -> (Service, any SQLEngine) {
+            let engine = try await place.open(creating: false, migrating: migrating)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
                     .notFound, "there is no service in \(place.store): make one with tresor-server init")
@@ -105,6 +108,8 @@
                 case .end: "the row of the tresor names another end or founder"
                 case .access(let count): "access differs for \(count) people"
                 case .wraps(let count): "\(count) members lack the wrap of the epoch"
+                case .size: "the row of the tresor names another size"
+                case .blobs(let count): "\(count) packs, attachments or volumes are not there"
                 }
             return "tresor \(Hex.text(tresor.digest.bytes.prefix(8))): \(reason)"
         }

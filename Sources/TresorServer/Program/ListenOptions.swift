@@ -32,7 +32,23 @@
             help: ArgumentHelp("Show metrics for Prometheus on this address of loopback.", valueName: "address:port"))
         var metrics: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "Let one address have this many connections; 200 if you do not say.", valueName: "number"))
+        var connectionsPerAddress: Int?
+
+        /// The limits of connections and bodies.
+        var limits: ServerLimits {
+            var limits = ServerLimits()
+            if let connectionsPerAddress { limits.connectionsOfSource = connectionsPerAddress }
+            return limits
+        }
+
         func validate() throws {
+            guard connectionsPerAddress.map({ (1...ServerLimits().connections).contains($0) }) ?? true else {
+                throw ValidationError(
+                    "--connections-per-address takes a number from 1 to \(ServerLimits().connections)")
+            }
             guard (certificate == nil) == (key == nil) else {
                 throw ValidationError("--certificate and --key go together")
             }

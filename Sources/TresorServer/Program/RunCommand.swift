@@ -21,6 +21,12 @@
         @OptionGroup var listening: ListenOptions
         @OptionGroup var policy: PolicyOptions
 
+        @Option(
+            help: ArgumentHelp(
+                "Refuse tresors that do not name the person of this card as an approver; may be given several times.",
+                valueName: "card"))
+        var approver: [String] = []
+
         @Flag(help: "Write the addresses of clients into the log.")
         var logSources = false
 
@@ -38,17 +44,24 @@
                 throw ServerFailure(
                     .forked, "the server key \(try place.keyPath()) belongs to another service")
             }
+            var applied = policy.applied(to: setup.policy)
+            for path in approver { applied.approvers.append(try OperatorCard.read(path)) }
+            guard applied.approvers.count <= Approver.maximumCount else {
+                throw ServerFailure.usage("--approver takes at most \(Approver.maximumCount) cards")
+            }
             let service = try Service(
                 engine: engine,
-                settings: setup.settings(policy: policy.applied(to: setup.policy)) {
+                settings: setup.settings(policy: applied) {
                     UInt64(CalendarTime.now.seconds)
                 })
+            let lines = LineWriter(StandardError.write)
+            defer { lines.finish() }
+            let report = Report(logsSources: logSources, write: lines.write)
             let server = WireServer(
                 handler: service, address: addresses.service, names: listening.name,
                 certificates: certificates,
-                metrics: addresses.metrics,
-                report: Report(logsSources: logSources, write: StandardError.write),
-                stopping: { service.shutDown() }, companions: [Sweeper(service: service)])
+                metrics: addresses.metrics, limits: listening.limits, report: report,
+                stopping: { service.shutDown() }, companions: [Sweeper(service: service, report: report)])
             server.report.say(.starting)
             let group = try server.group(stoppedBy: [.sigterm, .sigint])
             do {
@@ -67,11 +80,16 @@
     /// Drops every ten minutes what the service keeps for a time only.
     private struct Sweeper: ServiceLifecycle.Service {
         let service: TresorService.Service
+        let report: Report
 
         func run() async throws {
             await cancelWhenGracefulShutdown {
                 while !Task.isCancelled {
-                    try? await service.sweep()
+                    do {
+                        try await service.sweep()
+                    } catch {
+                        if !Task.isCancelled { report.say(.sweepFailed, .error) }
+                    }
                     try? await Task.sleep(for: .seconds(600))
                 }
             }

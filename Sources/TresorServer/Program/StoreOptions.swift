@@ -65,22 +65,27 @@
             return directory == "." ? "server.key" : directory + "/server.key"
         }
 
-        /// Opens the database and brings its schema to this release.
+        /// Opens the database.
         ///
+        /// - Parameter migrating: whether its schema is brought to this release; a command that only looks refuses
+        ///   another one.
         /// - Throws: ``ServerFailure``.
-        func open(creating: Bool) async throws(ServerFailure) -> any SQLEngine {
+        func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
             do throws(TresorError) {
+                let engine: any SQLEngine
                 switch place {
-                case .sqlite(let path):
-                    let engine = try await SQLiteEngine.open(at: path, creating: creating)
-                    try await Schema.current.migrate(engine)
-                    return engine
-                case .postgres(let location):
-                    let engine = try await PostgresEngine.open(location)
-                    try await Schema.current.migrate(engine)
+                case .sqlite(let path): engine = try await SQLiteEngine.open(at: path, creating: creating)
+                case .postgres(let location): engine = try await PostgresEngine.open(location)
+                }
+                guard migrating else {
+                    let version = try await Schema.version(of: engine)
+                    guard version > 0 else { throw .notFound }
+                    guard version == Schema.current.version else { throw .store(.schema) }
                     return engine
                 }
+                try await Schema.current.migrate(engine)
+                return engine
             } catch {
                 throw ServerFailure(error, "cannot open the database \(store): \(place.words(for: error))")
             }
@@ -109,7 +114,8 @@
             case (.notFound, _): "it is missing; make it with tresor-server init"
             case (.busy, _): "another program holds it; try again"
             case (.store(.schema), _):
-                "it belongs to another program, or to a newer release of this one; name another, or install that release"
+                "it belongs to another program, or to another release of this one; name another, install that release, "
+                    + "or let tresor-server run bring an older one to this release"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
             case (.store(.inputOutput), .postgres):
                 "it does not answer, or refuses you; try the same address with psql"

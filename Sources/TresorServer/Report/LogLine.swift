@@ -24,6 +24,8 @@
             case request
             /// A client had too many connections.
             case turnedAway = "turned-away"
+            /// What is kept for a time only could not be dropped; it is tried again in ten minutes.
+            case sweepFailed = "sweep-failed"
             /// The certificate was read again.
             case certificate
             /// The service stops, and has stopped.

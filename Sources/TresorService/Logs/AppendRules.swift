@@ -22,16 +22,25 @@
                 entry.previous == request.previous
             else { throw .altered }
             wraps = try WrapRules.read(request.wraps, of: request.tresor)
+            for blob in request.blobs {
+                guard let bytes = blob.bytes else { continue }
+                guard try Blob(of: bytes) == Blob(hash: blob.hash, size: blob.size) else { throw .altered }
+            }
             people = Set(try LogRecord(entry).users + [entry.author])
         }
 
-        /// The bytes that the entry and its wraps take.
-        var byteCount: UInt64 { UInt64(request.wraps.reduce(request.entry.count) { $0 + $1.count }) }
+        /// The bytes that the entry takes, with its wraps and the blobs that come with it.
+        var byteCount: UInt64 {
+            UInt64(
+                request.blobs.reduce(request.wraps.reduce(request.entry.count) { $0 + $1.count }) {
+                    $0 + ($1.bytes?.count ?? 0)
+                })
+        }
 
         /// Whether the entry takes access away. No limit stops that.
         var endsAccess: Bool {
             switch body {
-            case .remove, .leave: true
+            case .remove, .leave, .refuse: true
             default: false
             }
         }
@@ -40,8 +49,10 @@
     /// The result of a judgment: the state after the entry, and what changes with it.
     struct Judgment: Sendable {
         let state: LogState
-        /// The rows of *access* that change.
-        let access: [Access]
+        /// The people whose rows of *access* change.
+        let people: [UserID]
+        /// The blobs that the entry names.
+        let named: [Blob]
     }
 
     /// The judgment of one append (SPEC §18.7): a function of the request, the caller and the state.
@@ -51,27 +62,46 @@
         /// - Parameter before: the state of the log; `nil` for the first entry.
         /// - Throws: the error of the rule that the entry breaks; ``TresorError/noAccess`` for a caller who neither
         ///   wrote the entry nor is a member before or after it; ``TresorError/altered`` for wraps other than those
-        ///   that the state after it calls for, and for a list of removed people that leaves one out or names a member.
+        ///   that the state after it calls for, for a list of removed people that leaves one out or names a member, and
+        ///   for other blobs than those that the entry names.
         static func judge(
             _ draft: AppendDraft, by caller: UserID, on before: LogState?
         ) throws(TresorError) -> Judgment {
             var fold = before.map { Fold(state: $0) } ?? Fold(tresor: draft.request.tresor)
             try fold.apply(draft.entry)
             guard let after = fold.state else { throw .altered }
-            let isIn = before?.members[caller] != nil || after.members[caller] != nil
+            let isIn = before?.author(caller) != nil || after.author(caller) != nil
             guard caller == draft.entry.author || isIn else { throw .noAccess }
             try checkWraps(draft, by: caller, in: after)
-            let losing = draft.people.filter { before?.members[$0] != nil && after.members[$0] == nil }
+            let named = fold.voidRule == nil ? draft.body.blobs : []
+            try checkBlobs(draft, by: caller, named)
+            // A refusal names a grant, and its people are those who waited; approvers are dropped unnamed.
+            let people = draft.people.union(after.dismissed(at: draft.entry.sequence))
+                .union(Set(before?.approvers ?? []).symmetricDifference(after.approvers))
+            let losing = people.union(before?.approvers ?? []).filter {
+                before?.needsWraps($0) == true && !after.needsWraps($0)
+            }
             let removing = Set(draft.request.removing)
             guard removing.isSuperset(of: losing),
-                removing.allSatisfy({ after.members[$0] == nil && after.chain(of: $0) != nil })
+                removing.allSatisfy({ !after.needsWraps($0) && after.chain(of: $0) != nil })
             else { throw .altered }
-            let access = draft.people.sorted().compactMap { Access(of: $0, in: after) }
-            return Judgment(state: after, access: access)
+            return Judgment(state: after, people: people.sorted(), named: named)
         }
 
-        /// An entry that begins an epoch brings the wraps of all members, a grant those of its people, any other entry
-        /// none. A member who restores the entry of somebody else brings none.
+        /// The author brings the blobs that the entry names, or none of them. A member who restores the entry of
+        /// somebody else brings none.
+        private static func checkBlobs(
+            _ draft: AppendDraft, by caller: UserID, _ named: [Blob]
+        ) throws(TresorError) {
+            let blobs = draft.request.blobs.map { Blob(hash: $0.hash, size: $0.size) }
+            guard !blobs.isEmpty else { return }
+            guard caller == draft.entry.author else { throw .noAccess }
+            guard blobs == named else { throw .altered }
+        }
+
+        /// An entry that begins an epoch brings the wraps of all members, of people who wait and of their approvers; a
+        /// grant those of its people, and of the approvers for whom these wait; new approvers those of all epochs that
+        /// people who wait need; any other entry none. A member who restores the entry of somebody else brings none.
         private static func checkWraps(
             _ draft: AppendDraft, by caller: UserID, in after: LogState
         ) throws(TresorError) {
@@ -79,19 +109,31 @@
                 guard draft.wraps.isEmpty else { throw .noAccess }
                 return
             }
-            var missing: Set<UserID> = []
+            var missing: Set<WrapPlace> = []
+            func call(for users: some Sequence<UserID>, _ epochs: ClosedRange<UInt64>) {
+                for user in users { missing.formUnion(epochs.map { WrapPlace(user: user, epoch: $0) }) }
+            }
+            let current = after.epoch...after.epoch
+            let approvers = after.waiting.isEmpty ? [] : after.approvers
             if draft.body.nextEpoch != nil {
-                missing = Set(after.members.keys)
+                call(for: after.everybody.filter { after.needsWraps($0) }, current)
             } else if case .grant(let grant) = draft.body {
-                missing = Set(grant.people.map(\.chain.user))
+                call(for: grant.people.map(\.chain.user) + (after.approvers.isEmpty ? [] : approvers), current)
+            } else if case .approvers = draft.body, let epochs = after.approvalEpochs() {
+                call(for: approvers, epochs)
             }
             for wrap in draft.wraps {
-                guard missing.remove(wrap.user) != nil, wrap.epoch == after.epoch,
-                    WrapRules.isCalledFor(wrap, in: after)
+                guard missing.remove(WrapPlace(user: wrap.user, epoch: wrap.epoch)) != nil, wrap.isNeeded(in: after)
                 else { throw .altered }
             }
             guard missing.isEmpty else { throw .altered }
         }
+    }
+
+    /// The place of a wrap in a tresor.
+    private struct WrapPlace: Hashable {
+        let user: UserID
+        let epoch: UInt64
     }
 
     /// The rules of wraps that a service can judge. It opens none.
@@ -107,18 +149,6 @@
                 read.append(wrap)
             }
             return read
-        }
-
-        /// Whether a state calls for a wrap. A member with full history has that of the current epoch, a member
-        /// *from now* those of each epoch since. Each is for the newest card, with the keys that the history allows.
-        static func isCalledFor(_ wrap: Wrap, in state: LogState) -> Bool {
-            guard wrap.tresor == state.tresor, let member = state.members[wrap.user],
-                wrap.generation == state.chain(of: wrap.user)?.newest.generation
-            else { return false }
-            switch member.history {
-            case .all: return wrap.opensHistory && wrap.epoch == state.epoch
-            case .from(let first): return !wrap.opensHistory && first <= wrap.epoch && wrap.epoch <= state.epoch
-            }
         }
     }
 #endif

@@ -31,7 +31,7 @@
             let before = try await context.states.state(of: request.tresor, at: place.end)
             let judgment: Judgment
             do throws(TresorError) {
-                judgment = try AppendRules.judge(draft, by: caller.user, on: before)
+                judgment = try judge(draft, by: caller, on: before)
             } catch {
                 throw place.isMember ? error : .noAccess
             }
@@ -42,6 +42,20 @@
             return OutcomeAnswer(.conflict)
         }
 
+        /// Judges an entry by the rules and by the policy of the service: each tresor keeps its approvers.
+        private func judge(
+            _ draft: AppendDraft, by caller: Caller, on before: LogState?
+        ) throws(TresorError) -> Judgment {
+            let judgment = try AppendRules.judge(draft, by: caller.user, on: before)
+            switch draft.body {
+            case .genesis, .approvers:
+                let wanted = Set(context.settings.approvers.map(\.user))
+                guard wanted.isSubset(of: judgment.state.approvers) else { throw .noAccess }
+            default: break
+            }
+            return judgment
+        }
+
         /// Appends an entry of a member where this process knows the end of the log, without asking where it is.
         ///
         /// - Returns: `false` if nothing was written. Whatever is wrong is then said as if this had not been tried.
@@ -49,7 +63,7 @@
             let request = draft.request
             guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
                 before.head.hash == request.previous, before.members[caller.user] != nil,
-                let judgment = try? AppendRules.judge(draft, by: caller.user, on: before),
+                let judgment = try? judge(draft, by: caller, on: before),
                 (try? await checkQuota(draft, on: before)) != nil
             else { return false }
             return try await write(draft, judgment, for: caller, first: advance(draft, judgment))
@@ -58,7 +72,7 @@
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
         /// nobody learns whether a tresor is there.
         private func found(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let judgment = try AppendRules.judge(draft, by: caller.user, on: nil)
+            let judgment = try judge(draft, by: caller, on: nil)
             let place = try await place(of: caller.user, in: draft.request.tresor)
             if let place {
                 guard place.isMember else { throw .noAccess }
@@ -136,7 +150,12 @@
                 first.orElse(.forked),
                 caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now).orElse(.busy),
             ]
-            let changes = Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
+            // A blob that is not there is a conflict too.
+            let blobs = Blobs.statements(
+                draft.request.blobs, naming: judgment.named, at: draft.request.sequence, of: draft.request.tresor,
+                orElse: .forked)
+            let changes =
+                blobs + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
             do throws(TresorError) {
                 _ = try await context.engine.write(places + changes)
             } catch {
@@ -163,11 +182,18 @@
                 ).orElse(.store(.damaged))
             ]
             for user in Set(removing).sorted() {
+                let gone = [tresor, .digest(user.digest)]
+                // Their founder gets the room back.
                 statements.append(
-                    SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", [tresor, .digest(user.digest)]))
+                    SQL(
+                        """
+                        UPDATE tresors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(wrap)), 0) AS bigint)
+                        FROM wraps WHERE tresor = $1 AND account = $2) WHERE tresor = $1
+                        """, gone))
+                statements.append(SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", gone))
             }
             statements += wraps.map(Wraps.storing)
-            statements += judgment.access.map { $0.storing(in: state.tresor) }
+            statements += judgment.people.map { Access.storing($0, in: state) }
             return statements + StateCache.storing(state)
         }
     }

@@ -16,7 +16,7 @@
             guard seat.role == .owner else { throw .noAccess }
             if caller.user != seat.end.founder {
                 let founder = try await context.findSeat(of: seat.end.founder, in: request.tresor)
-                guard founder?.isMember != true else { throw .noAccess }
+                guard founder?.isIn != true else { throw .noAccess }
             }
             let tresor = SQLValue.digest(request.tresor.digest)
             let now = context.now
@@ -32,6 +32,9 @@
                     SQL("DELETE FROM wraps WHERE tresor = $1", [tresor]),
                     SQL("DELETE FROM access WHERE tresor = $1", [tresor]),
                     SQL("DELETE FROM states WHERE tresor = $1", [tresor]),
+                    SQL("DELETE FROM blobs WHERE tresor = $1", [tresor]),
+                    SQL("DELETE FROM blob_names WHERE tresor = $1", [tresor]),
+                    SQL("DELETE FROM blob_orphans WHERE tresor = $1", [tresor]),
                 ])
                 // The log has grown: the caller may no longer be who they were.
                 guard deleted[0] == 1 else { throw .busy }

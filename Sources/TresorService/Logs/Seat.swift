@@ -14,12 +14,44 @@
     /// The part of a tresor that a person may read: the row of *access*, which the same fold has written as the log.
     struct Seat: Sendable {
         let end: LogEnd
-        /// `nil` for a former member.
-        let role: Role?
+        let place: Place
         /// The number of entries that the person may read: all, or those up to the one that removed them.
         let readableCount: UInt64
 
-        var isMember: Bool { role != nil }
+        /// The role of a member; `nil` for anybody else.
+        var role: Role? { if case .member(let role) = place { role } else { nil } }
+
+        /// Whether the person is in the log: a member, a person who waits, or an approver.
+        var isIn: Bool { place != .former }
+
+        /// What a person is in a log.
+        enum Place: Hashable, Sendable {
+            case member(Role)
+            case waiting
+            case approver
+            case former
+
+            /// The number in the database.
+            var code: UInt8 {
+                switch self {
+                case .member(let role): role.rawValue
+                case .waiting: 4
+                case .approver: 5
+                case .former: 0
+                }
+            }
+
+            init?(code: UInt64) {
+                switch code {
+                case 0: self = .former
+                case 4: self = .waiting
+                case 5: self = .approver
+                default:
+                    guard let role = UInt8(exactly: code).flatMap(Role.init(rawValue:)) else { return nil }
+                    self = .member(role)
+                }
+            }
+        }
 
         /// The statement that reads the seat of a user; no row for a tresor that is not there, for one that was
         /// deleted, and for a user who never was a member.
@@ -37,13 +69,11 @@
             end = LogEnd(
                 count: try row.number(0), head: try row.digest(1), founder: UserID(try row.digest(2)))
             if try row.isNull(4) {
-                guard let role = UInt8(exactly: try row.number(3)).flatMap(Role.init(rawValue:)) else {
-                    throw .store(.damaged)
-                }
-                self.role = role
+                guard let place = Place(code: try row.number(3)), place != .former else { throw .store(.damaged) }
+                self.place = place
                 readableCount = end.count
             } else {
-                role = nil
+                place = .former
                 readableCount = min(end.count, try row.number(4) + 1)
             }
         }
@@ -69,23 +99,30 @@
     /// The part that a person may read after an entry: the row of *access* that the fold calls for.
     struct Access: Hashable, Sendable {
         let user: UserID
-        /// `nil` for a former member.
-        let role: Role?
-        /// The first epoch that a member reads: 1 for full history.
+        let place: Seat.Place
+        /// The first epoch that a member reads, or will: 1 for full history.
         let firstEpoch: UInt64
         /// The entry that removed a former member.
         let last: UInt64?
 
-        /// - Returns: `nil` for a user whom the log never knew as a member.
+        /// - Returns: `nil` for a user whom the log never knew as a member, and who does not wait or approve.
         init?(of user: UserID, in state: LogState) {
             self.user = user
             if let member = state.members[user] {
-                role = member.role
-                firstEpoch = if case .from(let epoch) = member.history { epoch } else { 1 }
+                place = .member(member.role)
+                firstEpoch = member.history.firstEpoch
+                last = nil
+            } else if let waiting = state.waiting[user] {
+                place = .waiting
+                firstEpoch = waiting.history.firstEpoch
+                last = nil
+            } else if state.approvers.contains(user) {
+                place = .approver
+                firstEpoch = 0
                 last = nil
             } else {
                 guard let last = state.end(of: user) else { return nil }
-                role = nil
+                place = .former
                 firstEpoch = 0
                 self.last = last
             }
@@ -94,9 +131,18 @@
         /// Reads the columns account, role, first_epoch and last.
         init(_ row: SQLRow) throws(TresorError) {
             user = UserID(try row.digest(0))
-            role = UInt8(exactly: try row.number(1)).flatMap(Role.init(rawValue:))
+            guard let place = Seat.Place(code: try row.number(1)) else { throw .store(.damaged) }
+            self.place = place
             firstEpoch = try row.number(2)
             last = try row.isNull(3) ? nil : try row.number(3)
+        }
+
+        /// The statement that writes the row of a user, or deletes that of an approver who is one no more.
+        static func storing(_ user: UserID, in state: LogState) -> SQL {
+            if let access = Access(of: user, in: state) { return access.storing(in: state.tresor) }
+            return SQL(
+                "DELETE FROM access WHERE tresor = $1 AND account = $2",
+                [.digest(state.tresor.digest), .digest(user.digest)])
         }
 
         /// The statement that writes the row.
@@ -107,7 +153,7 @@
                 ON CONFLICT (tresor, account) DO UPDATE SET role = $3, first_epoch = $4, last_sequence = $5
                 """,
                 [
-                    .digest(tresor.digest), .digest(user.digest), .integer(Int64(role?.rawValue ?? 0)),
+                    .digest(tresor.digest), .digest(user.digest), .integer(Int64(place.code)),
                     .number(firstEpoch), last.map { .number($0) } ?? .null,
                 ])
         }

@@ -30,6 +30,14 @@
         private let greatestCost: Int
         private let slots = Mutex(Slots())
 
+        /// A fold that runs, and the end to which it folds.
+        private struct Flight {
+            let end: LogEnd
+            let task: Task<Result<LogState, TresorError>, Never>
+        }
+
+        private let flights = Mutex<[TresorID: Flight]>([:])
+
         /// - Parameter greatestCost: the memory that the states may take, in bytes.
         init(engine: any SQLEngine, greatestCost: Int = 256 << 20) {
             self.engine = engine
@@ -41,9 +49,34 @@
         /// - Throws: ``TresorError/noAccess`` for a log that was deleted in the meantime; `TresorError.store(_:)` with
         ///   `damaged` for one that does not fold to this end; the errors of the engine.
         func state(of tresor: TresorID, at end: LogEnd) async throws(TresorError) -> LogState {
-            var base = known(tresor)
+            var base = self.known(tresor)
             if let base, base.head.hash == end.head, base.entryCount == end.count { return base }
             if let state = base, state.entryCount >= end.count { base = nil }
+            // Who asks for a log that is being folded gets the same state: a long one is folded once.
+            let flight = flights.withLock { [base] flights in
+                if let present = flights[tresor], present.end == end { return present }
+                let task = Task { [self] in
+                    let result: Result<LogState, TresorError>
+                    do throws(TresorError) {
+                        result = .success(try await fold(tresor, to: end, from: base))
+                    } catch {
+                        result = .failure(error)
+                    }
+                    self.flights.withLock { if $0[tresor]?.end == end { $0[tresor] = nil } }
+                    return result
+                }
+                let flight = Flight(end: end, task: task)
+                flights[tresor] = flight
+                return flight
+            }
+            return try await flight.task.value.get()
+        }
+
+        /// Folds a log from a state, or from its snapshot.
+        private func fold(
+            _ tresor: TresorID, to end: LogEnd, from known: LogState?
+        ) async throws(TresorError) -> LogState {
+            var base = known
             if base == nil { base = try await snapshot(of: tresor) }
             var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
             var next = base?.entryCount ?? 0
@@ -114,11 +147,14 @@
         }
 
         /// The statements that write the snapshot of a state, if its time has come.
-        static func storing(_ state: LogState) -> [SQL] {
-            guard state.entryCount.isMultiple(of: interval) else { return [] }
+        ///
+        /// - Parameter isDue: whether it has, whatever the number of entries is.
+        static func storing(_ state: LogState, isDue: Bool = false) -> [SQL] {
+            guard isDue || state.entryCount.isMultiple(of: interval) else { return [] }
             var encoder = ByteEncoder()
             state.encode(into: &encoder)
-            let isDue = encoder.bytes.count <= largeByteCount || state.entryCount.isMultiple(of: interval * 16)
+            let isDue =
+                isDue || encoder.bytes.count <= largeByteCount || state.entryCount.isMultiple(of: interval * 16)
             guard isDue, encoder.bytes.count <= greatestByteCount else { return [] }
             return [
                 SQL(

@@ -9,7 +9,7 @@
     struct Usage: Sendable {
         /// The number of tresors that the person founded.
         var tresors: UInt64
-        /// The bytes of the entries and wraps of these.
+        /// The bytes of the entries, wraps and blobs of these.
         var bytes: UInt64
 
         init(tresors: UInt64, bytes: UInt64) {
@@ -20,7 +20,8 @@
         init(_ rows: [SQLRow]) throws(TresorError) {
             guard let row = rows.first else { throw .store(.damaged) }
             tresors = try row.number(0)
-            bytes = try row.number(1)
+            // A count that is wrong stops nobody from writing; the check finds it.
+            bytes = UInt64(max(0, try row.integer(1)))
         }
     }
 
@@ -77,6 +78,9 @@
             }
             return usage
         }
+
+        /// Forgets what a person has used, so that it is summed again.
+        func forget(_ user: UserID) { entries.withLock { $0[user] = nil } }
 
         /// Adds what was written since.
         func add(tresors: UInt64, bytes: UInt64, of user: UserID) {

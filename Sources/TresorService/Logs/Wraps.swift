@@ -19,9 +19,14 @@
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first,
-                    try Seat(row).isMember
-                else { throw .noAccess }
+                guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first else {
+                    throw .noAccess
+                }
+                let seat = try Seat(row)
+                // A person who waits sees their own wraps alone.
+                guard seat.isIn, seat.place != .waiting || request.users.allSatisfy({ $0 == caller.user }) else {
+                    throw .noAccess
+                }
                 var answer: [[[UInt8]]] = []
                 var byteCount = 0
                 // Somebody who reads from now on may have a wrap of each epoch.
@@ -96,12 +101,12 @@
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let wraps = try WrapRules.read(request.wraps, of: request.tresor)
             let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.isMember else { throw .noAccess }
+            guard seat.role != nil else { throw .noAccess }
             let state = try await context.states.state(of: request.tresor, at: seat.end)
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             let others = wraps.filter { $0.user != caller.user }
             guard others.isEmpty || member.history == .all else { throw .noAccess }
-            guard wraps.allSatisfy({ WrapRules.isCalledFor($0, in: state) }) else { throw .altered }
+            guard wraps.allSatisfy({ $0.isNeeded(in: state) }) else { throw .altered }
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 // The row of the tresor is held, so that nobody is removed meanwhile.
                 let held = try transaction.run([
@@ -111,9 +116,37 @@
                 ])
                 guard held == [1] else { throw .busy }
                 if member.role != .owner { try Self.checkMissing(others, in: state, transaction) }
-                _ = try transaction.run(wraps.map(Self.storing))
+                try Self.store(wraps, in: state.tresor, transaction)
                 return DoneAnswer()
             }
+        }
+
+        /// Stores wraps, and counts the room that they take more than those which they replace.
+        private static func store(
+            _ wraps: [Wrap], in tresor: TresorID, _ transaction: any SQLTransaction
+        ) throws(TresorError) {
+            // Of two for the same place the last one stays.
+            let places = Dictionary(wraps.map { (Place(user: $0.user, epoch: $0.epoch), $0) }) { $1 }
+            let present = try transaction.rows(
+                of: places.keys.map { place in
+                    SQL(
+                        """
+                        SELECT CAST(length(wrap) AS bigint) FROM wraps
+                        WHERE tresor = $1 AND account = $2 AND epoch = $3
+                        """,
+                        [.digest(tresor.digest), .digest(place.user.digest), .number(place.epoch)])
+                })
+            var growth = places.values.reduce(Int64(0)) { $0 + Int64($1.bytes.count) }
+            for row in present.joined() { growth -= try row.integer(0) }
+            let count = SQL(
+                "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1", [.digest(tresor.digest), .integer(growth)])
+            _ = try transaction.run(places.values.map(Self.storing) + [count])
+        }
+
+        /// The place of a wrap in a tresor.
+        private struct Place: Hashable {
+            let user: UserID
+            let epoch: UInt64
         }
 
         /// Checks that no wrap replaces another one that the log calls for.
@@ -127,7 +160,7 @@
                         [.digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch)]))
                 guard let present = try found.first?.bytes(0), present != wrap.bytes else { continue }
                 guard let stored = try? Wrap(present), stored.user == wrap.user, stored.epoch == wrap.epoch,
-                    WrapRules.isCalledFor(stored, in: state)
+                    stored.isNeeded(in: state)
                 else { continue }
                 throw .noAccess
             }

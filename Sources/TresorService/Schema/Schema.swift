@@ -9,7 +9,7 @@
         let steps: [[Table]]
 
         /// The schema of this release.
-        package static let current = Schema(steps: [first])
+        package static let current = Schema(steps: [first, second])
 
         /// The version that a database has after all steps.
         package var version: Int64 { Int64(steps.count) }
@@ -42,6 +42,23 @@
                     _ = try transaction.run([SQL("INSERT INTO schema_steps (step) VALUES ($1)", [.integer(number)])])
                 }
             }
+        }
+    }
+
+    extension Schema {
+        /// Returns the version of a database, and changes nothing: 0 for one without a schema.
+        ///
+        /// - Throws: the errors of the engine.
+        package static func version(of engine: some SQLEngine) async throws(TresorError) -> Int64 {
+            let isThere =
+                switch engine.dialect {
+                case .sqlite: SQL("SELECT count(*) FROM sqlite_master WHERE name = 'schema_steps'")
+                case .postgres:
+                    SQL("SELECT CAST(CASE WHEN to_regclass('schema_steps') IS NULL THEN 0 ELSE 1 END AS bigint)")
+                }
+            guard try await engine.read(isThere).first?.integer(0) == 1 else { return 0 }
+            let rows = try await engine.read(SQL("SELECT CAST(coalesce(max(step), 0) AS bigint) FROM schema_steps"))
+            return try rows.first?.integer(0) ?? 0
         }
     }
 

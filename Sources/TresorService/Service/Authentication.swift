@@ -93,6 +93,14 @@
             throw refusal
         }
 
+        /// Whether a request of this session has held before.
+        func knows(_ text: String) -> Bool {
+            guard let statement = try? Authorization(text).statement, let session = try? statement.hash() else {
+                return false
+            }
+            return statements.isKnown(session)
+        }
+
         /// Returns the seconds for which a source is barred. A call without a source comes from this process.
         private func look(_ source: [UInt8]) -> UInt32? {
             source.isEmpty ? nil : limits.look(.failure(source), .failure)

@@ -17,6 +17,10 @@
                 case access(Int)
                 /// So many members lack the wrap of the current epoch.
                 case wraps(Int)
+                /// The row of the tresor names another size, by which the quota of its founder counts.
+                case size
+                /// So many blobs that entries above the floor name are not there in all their bytes.
+                case blobs(Int)
             }
 
             package let tresor: TresorID
@@ -82,6 +86,23 @@
                     SQL(
                         "SELECT account FROM wraps WHERE tresor = $1 AND epoch = $2",
                         [.digest(tresor.digest), .number(state.epoch)]),
+                    SQL("SELECT bytes FROM tresors WHERE tresor = $1", [.digest(tresor.digest)]),
+                    SQL(
+                        """
+                        SELECT CAST(COALESCE(sum(length(entry)), 0) AS bigint) FROM entries WHERE tresor = $1
+                        """, [.digest(tresor.digest)]),
+                    SQL(
+                        "SELECT CAST(COALESCE(sum(length(wrap)), 0) AS bigint) FROM wraps WHERE tresor = $1",
+                        [.digest(tresor.digest)]),
+                    SQL(
+                        "SELECT CAST(COALESCE(sum(length(bytes)), 0) AS bigint) FROM blobs WHERE tresor = $1",
+                        [.digest(tresor.digest)]),
+                    SQL(
+                        """
+                        SELECT count(*) FROM blob_names n WHERE n.tresor = $1 AND n.sequence > $2 AND n.size <>
+                        (SELECT CAST(COALESCE(sum(length(b.bytes)), 0) AS bigint) FROM blobs b
+                        WHERE b.tresor = n.tresor AND b.hash = n.hash)
+                        """, [.digest(tresor.digest), .number(state.floor)]),
                 ])
             }
             guard try await isStill(tresor, end) else { return }
@@ -90,8 +111,12 @@
             let different = Set(expected.symmetricDifference(stored).map(\.user))
             if !different.isEmpty { note(.access(different.count)) }
             let wrapped = Set(try found[1].map { (row) throws(TresorError) in UserID(try row.digest(0)) })
-            let missing = state.members.keys.count { !wrapped.contains($0) }
+            let missing = state.everybody.count { state.needsWraps($0) && !wrapped.contains($0) }
             if missing > 0 { note(.wraps(missing)) }
+            let sizes = try found[2...5].map { (rows) throws(TresorError) in try rows.first?.integer(0) ?? 0 }
+            if sizes[0] != sizes[1] + sizes[2] + sizes[3] { note(.size) }
+            guard let gone = try found[6].first?.number(0) else { throw .store(.damaged) }
+            if gone > 0 { note(.blobs(Int(clamping: gone))) }
         }
 
         private func isStill(_ tresor: TresorID, _ end: LogEnd) async throws(TresorError) -> Bool {

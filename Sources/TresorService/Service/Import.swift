@@ -11,8 +11,12 @@
         /// The number of tresors, and of their entries.
         package var tresors = 0
         package var entries: UInt64 = 0
-        /// The number of wraps that the logs do not call for, and that were left behind.
+        /// The number of kit copies.
+        package var kitCopies = 0
+        /// The number of wraps that nobody needs, and that were left behind.
         package var leftWraps = 0
+        /// The number of blobs that entries above the floor name, and that were not there.
+        package var missingBlobs = 0
         /// The tresors that the database already had.
         package var present: [TresorID] = []
     }
@@ -20,7 +24,8 @@
     /// Takes an embedded store whole, through the rules.
     ///
     /// Cards become active accounts. Server shares stay behind, since a store does not know the keys of their devices:
-    /// each person trusts their device again. A store names no kit copies; see ``KitCopies``.
+    /// each person trusts their device again. A kit copy belongs to the person whose identity file it is; one that does
+    /// not read, or whose person has no account, belongs to nobody.
     struct Import: Sendable {
         private static let pageCount = 1_024
 
@@ -33,7 +38,32 @@
             var tresors: Set<TresorID> = []
             for user in users { tresors.formUnion(try await store.tresors(of: user)) }
             for tresor in tresors.sorted() { try await take(tresor, from: store, &report) }
+            if let list = store as? any KitCopyList { try await takeKitCopies(from: list, &report) }
             return report
+        }
+
+        private func takeKitCopies(
+            from store: any KitCopyList, _ report: inout ImportReport
+        ) async throws(TresorError) {
+            var last: Hash256?
+            while true {
+                let page = try await store.kitCopyLocators(after: last, limit: Self.pageCount)
+                for locator in page {
+                    guard let copy = try await store.kitCopy(locator: locator) else { continue }
+                    let owner = (try? IdentityFile(copy))?.chain.user
+                    let inserted = try await context.engine.write([
+                        SQL(
+                            """
+                            INSERT INTO kit_copies (locator, account, copy)
+                            VALUES ($1, (SELECT account FROM accounts WHERE account = $2), $3) ON CONFLICT DO NOTHING
+                            """,
+                            [.digest(locator), owner.map { .digest($0.digest) } ?? .bytes([]), .bytes(copy)])
+                    ])
+                    if inserted == [1] { report.kitCopies += 1 }
+                }
+                guard page.count == Self.pageCount else { return }
+                last = page.last
+            }
         }
 
         private func takeCard(
@@ -66,10 +96,11 @@
                 guard page.count == Self.pageCount else { break }
             }
             let state = try Fold.state(of: entries, tresor: tresor)
+            let (named, size) = try await takeBlobs(of: entries, in: state, from: store, &report)
             let wraps = try await wraps(of: state, from: store, &report)
-            let statements = Self.statements(entries, wraps, state)
+            let statements = Self.statements(entries, wraps, state) + named
             let now = context.now
-            let byteCount = wraps.reduce(entries.reduce(0) { $0 + $1.count }) { $0 + $1.bytes.count }
+            let byteCount = size + wraps.reduce(entries.reduce(0) { $0 + $1.count }) { $0 + $1.bytes.count }
             let isTaken = try await context.engine.write { (transaction) throws(TresorError) in
                 let inserted = try transaction.run([
                     SQL(
@@ -91,15 +122,42 @@
             report.entries += state.entryCount
         }
 
+        /// Takes the blobs that the entries name, part by part. Those of an import that was interrupted are taken again.
+        ///
+        /// - Returns: the statements that name them, and the number of their bytes.
+        private func takeBlobs(
+            of entries: [[UInt8]], in state: LogState, from store: any Store, _ report: inout ImportReport
+        ) async throws(TresorError) -> (naming: [SQL], byteCount: Int) {
+            var (statements, byteCount): ([SQL], Int) = ([], 0)
+            for bytes in entries {
+                let entry = try Entry(bytes)
+                let blobs = try entry.body.blobs
+                guard !blobs.isEmpty, state.voidRule(of: entry) == nil else { continue }
+                for blob in blobs {
+                    var (size, part): (Int, UInt32) = (0, 0)
+                    while let bytes = try await store.blob(blob.hash, part: part, in: state.tresor) {
+                        _ = try await context.engine.write([
+                            Blobs.storing(bytes, as: part, of: blob.hash, in: state.tresor)
+                        ])
+                        (size, part) = (size + bytes.count, part + 1)
+                    }
+                    if UInt64(size) != blob.size, entry.sequence > state.floor { report.missingBlobs += 1 }
+                    byteCount += size
+                }
+                statements += Blobs.statements([], naming: blobs, at: entry.sequence, of: state.tresor, orElse: .busy)
+            }
+            return (statements, byteCount)
+        }
+
         /// Reads the wraps that the log calls for.
         private func wraps(
             of state: LogState, from store: any Store, _ report: inout ImportReport
         ) async throws(TresorError) -> [Wrap] {
             var wraps: [Wrap] = []
-            for user in state.members.keys.sorted() {
+            for user in state.everybody where state.needsWraps(user) {
                 for bytes in try await store.wraps(of: user, in: state.tresor, epoch: nil) {
                     // A full-history member keeps the wraps of earlier epochs; only the newest one is needed.
-                    guard let wrap = try? Wrap(bytes), wrap.user == user, WrapRules.isCalledFor(wrap, in: state) else {
+                    guard let wrap = try? Wrap(bytes), wrap.user == user, wrap.isNeeded(in: state) else {
                         report.leftWraps += 1
                         continue
                     }
@@ -117,7 +175,7 @@
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
             let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
-            return rows + wraps.map(Wraps.storing) + access
+            return rows + wraps.map(Wraps.storing) + access + StateCache.storing(state, isDue: true)
         }
     }
 #endif

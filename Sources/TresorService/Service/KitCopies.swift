@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// The kit copies. Anyone who has the kit knows the locator; a copy that was imported belongs to no account.
+    /// The kit copies. Anyone who has the kit knows the locator; a copy that was imported may belong to no account.
     struct KitCopies: Sendable {
         let context: ServiceContext
 

@@ -18,6 +18,8 @@
             static let registration = Rate(count: 10, seconds: 60)
             /// Server shares of a device: two hundred, and one more each three seconds. Each command fetches one.
             static let serverShare = Rate(count: 200, seconds: 3)
+            /// Kit copies for a source: sixty, and one a second. Who has the words asks once.
+            static let kitCopy = Rate(count: 60, seconds: 1)
             /// Requests of a source that prove nothing: a hundred, and five a second.
             static let failure = Rate(count: 100, seconds: 0.2)
 
@@ -32,7 +34,7 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, failure }
+            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
@@ -43,6 +45,8 @@
             static func registration(_ bytes: [UInt8]) -> Key { Key(kind: .registration, bytes: bytes) }
             /// The server shares of a user, by device.
             static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
+            /// The kit copies that a source asks for.
+            static func kitCopy(_ source: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: source) }
             /// The requests of a source that proved nothing.
             static func failure(_ source: [UInt8]) -> Key { Key(kind: .failure, bytes: source) }
         }
@@ -58,28 +62,31 @@
         /// The number of buckets in a set.
         private static let wayCount = 4
 
-        private let start = ContinuousClock.now
+        private let clock: @Sendable () -> ContinuousClock.Instant
+        private let start: ContinuousClock.Instant
         private let setCount: Int
         private let buckets: Mutex<[Bucket]>
 
         /// - Parameter setCount: the number of sets: 16 384 take 1 MiB.
-        init(setCount: Int = 1 << 14) {
+        init(setCount: Int = 1 << 14, clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
             self.setCount = setCount
+            self.clock = clock
+            start = clock()
             buckets = Mutex([Bucket](repeating: Bucket(), count: setCount * Self.wayCount))
         }
 
         /// Takes one request from a bucket.
         ///
         /// - Returns: `nil` if it is allowed; else the seconds after which it is.
-        func take(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant = .now) -> UInt32? {
-            look(key, rate, at: time, taking: true)
+        func take(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant? = nil) -> UInt32? {
+            look(key, rate, at: time ?? clock(), taking: true)
         }
 
         /// Looks whether one request is allowed, and takes none.
         ///
         /// - Returns: `nil` if it is; else the seconds after which it is.
-        func look(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant = .now) -> UInt32? {
-            look(key, rate, at: time, taking: false)
+        func look(_ key: Key, _ rate: Rate, at time: ContinuousClock.Instant? = nil) -> UInt32? {
+            look(key, rate, at: time ?? clock(), taking: false)
         }
 
         private func look(

@@ -82,10 +82,11 @@
         func sweep() async throws(TresorError) {
             let now = context.now
             _ = try await context.engine.write(
-                [
-                    RequestKey.dropping(before: now),
-                    SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)]),
-                ] + Desk.lapsing(before: now - min(now, Self.lapse)))
+                [SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])]
+                    + Desk.lapsing(before: now - min(now, Self.lapse)))
+            while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
+                try Cancellation.check()
+            }
         }
     }
 

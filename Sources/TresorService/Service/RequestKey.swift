@@ -58,9 +58,18 @@
             return try row.isNull(1) ? .spent : .answer(try row.bytes(1))
         }
 
-        /// The statement that drops the answers that are no longer kept.
+        /// The number of answers that one statement drops, and those of the same second.
+        static let portion = 5_000
+
+        /// The statement that drops some of the answers that are no longer kept: no transaction lasts too long, however
+        /// many there are.
         static func dropping(before now: UInt64) -> SQL {
-            SQL("DELETE FROM requests WHERE time < $1", [.number(now - min(now, duration))])
+            SQL(
+                """
+                DELETE FROM requests WHERE time < $1 AND time <= (SELECT max(time) FROM
+                (SELECT time FROM requests WHERE time < $1 ORDER BY time LIMIT $2) AS oldest)
+                """,
+                [.number(now - min(now, duration)), .integer(Int64(portion))])
         }
     }
 #endif

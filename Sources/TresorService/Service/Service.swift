@@ -40,6 +40,8 @@
             }
         }
 
+        package func knows(_ authorization: String) -> Bool { authentication.knows(authorization) }
+
         /// Whether the database answers.
         package func isHealthy() async -> Bool {
             (try? await context.engine.read(SQL("SELECT CAST(1 AS bigint)"))) != nil
@@ -54,10 +56,14 @@
             hints.cancel()
         }
 
-        /// Drops what is kept for a time only: answers to requests, invitations, and registrations that nobody ended.
+        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, and
+        /// blobs that no entry names.
         ///
         /// - Throws: the errors of the engine.
-        package func sweep() async throws(TresorError) { try await Registrations(context: context).sweep() }
+        package func sweep() async throws(TresorError) {
+            try await Registrations(context: context).sweep()
+            try await Blobs(context: context).sweep()
+        }
 
         /// Folds every log and compares the database with it.
         ///
@@ -76,6 +82,12 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
+                // A call without a source comes from this process.
+                if call.operation == .kitCopy, !call.source.isEmpty,
+                    let seconds = context.limits.take(.kitCopy(call.source), .kitCopy)
+                {
+                    return Self.refusal(until: seconds)
+                }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
             }
             let caller: Caller
@@ -129,7 +141,8 @@
                 _ = try ServerRequest(call.body)
                 return ServiceReply(
                     ServerAnswer(
-                        server: context.settings.server, registration: context.settings.registration, approvers: []))
+                        server: context.settings.server, registration: context.settings.registration,
+                        approvers: context.settings.approvers.map(\.bytes)))
             default: return ServiceReply(try await KitCopies(context: context).copy(KitCopyRequest(call.body)))
             }
         }
@@ -144,6 +157,7 @@
             let cards = Cards(context: context)
             let logs = Logs(context: context)
             let wraps = Wraps(context: context)
+            let blobs = Blobs(context: context)
             let shares = ServerShares(context: context)
             let registrations = Registrations(context: context)
             let office = OperatorsOffice(context: context)
@@ -159,6 +173,10 @@
                 return ServiceReply(try await Appending(context: context).append(AppendRequest(body), by: caller))
             case .wraps: return ServiceReply(try await wraps.wraps(WrapsRequest(body), by: caller))
             case .putWraps: return ServiceReply(try await wraps.put(PutWrapsRequest(body), by: caller))
+            case .putBlob: return ServiceReply(try await blobs.put(PutBlobRequest(body), by: caller))
+            case .blob: return ServiceReply(try await blobs.blob(BlobRequest(body), by: caller))
+            case .blobs: return ServiceReply(try await blobs.blobs(BlobsRequest(body), by: caller))
+            case .deleteBlobs: return ServiceReply(try await blobs.delete(DeleteBlobsRequest(body), by: caller))
             case .news: return ServiceReply(try await News(context: context).news(NewsRequest(body), by: caller))
             case .putServerShare: return ServiceReply(try await shares.put(PutServerShareRequest(body), by: caller))
             case .serverShare: return ServiceReply(try await shares.share(ServerShareRequest(body), by: caller))

@@ -21,7 +21,7 @@
             server = try settings.server.id()
             states = StateCache(engine: engine)
             news = NewsBoard()
-            limits = RateLimits()
+            limits = RateLimits(clock: settings.steadyClock)
             usage = UsageCache(engine: engine)
         }
 

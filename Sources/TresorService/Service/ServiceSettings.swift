@@ -11,17 +11,22 @@
         package var `operator`: UserID
         package var registration: Registration
         package var quotas: Quotas
+        /// The people whom each tresor must name as approvers.
+        package var approvers: [CardChain]
         /// The clock, in seconds since 1970.
         package var clock: @Sendable () -> UInt64
+        /// The clock by which limits fill again, which nobody sets.
+        package var steadyClock: @Sendable () -> ContinuousClock.Instant = { .now }
 
         package init(
             server: Server, operator: UserID, registration: Registration, quotas: Quotas = Quotas(),
-            clock: @escaping @Sendable () -> UInt64
+            approvers: [CardChain] = [], clock: @escaping @Sendable () -> UInt64
         ) {
             self.server = server
             self.operator = `operator`
             self.registration = registration
             self.quotas = quotas
+            self.approvers = approvers
             self.clock = clock
         }
     }
@@ -32,7 +37,7 @@
         package var tresors: UInt64 = 1_000
         /// The number of entries in a log.
         package var entries: UInt64 = 100_000
-        /// The bytes of the entries and wraps of all tresors that a person founded.
+        /// The bytes of the entries, wraps and blobs of all tresors that a person founded.
         package var bytes: UInt64 = 1 << 30
         /// The number of kit copies.
         package var kitCopies: UInt64 = 16

@@ -8,6 +8,8 @@
     package struct Policy: Hashable, Sendable {
         package var registration = Registration.byInvitation
         package var quotas = Quotas()
+        /// The people whom each tresor must name as approvers. A process is told of them; the database is not.
+        package var approvers: [CardChain] = []
 
         package init() {}
     }
@@ -90,8 +92,7 @@
         {
             ServiceSettings(
                 server: server, operator: `operator`, registration: policy.registration,
-                quotas: policy.quotas,
-                clock: clock)
+                quotas: policy.quotas, approvers: policy.approvers, clock: clock)
         }
     }
 #endif

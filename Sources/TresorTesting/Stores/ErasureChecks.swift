@@ -7,7 +7,7 @@ struct ErasureChecks {
     private let store: any Store
     private let bytes: @Sendable () throws -> [[UInt8]]
 
-    /// Checks server shares, kit copies and wraps.
+    /// Checks server shares, kit copies, wraps and blobs.
     ///
     /// - Throws: a `BrokenPromise` also for a place that gives no bytes: a promise that nobody can check is not kept.
     static func check(at place: StorePlace) async throws {
@@ -20,6 +20,7 @@ struct ErasureChecks {
         try await checks.serverShares()
         try await checks.kitCopies()
         try await checks.wraps()
+        try await checks.blobs()
     }
 
     private func serverShares() async throws {
@@ -67,6 +68,17 @@ struct ErasureChecks {
         try look(for: wraps[1], isThere: false, "a wrap that an entry replaced")
         try look(for: wraps[2], isThere: false, "a wrap that was restored over")
         for wrap in wraps[3...] { try look(for: wrap, isThere: true, "the wrap of a member who stays") }
+    }
+
+    private func blobs() async throws {
+        let blobs = (UInt32(11)..<13).map { Sample.secret($0, byteCount: 9000) }
+        for (index, blob) in blobs.enumerated() {
+            try await store.putBlob(0, blob, of: Sample.hash(UInt8(index)), in: Sample.tresor(1))
+            try look(for: blob, isThere: true, "a blob")
+        }
+        try await store.deleteBlobs([Sample.hash(0)], in: Sample.tresor(1))
+        try look(for: blobs[0], isThere: false, "a deleted blob")
+        try look(for: blobs[1], isThere: true, "a blob")
     }
 
     private func look(for needle: [UInt8], isThere: Bool, _ name: String) throws {

@@ -140,3 +140,36 @@ extension FaultyStore {
         }
     }
 }
+
+/// Blobs.
+extension FaultyStore {
+    /// Forwards the call.
+    public func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) async throws(TresorError) {
+        try await passing(.putBlob, acknowledging: ()) { () async throws(TresorError) in
+            try await base.putBlob(part, bytes, of: hash, in: tresor)
+        }
+    }
+
+    /// Forwards the call.
+    public func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        try await passing(.blob, acknowledging: nil) { () async throws(TresorError) in
+            try await base.blob(hash, part: part, in: tresor)
+        }
+    }
+
+    /// Forwards the call.
+    public func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        try await passing(.blobs, acknowledging: nil) { () async throws(TresorError) in
+            try await base.blobs(hashes, in: tresor)
+        }
+    }
+
+    /// Forwards the call.
+    public func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        try await passing(.deleteBlobs, acknowledging: ()) { () async throws(TresorError) in
+            try await base.deleteBlobs(hashes, in: tresor)
+        }
+    }
+}

@@ -64,4 +64,18 @@ enum PlaceChecks {
         try await expect(
             store.append(Sample.change(0, after: nil, [11])) == .conflict, or: "it begins a log a second time")
     }
+
+    static func blobDurability(at place: StorePlace) async throws {
+        do {
+            let store = try await place.open()
+            let blob = StoredBlob(hash: Sample.hash(1), size: 2, bytes: [5, 6])
+            try await expect(
+                store.append(Sample.change(0, after: nil, [10], blobs: [blob])) == .done, or: "it refuses a first entry"
+            )
+            try await store.putBlob(0, [7], of: Sample.hash(2), in: tresor)
+        }
+        let store = try await place.open()
+        try await expect(
+            store.blobs([Sample.hash(1), Sample.hash(2)], in: tresor) == [[5, 6], [7]], or: "it loses a blob")
+    }
 }

@@ -22,6 +22,12 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
     case wrapRestoration = "a wrap is restored in place of a damaged one"
     /// Restoring an entry replaces nothing and appends nothing.
     case entryRestoration = "restoring an entry replaces and appends nothing"
+    /// A blob lies in parts, by tresor and hash.
+    case blobParts = "a blob is kept in parts, by tresor and hash"
+    /// Whole blobs are read at once, in order, up to 4 MiB.
+    case blobBatches = "blobs are read at once, in order, up to 4 MiB"
+    /// An entry is appended only with its blobs.
+    case blobTransactions = "an entry is appended with its blobs or not at all"
     /// Server shares are kept and deleted by user id and device.
     case serverShares = "server shares are kept by user id and device"
     /// Kit copies are replaced and deleted.
@@ -30,6 +36,8 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
     case manyWriters = "of many writers at one place exactly one wins"
     /// What was confirmed is there when the store is opened again.
     case durability = "what was confirmed is there when the store is opened again"
+    /// The same for blobs.
+    case blobDurability = "a confirmed blob is there when the store is opened again"
     /// The bytes of deleted and replaced secrets are gone from the place.
     case erasure = "the bytes of deleted secrets are gone from the place"
 
@@ -46,10 +54,14 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
         case .wrapTransactions: try await LogChecks.wrapTransactions(in: place.open())
         case .wrapRestoration: try await LogChecks.wrapRestoration(in: place.open())
         case .entryRestoration: try await LogChecks.entryRestoration(in: place.open())
+        case .blobParts: try await BlobChecks.parts(in: place.open())
+        case .blobBatches: try await BlobChecks.batches(in: place.open())
+        case .blobTransactions: try await BlobChecks.transactions(in: place.open())
         case .serverShares: try await EscrowChecks.serverShares(in: place.open())
         case .kitCopies: try await EscrowChecks.kitCopies(in: place.open())
         case .manyWriters: try await PlaceChecks.manyWriters(at: place)
         case .durability: try await PlaceChecks.durability(at: place)
+        case .blobDurability: try await PlaceChecks.blobDurability(at: place)
         case .erasure: try await ErasureChecks.check(at: place)
         }
     }

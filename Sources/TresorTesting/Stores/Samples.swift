@@ -25,11 +25,11 @@ enum Sample {
     /// A change of the log of ``tresor(_:)`` 1.
     static func change(
         _ sequence: UInt64, after previous: [UInt8]?, _ entry: [UInt8], putting: [StoredWrap] = [],
-        removing: [UserID] = []
+        removing: [UserID] = [], blobs: [StoredBlob] = []
     ) -> LogChange {
         LogChange(
             tresor: tresor(1), sequence: sequence, previous: previous, entry: entry, putting: putting,
-            removingWrapsOf: removing)
+            removingWrapsOf: removing, blobs: blobs)
     }
 
     /// Bytes like those of a secret: no eight of them, counted from a multiple of eight, occur in a sample of another

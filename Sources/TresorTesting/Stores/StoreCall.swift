@@ -6,6 +6,7 @@ public struct StoreCall: Hashable, Sendable {
         case putCard, card, cards, users
         case entries, append, restore, wraps, wrapsOfMany, putWraps, tresors
         case putServerShare, serverShare, deleteServerShares, putKitCopy, kitCopy, deleteKitCopy
+        case putBlob, blob, blobs, deleteBlobs
     }
 
     package let requirement: Requirement
@@ -19,9 +20,10 @@ public struct StoreCall: Hashable, Sendable {
     /// Whether the call changes the store.
     public var isWrite: Bool {
         switch requirement {
-        case .card, .cards, .users, .entries, .wraps, .wrapsOfMany, .tresors, .serverShare, .kitCopy: false
+        case .card, .cards, .users, .entries, .wraps, .wrapsOfMany, .tresors, .serverShare, .kitCopy, .blob, .blobs:
+            false
         case .putCard, .append, .restore, .putWraps, .putServerShare, .deleteServerShares, .putKitCopy,
-            .deleteKitCopy:
+            .deleteKitCopy, .putBlob, .deleteBlobs:
             true
         }
     }

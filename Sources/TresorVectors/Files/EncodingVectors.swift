@@ -24,6 +24,8 @@ struct EncodingVectors: TestWriter {
         home.addMarks()
         ExportVectors(file: file).addExport()
         ExportVectors(file: file).addNotedStores()
+        RecordHomeVectors(file: file).addKeptPacks()
+        RecordHomeVectors(file: file).addOutbox()
         return file
     }
 

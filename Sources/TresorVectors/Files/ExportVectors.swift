@@ -18,10 +18,12 @@ struct ExportVectors: TestWriter {
             }
         }
         func export(
-            of tresor: Bytes? = nil, entries: [Bytes]? = nil, cards: [Bytes]? = nil, _ wraps: [Bytes]
+            of tresor: Bytes? = nil, entries: [Bytes]? = nil, cards: [Bytes]? = nil, _ wraps: [Bytes],
+            blobs: [Bytes] = []
         ) -> Bytes {
             let parts = [
                 (entries ?? log.entries).map(prefixed), cards ?? chains, wraps.map { u16($0.count) + $0 },
+                blobs.map(prefixed),
             ]
             return join([preamble("tresorx1"), tresor ?? log.tresor] + parts.map { u32($0.count) + join($0) })
         }
@@ -53,6 +55,15 @@ struct ExportVectors: TestWriter {
         refuse("epochs of one person that fall", "NonCanonical", export([wraps[1], wraps[0]]))
         refuse("wraps of another tresor", "CrossTresor", export(of: draw()("tresor", 32), wraps))
         refuse("a wrap that is cut off", "Truncated", export([Bytes(wraps[0].dropLast())]))
+        let blobs = ["a", "b"].map { draw()("blob \($0)", 700) }.sorted {
+            hash("tresor/v1/blob-hash", $0).lexicographicallyPrecedes(hash("tresor/v1/blob-hash", $1))
+        }
+        let records = export(wraps, blobs: blobs)
+        valid("with two blobs", in: ["magic": ascii("tresorx1"), "object": records], out: ["object": records])
+        refuse("blobs that fall", "NonCanonical", export(wraps, blobs: blobs.reversed()))
+        refuse("a blob twice", "NonCanonical", export(wraps, blobs: [blobs[0], blobs[0]]))
+        refuse("a blob of no bytes", "LengthOverflow", export(wraps, blobs: [[]]))
+        refuse("a blob that is cut off", "Truncated", Bytes(records.dropLast()))
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
         refuse("a byte behind", "TrailingData", object + [0])
         group("dearmour")

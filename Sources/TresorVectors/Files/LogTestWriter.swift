@@ -12,22 +12,28 @@ extension LogTestWriter {
     static func state(_ log: Log, _ entry: Bytes) -> Values {
         let digest = must(try required(Hash256(log.tresor)))
         let state = must(try Fold.state(of: log.entries + [entry], tresor: TresorID(digest)))
-        let members = state.members.sorted { $0.key < $1.key }.map { user, member in
-            let history: UInt64 =
-                switch member.history {
-                case .all: 0
-                case .from(let epoch): epoch
-                }
-            return join(
-                user.digest.bytes, [member.role.rawValue], u64(history), u64(member.notAfter ?? 0), u64(member.since),
-                u64(member.sinceTime), member.admittedBy.digest.bytes)
+        func rows(_ people: [UserID: Member]) -> [Bytes] {
+            people.sorted { $0.key < $1.key }.map { user, member in
+                let history: UInt64 =
+                    switch member.history {
+                    case .all: 0
+                    case .from(let epoch): epoch
+                    }
+                return join(
+                    user.digest.bytes, [member.role.rawValue], u64(history), u64(member.notAfter ?? 0),
+                    u64(member.since), u64(member.sinceTime), member.admittedBy.digest.bytes)
+            }
+        }
+        let approved = state.members.sorted { $0.key < $1.key }.compactMap { user, member in
+            member.approvedBy.map { user.digest.bytes + $0.digest.bytes }
         }
         return
             ([
                 "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
                 "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
                 "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
-            ] as Values).with("members", members)
+            ] as Values).with("members", rows(state.members)).with("waiting", rows(state.waiting))
+            .with("approved", approved).with("approvers", state.approvers.map(\.digest.bytes))
     }
 
     /// The entry is accepted.

@@ -39,6 +39,9 @@ struct LogVectors: LogTestWriter {
         file.group("fold")
         RecordBodyVectors(file: file).addBodies()
         snapshots.addCheckpoints()
+        file.group("fold")
+        ApprovalBodyVectors(file: file).addBodies()
+        snapshots.addWaiting()
         return file
     }
 
@@ -148,11 +151,7 @@ struct LogVectors: LogTestWriter {
         refuse(
             "a back-link in epoch 1", "BackLinkWrong", 9, base: base, log,
             log.entry(anna, genesis(log, epoch: log.epoch(1, links: [epoch.link]).statement)))
-        refuse(
-            "an approver", "WrongRole", 10, base: base, log, log.entry(anna, genesis(log, approvers: [Cast.bert.user])))
-        refuse(
-            "two approvers", "WrongRole", 10, base: base, log,
-            log.entry(anna, genesis(log, approvers: [Cast.bert.user, Cast.cleo.user])))
+        ApprovalBodyVectors(file: file).addGenesisFaults(base, log) { genesis(log, approvers: $0) }
         refuse(
             "signed by somebody else", "WrongSigner", 12, base: base, log,
             log.entry(anna, genesis(log), signedBy: Cast.bert))
@@ -186,7 +185,7 @@ struct LogVectors: LogTestWriter {
         func refuse(_ comment: String, _ flag: String, _ rule: Int, _ entry: Bytes) {
             self.refuse(comment, flag, rule, base: base, log, entry)
         }
-        for type in [0, 3, 4, 11, 12, 13, 127] {
+        for type in [0, 11, 12, 14, 127] {
             refuse("body type \(type)", "WrongMagic", 1, log.entry(Cast.anna, (type, [])))
         }
         refuse("the magic tresorE2", "WrongMagic", 1, signed { $0.replacing(at: 7, with: [0x32]) })

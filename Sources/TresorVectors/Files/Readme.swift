@@ -31,8 +31,7 @@ enum Readme {
               index do not apply,
             * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, and opens those of
               that program,
-            * `--live-server URL`, with `--authority FILE` for its certificate: speaks to the service at URL, whose registration
-              is open,
+            * `--live-server PATH`: starts the program `tresor-server` at PATH with open registration, and speaks to it,
             * `--nightly`, as `tresor selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
               times each (made by `swift run -c release tresor-vectors --write-nightly vectors`; not in the index),
             * `--tables FILE`: prints the table of records of each line of FILE; a test of this package compares its own,

@@ -105,6 +105,8 @@ struct ServiceAnswerVectors: TestWriter {
             ("server", false, short), ("card", false, short), ("cards", false, short), ("users", false, short),
             ("put-card", true, 4 << 20), ("entries", false, short), ("append", true, 16 << 20),
             ("wraps", false, short), ("put-wraps", true, 16 << 20), ("tresors", false, short),
+            ("put-blob", true, 4 << 20), ("blob", false, short), ("blobs", false, short),
+            ("delete-blobs", true, short),
             ("news", false, short), ("put-server-share", true, short), ("server-share", false, short),
             ("delete-server-shares", true, short), ("put-kit-copy", true, 4 << 20), ("kit-copy", false, short),
             ("delete-kit-copy", true, short), ("register", true, 4 << 20), ("finish", true, 4 << 20),

@@ -10,6 +10,7 @@ struct ServiceMessageVectors: TestWriter {
         addCards()
         addLogs()
         addWraps()
+        addBlobs()
         addTresors()
         addEscrow()
         addRegistration()
@@ -113,24 +114,47 @@ struct ServiceMessageVectors: TestWriter {
         let head = tresor + u64(1) + draw(0)("previous", 32)
         let wrap = draw(0)("wrap", 50)
         let wraps = u32(2) + vector16(wrap) + vector16([1])
+        let blob = draw(0)("blob hash", 32)
+        let blobs = u16(2) + blob + u64(3) + prefixed([7, 8, 9]) + blob + u64(674) + u32(0)
         message(
-            "AppendRequest", head + prefixed(entry) + wraps + u32(1) + user,
+            "AppendRequest", head + prefixed(entry) + wraps + u32(1) + user + blobs,
             [
-                ("an entry of no bytes", "LengthOverflow", head + u32(0) + wraps + u32(0)),
-                ("a wrap of no bytes", "LengthOverflow", head + prefixed(entry) + u32(1) + [0, 0, 0] + u32(0)),
                 (
-                    "a wrap of 1288 bytes", "Oversize",
-                    head + prefixed(entry) + u32(1) + vector16(zeros(1288)) + u32(0)
+                    "a blob of another size", "NonCanonical",
+                    head + prefixed(entry) + wraps + u32(0) + u16(1) + blob + u64(3) + prefixed([7, 8])
+                ),
+                (
+                    "a blob longer than a pack", "Oversize",
+                    head + prefixed(entry) + wraps + u32(0) + u16(1) + blob + u64(1_081_763)
+                        + prefixed(zeros(1_081_763))
+                ),
+                (
+                    "10 001 blobs", "Oversize",
+                    head + prefixed(entry) + wraps + u32(0) + u16(10_001) + zeros(10_001 * 44)
+                ),
+                ("an entry of no bytes", "LengthOverflow", head + u32(0) + wraps + u32(0) + u16(0)),
+                (
+                    "a wrap of no bytes", "LengthOverflow",
+                    head + prefixed(entry) + u32(1) + [0, 0, 0] + u32(0) + u16(0)
+                ),
+                (
+                    "a wrap of 1360 bytes", "Oversize",
+                    head + prefixed(entry) + u32(1) + vector16(zeros(1360)) + u32(0) + u16(0)
                 ),
                 ("2^32 − 1 wraps", "LengthOverflow", head + prefixed(entry) + [255, 255, 255, 255]),
                 (
                     "10 001 wraps", "Oversize",
                     head + prefixed(entry) + u32(10_001) + join(.init(repeating: [0, 1, 9], count: 10_001)) + u32(0)
+                        + u16(0)
                 ),
-                ("more users than bytes", "LengthOverflow", head + prefixed(entry) + wraps + u32(2) + user),
+                ("more users than bytes", "LengthOverflow", head + prefixed(entry) + wraps + u32(2) + user + u16(0)),
             ])
-        edge("AppendRequest", "nothing but an entry", tresor + u64(0) + zeros(32) + prefixed(entry) + u32(0) + u32(0))
-        edge("AppendRequest", "the longest wrap", head + prefixed(entry) + u32(1) + vector16(zeros(1287)) + u32(0))
+        edge(
+            "AppendRequest", "nothing but an entry",
+            tresor + u64(0) + zeros(32) + prefixed(entry) + u32(0) + u32(0) + u16(0))
+        edge(
+            "AppendRequest", "the longest wrap",
+            head + prefixed(entry) + u32(1) + vector16(zeros(1359)) + u32(0) + u16(0))
         message(
             "PutWrapsRequest", tresor + wraps,
             [
@@ -158,10 +182,43 @@ struct ServiceMessageVectors: TestWriter {
             [
                 ("of nobody", "LengthOverflow", u32(0)),
                 ("a wrap of no bytes", "LengthOverflow", u32(1) + u32(1) + [0, 0, 0]),
-                ("a wrap of 1288 bytes", "Oversize", u32(1) + u32(1) + vector16(zeros(1288))),
+                ("a wrap of 1360 bytes", "Oversize", u32(1) + u32(1) + vector16(zeros(1360))),
                 ("2^32 − 1 users", "LengthOverflow", [255, 255, 255, 255] + u32(0)),
             ])
         edge("WrapsAnswer", "none of one", u32(1) + u32(0))
+    }
+
+    private func addBlobs() {
+        let (tresor, blob) = (draw(0)("tresor", 32), draw(0)("blob hash", 32))
+        let other = draw(0)("another blob hash", 32)
+        let part = tresor + blob + u32(3)
+        message(
+            "PutBlobRequest", part + prefixed([1, 2]),
+            [
+                ("a part of no bytes", "LengthOverflow", part + u32(0)),
+                ("a part of 262 145 bytes", "Oversize", part + prefixed(zeros(262_145))),
+            ])
+        message("BlobRequest", part)
+        message("BlobAnswer", prefixed([1, 2]), [("262 145 bytes", "Oversize", prefixed(zeros(262_145)))])
+        edge("BlobAnswer", "none", u32(0))
+        for name in ["BlobsRequest", "DeleteBlobsRequest"] {
+            message(
+                name, tresor + u32(2) + blob + other,
+                [
+                    ("no blob", "LengthOverflow", tresor + u32(0)),
+                    ("1025 blobs", "Oversize", tresor + u32(1025) + zeros(1025 * 32)),
+                    ("more blobs than bytes", "LengthOverflow", tresor + u32(2) + blob),
+                ])
+            edge(name, "one blob twice", tresor + u32(2) + blob + blob)
+        }
+        message(
+            "BlobsAnswer", u32(3) + prefixed([1, 2]) + u32(0) + prefixed([3]),
+            [
+                ("no blob", "LengthOverflow", u32(0)),
+                ("1025 blobs", "Oversize", u32(1025) + zeros(1025 * 4)),
+                ("a blob longer than 4 MiB", "Oversize", u32(1) + u32(4_194_305) + [0]),
+                ("2^32 − 1 blobs", "LengthOverflow", [255, 255, 255, 255] + u32(0)),
+            ])
     }
 
     private func addTresors() {

@@ -17,6 +17,7 @@ struct SlotVectors: TestWriter {
         vectors.addSlotLimits()
         home.addHomeNames()
         home.addHomeMarks()
+        RecordHomeVectors(file: file).addSealedOutbox()
         return file
     }
 

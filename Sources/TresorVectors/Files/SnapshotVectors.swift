@@ -150,6 +150,36 @@ struct SnapshotVectors: LogTestWriter {
             out: Self.opened(log))
     }
 
+    /// People who wait, who waited, and who were refused; and an approver who is one no more.
+    func addWaiting() {
+        let me = Cast.gwenRenewed
+        let stage = ApprovalStage(draw())
+        group("keepState")
+        valid(
+            "people who wait, were approved and were refused", in: Self.keeping(stage.full, me),
+            mid: ["state key": SnapshotWriter.key(me)], out: ["kept state": Self.kept(stage.full, me)])
+        group("openKeptState")
+        let kept = Self.kept(stage.full, me)
+        let base = valid(
+            "people who wait, were approved and were refused", in: Self.opening(stage.full, me, kept),
+            mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(stage.full))
+        let body = Bytes(kept.dropLast(32))
+        let place = 8 + 2 + 2 + 97 + 8 + 8 + 4 + 16
+        func refuse(_ comment: String, _ flag: String, _ body: Bytes) {
+            invalid(
+                comment, flag, "altered", base: base, in: ["kept state": SnapshotWriter.tagged(body, me)])
+        }
+        refuse("17 approvers, for which bytes are there", "NonCanonical", body.replacing(at: place, with: u16(17)))
+        refuse("more approvers than there are bytes", "LengthOverflow", body.replacing(at: place, with: [255, 255]))
+        refuse(
+            "an approver of whom the log has no card", "NonCanonical", body.flipped(at: place + 2))
+        refuse(
+            "an approver who is a member", "NonCanonical", body.replacing(at: place + 2, with: Cast.anna.user))
+        refuse(
+            "approvers of an entry that is not there", "NonCanonical",
+            body.replacing(at: place + 2 + 32, with: u64(stage.full.sequence)))
+    }
+
     private static func identity(_ person: Person) -> Values {
         (["chain": person.chain, "S": person.newest.seed] as Values).with("previous", person.previous)
     }
@@ -233,7 +263,8 @@ struct SnapshotVectors: LogTestWriter {
     ) {
         let bytes = good.bytes(of: me)
         for (comment, place) in [
-            ("a bit of the tag", bytes.count - 1), ("a bit of the first hash", 8 + 2 + 2 + 97 + 8 + 8 + 4 + 16 + 4),
+            ("a bit of the tag", bytes.count - 1),
+            ("a bit of the first hash", 8 + 2 + 2 + 97 + 8 + 8 + 4 + 16 + 10 + 4),
             ("a bit of the root", 40),
             ("a bit of the last person", bytes.count - 33),
         ] {
@@ -263,7 +294,7 @@ struct SnapshotVectors: LogTestWriter {
             changed(comment, "NonCanonical", "altered", change)
         }
         change("no entries") { $0.hashes = [] }
-        let start = good.preamble.count + good.additive.count + good.root.count + 16 + 4 + 16
+        let start = good.preamble.count + good.additive.count + good.root.count + 16 + 4 + 16 + 10
         var body = good.untagged
         body.replaceSubrange(start..<(start + 4), with: [255, 255, 255, 255])
         tagged("more entries than there are bytes", "LengthOverflow", body, "altered")
@@ -305,12 +336,14 @@ struct SnapshotVectors: LogTestWriter {
         person(bert, "a generation that the chain does not end with") { $0.generations[1].generation = 1 }
         person(bert, "generations that fall") { $0.generations[0].generation = 1 }
         person(bert, "generations out of order") { $0.generations[0].sequence = 5 }
-        person(bert, "no change") {
-            $0.changes = []; $0.history = 0
-        }
+        person(Cast.anna, "no change of the founder") { $0.changes = [] }
         person(bert, "changes out of order") { $0.changes[1].sequence = 1 }
         person(bert, "a change of an entry that is not there") { $0.changes[3].sequence = 7 }
-        person(bert, "a change of kind 5") { $0.changes[3].kind = 5 }
+        person(bert, "a change of kind 7") { $0.changes[3].kind = 7 }
+        person(bert, "asked while a member") { $0.changes[1].kind = 5 }
+        person(bert, "refused without having waited") {
+            $0.changes[2].kind = 6
+        }
         person(bert, "role 0 of who is admitted") { $0.changes[0].role = 0 }
         person(bert, "role 4") { $0.changes[3].role = 4 }
         person(bert, "a role of who left") { $0.changes[2].role = 3 }

@@ -54,6 +54,9 @@ struct Flag {
             "a signature for which the equation holds only once it is multiplied by the cofactor"
         ),
         ("NonCanonicalKey", "G10", "a public key that is not the canonical encoding of a point"),
+        ("IdentityElement", "G9", "the identity of a group, which has an encoding and is no element here"),
+        ("UnknownName", "G9", "a name that nobody has"),
+        ("WrongServer", "G9", "a server that lacks a secret"),
         ("WrongSigner", "G4", "signed by another key than it should"),
         ("CrossTypeSignature", "G10", "a signature over the same bytes under another label"),
         ("GenerationSkipped", "G8", "a card that is not the next one"),
@@ -75,6 +78,8 @@ struct Flag {
         ("ReorderedEntry", "G4", "entries in another order"),
         ("CrossTresor", "G4", "of another tresor's log"),
         ("NotOwner", "G4", "an act of owners by somebody who is none"),
+        ("Waiting", "G1", "a person whom nobody has approved yet"),
+        ("Replayed", "G4", "an object that was decided before"),
         ("WrongRole", "G4", "a role that does not permit it, or that cannot be given"),
         ("RemovedAuthor", "G5", "the author was removed"),
         ("StaleGeneration", "G8", "the author has a newer generation"),

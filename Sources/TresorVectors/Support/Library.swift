@@ -10,9 +10,10 @@ struct Library {
         var library = Library()
         let files: [VectorFile] = [
             EncodingVectors.make(), TextVectors.make(), TC1Vectors.make(), IdentityVectors.make(), SlotVectors.make(),
-            PasswordVectors.make(), LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ActVectors.make(),
+            PasswordVectors.make(), LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ApprovalVectors.make(),
+            ActVectors.make(),
             FileVectors.make(), PackVectors.make(), RecordVectors.make(), CheckpointVectors.make(),
-            AccumulatedVectors.make(), LabelVectors.make(), ServiceVectors.make(),
+            AccumulatedVectors.make(), LabelVectors.make(), ServiceVectors.make(), OpaqueVectors.make(),
         ]
         for file in files { library.contents["\(file.name).json"] = ascii(file.json.text() + "\n") }
         for file in files {

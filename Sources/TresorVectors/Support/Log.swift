@@ -38,6 +38,8 @@ struct EpochSecret {
 enum BodyType {
     static let genesis = 1
     static let grant = 2
+    static let approve = 3
+    static let refuse = 4
     static let remove = 5
     static let leave = 6
     static let renew = 7
@@ -45,6 +47,7 @@ enum BodyType {
     static let role = 9
     static let rename = 10
     static let withdrawn = 11
+    static let approvers = 13
     /// The least number of an additive body.
     static let additive = 128
     static let commit = 128
@@ -60,7 +63,7 @@ enum Body {
     static func genesis(
         root: Bytes, chain: Bytes, approvers: [Bytes] = [], name: Bytes, epoch: Bytes
     ) -> (Int, Bytes) {
-        (BodyType.genesis, join(root, prefixed(chain), users(approvers), name, epoch))
+        (BodyType.genesis, join(root, prefixed(chain), Self.approvers(approvers).1, name, epoch))
     }
 
     static func grant(
@@ -70,6 +73,17 @@ enum Body {
         let tail = fromNow.map { join([1], $0.epoch, $0.name) } ?? [0]
         return (BodyType.grant, join(u16(chains.count), people, [role], u64(notAfter), tail))
     }
+
+    /// - Parameter chains: the card chain of each approver.
+    static func approvers(_ chains: [Bytes], type: UInt8 = 3) -> (Int, Bytes) {
+        (BodyType.approvers, join(u16(chains.count), join(chains.map { join([type], prefixed($0)) })))
+    }
+
+    static func approve(_ grant: Bytes, epoch: UInt64, _ releases: [Bytes]) -> (Int, Bytes) {
+        (BodyType.approve, join(grant, u64(epoch), u16(releases.count), join(releases)))
+    }
+
+    static func refuse(_ grant: Bytes) -> (Int, Bytes) { (BodyType.refuse, grant) }
 
     static func remove(_ removed: [Bytes], epoch: Bytes) -> (Int, Bytes) {
         (BodyType.remove, users(removed) + epoch)
@@ -119,13 +133,16 @@ struct Log {
     }
 
     /// A log that begins with its genesis.
-    static func begun(_ draw: Draw, founder: Person, tag: String = "", name: String = "interventions") -> Log {
+    static func begun(
+        _ draw: Draw, founder: Person, tag: String = "", name: String = "interventions", approvers: [Person] = []
+    ) -> Log {
         var log = Log(draw, founder: founder, tag: tag)
         let epoch = log.epoch(1, links: nil)
         log.append(
             founder,
             Body.genesis(
-                root: log.root, chain: founder.chain, name: log.name(name, epoch: epoch, sequence: 0).bytes,
+                root: log.root, chain: founder.chain, approvers: Person.byUser(approvers).map(\.chain),
+                name: log.name(name, epoch: epoch, sequence: 0).bytes,
                 epoch: epoch.statement), beginning: epoch)
         return log
     }
@@ -225,6 +242,80 @@ struct Log {
 
     /// `KeptLog` of SPEC §9.8.
     var kept: Bytes { join(preamble("tresorL1"), join(entries.map { prefixed($0) })) }
+}
+
+/// The approval of SPEC §9.11, written from the specification alone.
+enum Approval {
+    static func key(_ epoch: EpochSecret, tresor: Bytes) -> Bytes {
+        derive(epoch.hk, "tresor/v1/approval-key", tresor + u64(epoch.number))
+    }
+
+    static func key(_ epoch: EpochSecret, tresor: Bytes, of user: Bytes) -> Bytes {
+        derive(key(epoch, tresor: tresor), "tresor/v1/approval-member", user)
+    }
+
+    static func approverInfo(tresor: Bytes, epoch: UInt64, user: Bytes, cardHash: Bytes) -> Bytes {
+        join(prefixed(ascii("tresor/v1/approval-wrap")), tresor, u64(epoch), user, cardHash)
+    }
+
+    static func releaseInfo(tresor: Bytes, grant: Bytes, epoch: UInt64, user: Bytes, cardHash: Bytes) -> Bytes {
+        join(prefixed(ascii("tresor/v1/approval-release")), tresor, grant, u64(epoch), user, cardHash)
+    }
+
+    /// `Release`: the keys of the epochs from `first` on.
+    static func release(
+        _ log: Log, grant: Bytes, to person: Person, from first: UInt64? = nil, generation: Int? = nil,
+        keys wrong: Bytes? = nil, eseed: Bytes
+    ) -> (bytes: Bytes, keys: Bytes, hpke: HPKEWrapping, info: Bytes) {
+        let generation = generation ?? person.generation
+        let current = log.current.number
+        let keys = join(
+            ((first ?? current)...current).map { number in
+                key(log.epochs[Int(number) - 1], tresor: log.tresor, of: person.user)
+            })
+        let card = person.generations[generation]
+        let info = releaseInfo(
+            tresor: log.tresor, grant: grant, epoch: current, user: person.user, cardHash: card.hash)
+        let hpke = HPKEWrapping(card.kemKey, info: info, plaintext: wrong ?? keys, eseed: eseed)
+        let bytes = join([1], person.user, u32(generation), hpke.enc, u16(hpke.ciphertext.count), hpke.ciphertext)
+        return (bytes, wrong ?? keys, hpke, info)
+    }
+
+    static func waitingWrap(
+        _ epoch: EpochSecret, tresor: Bytes, for person: Person, generation: Int? = nil, history: Bool = true,
+        key: Bytes? = nil, salt: Bytes, eseed: Bytes
+    ) -> (bytes: Bytes, sealed: Sealing) {
+        let generation = generation ?? person.generation
+        let card = person.generations[generation]
+        let sealed = Sealing(
+            key ?? self.key(epoch, tresor: tresor, of: person.user), "tresor/v1/approval-seal",
+            join(tresor, u64(epoch.number), person.user), epoch.tk + (history ? epoch.hk : []), salt: salt)
+        let info = Wrapping.info(tresor: tresor, epoch: epoch.number, user: person.user, cardHash: card.hash)
+        let hpke = HPKEWrapping(card.kemKey, info: info, plaintext: sealed.bytes, eseed: eseed)
+        let bytes = Wrapping.encode(
+            tresor: tresor, epoch: epoch.number, user: person.user, generation: generation, enc: hpke.enc,
+            ct: hpke.ciphertext)
+        return (bytes, sealed)
+    }
+
+    static func approverWrap(
+        _ epoch: EpochSecret, tresor: Bytes, for person: Person, generation: Int? = nil, eseed: Bytes
+    ) -> (bytes: Bytes, hpke: HPKEWrapping, info: Bytes) {
+        let generation = generation ?? person.generation
+        let card = person.generations[generation]
+        let info = approverInfo(tresor: tresor, epoch: epoch.number, user: person.user, cardHash: card.hash)
+        let hpke = HPKEWrapping(card.kemKey, info: info, plaintext: key(epoch, tresor: tresor), eseed: eseed)
+        let bytes = Wrapping.encode(
+            tresor: tresor, epoch: epoch.number, user: person.user, generation: generation, enc: hpke.enc,
+            ct: hpke.ciphertext)
+        return (bytes, hpke, info)
+    }
+}
+
+extension Person {
+    static func byUser(_ people: [Person]) -> [Person] {
+        people.sorted { $0.user.lexicographicallyPrecedes($1.user) }
+    }
 }
 
 /// A member's wrap, with every step.

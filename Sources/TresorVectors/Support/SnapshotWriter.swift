@@ -39,6 +39,8 @@ struct SnapshotWriter {
     var founderGeneration = 0
     var floor: UInt64 = 0
     var checkpoint: UInt64 = 0
+    var approvers: [Bytes] = []
+    var approversSince: UInt64 = 0
     var hashes: [Bytes]
     var epochs: [(statement: Bytes, sequence: UInt64)]
     var name: Bytes
@@ -49,7 +51,7 @@ struct SnapshotWriter {
     var untagged: Bytes {
         join(
             preamble, additive, root, u64(headTime), u64(ownerTime), u32(founderGeneration), u64(floor),
-            u64(checkpoint),
+            u64(checkpoint), u16(approvers.count), join(approvers), u64(approversSince),
             u32(hashes.count), join(hashes), u32(epochs.count), join(epochs.map { $0.statement + u64($0.sequence) }),
             name,
             u64(nameSequence), u32(marks.count),

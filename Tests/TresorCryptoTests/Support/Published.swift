@@ -19,12 +19,16 @@ enum Published {
         FileManager.default.fileExists(atPath: url(path).path(percentEncoded: false))
     }
 
+    static func text(_ path: String) throws -> String {
+        try String(decoding: Data(contentsOf: url(path)), as: UTF8.self)
+    }
+
     static func json<Content: Decodable>(_ path: String, as type: Content.Type = Content.self) throws -> Content {
         try JSONDecoder().decode(Content.self, from: Data(contentsOf: url(path)))
     }
 
     static func lines(_ path: String) throws -> [[String]] {
-        try String(decoding: Data(contentsOf: url(path)), as: UTF8.self)
+        try text(path)
             .split(separator: "\n")
             .filter { !$0.hasPrefix("#") }
             .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
@@ -48,3 +52,6 @@ extension Trait where Self == ConditionTrait {
 func bytes(_ hex: String) throws -> [UInt8] {
     try #require(Hex.bytes(hex))
 }
+
+/// The bytes in secret memory.
+func secretBytes(_ bytes: [UInt8]) throws(TresorError) -> SecretBytes { try SecretBytes(copying: bytes.span) }

@@ -89,7 +89,6 @@
             try await stage.run(10, as: "anna", "share", "-t", "plans", "nobody")
             try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno", "--from-now", "--until", "2030-01-01")
             try await stage.run(0, as: "bruno", "revoke", "-t", "anna/plans", "--me", "--yes")
-            try await stage.run(0, as: "anna", "selftest")
         }
 
         @Test func everyWayToTheIdentityWorks() async throws {

@@ -13,7 +13,7 @@
 
     /// A service to which an old backup was restored, and members who have seen more than it has.
     @Suite struct ServiceRepairTests {
-        private struct Stage {
+        struct Stage {
             let now: ServiceStage
             let restored: ServiceStage
             let owner: Session
@@ -26,7 +26,7 @@
         }
 
         /// - Parameter entries: the entries of the backup; with 0 it does not have the tresor.
-        private func stage(_ count: Int) async throws -> Stage {
+        func stage(_ count: Int) async throws -> Stage {
             let now = ServiceStage(try await Bench())
             let (owner, writer, newcomer) = (
                 try await now.person("owner"), try await now.person("writer"), try await now.person("newcomer")

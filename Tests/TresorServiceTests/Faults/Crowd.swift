@@ -151,7 +151,7 @@
                     guard Self.isOutage(error) else { throw error }
                 }
                 failures += 1
-                if isOver.isRaised, end == nil { end = .now + .seconds(60) }
+                if isOver.isRaised, end == nil { end = .now + .seconds(300) }
                 if let end, end < .now { throw TresorError.store(.unreachable) }
                 try await Task.sleep(for: .milliseconds(30))
             }

@@ -11,7 +11,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// A relay on this machine between a client and a server, which cuts a connection after a number of bytes.
+/// A relay on this machine between a client and a server, which cuts a connection after a number of bytes, or holds
+/// what comes from a message on.
 ///
 /// It relays bytes as they are, in clear or of TLS. Its calls block threads of their own.
 final class CuttingRelay: Sendable {
@@ -37,6 +38,20 @@ final class CuttingRelay: Sendable {
         var cut: Cut?
         var passed: [Direction: Int] = [:]
         var connections = 0
+        /// The number of the message that is held with all that follow it; `nil` for none.
+        var firstHeld: Int?
+        /// The messages that came: bytes of one direction that follow bytes of the other one begin another.
+        var messages = 0
+        var last: Direction?
+
+        /// Notes that bytes came, and returns whether they pass.
+        mutating func passes(_ direction: Direction) -> Bool {
+            if last != direction {
+                messages += 1
+                last = direction
+            }
+            return firstHeld.map { messages <= $0 } ?? true
+        }
     }
 
     let port: Int
@@ -81,6 +96,13 @@ final class CuttingRelay: Sendable {
     /// Says where the following connections end; `nil` for nowhere. The bytes are counted anew.
     func plan(_ cut: Cut?) { state.withLock { $0 = State(cut: cut) } }
 
+    /// Holds a message and all that follow it, counted from 0 and from now on. Its connection stays open, and who waits
+    /// for it waits.
+    func hold(from message: Int) { state.withLock { $0 = State(firstHeld: message) } }
+
+    /// The number of messages since the last plan, with those that are held.
+    var messageCount: Int { state.withLock { $0.messages } }
+
     /// The bytes that passed since the last plan.
     func passed(_ direction: Direction) -> Int { state.withLock { $0.passed[direction] ?? 0 } }
 
@@ -111,6 +133,7 @@ final class CuttingRelay: Sendable {
         repeat {
             let count = recv(source, &buffer, buffer.count, 0)
             guard count > 0 else { return pair.end(isReset: false) }
+            guard state.withLock({ $0.passes(direction) }) else { continue }
             let piece = min(count, left ?? count)
             guard systemSend(target, buffer[..<piece]) else { return pair.end(isReset: false) }
             state.withLock { $0.passed[direction, default: 0] += piece }

@@ -34,9 +34,11 @@ final class Daemon: @unchecked Sendable {
         (try? Data(contentsOf: URL(fileURLWithPath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
     /// Waits for the end.
     ///
-    /// - Returns: the exit code; `nil` if it runs on.
+    /// - Returns: the exit code, or the number of the signal that ended it; `nil` if it runs on.
     func end(seconds: Int = 60) async -> Int32? {
         for _ in 0..<(seconds * 40) where process.isRunning { try? await Task.sleep(for: .milliseconds(25)) }
         return process.isRunning ? nil : process.terminationStatus

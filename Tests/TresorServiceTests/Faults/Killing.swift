@@ -33,7 +33,9 @@
         private(set) var kills: [Victim: Int] = [:]
 
         /// Makes a service that knows these people.
-        init(_ kind: EngineKind, people: [Identity]) async throws {
+        ///
+        /// - Parameter policy: arguments of `tresor-server init` that say more.
+        init(_ kind: EngineKind, people: [Identity], policy: [String] = []) async throws {
             site = try Site()
             switch kind {
             case .sqlite:
@@ -47,7 +49,7 @@
             arguments = [store, "--server-key", site["server.key"]]
             // Below the ports that the system gives to clients, which could take it while the service is away.
             port = Int.random(in: 20_000..<32_000)
-            let made = await ServerProcess.run(["init"] + arguments + ["--operator", try site.card()])
+            let made = await ServerProcess.run(["init"] + arguments + ["--operator", try site.card()] + policy)
             try #require(made.code == 0, "\(made.error)")
             let engine = try await open()
             let accounts = people.map { Account.insertion(of: $0.chain, .active, invitation: nil, at: 1_777_730_400) }

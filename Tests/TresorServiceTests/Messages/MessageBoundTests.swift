@@ -53,6 +53,34 @@ import TresorCrypto
         #expect(!Self.isRead(PutWrapsRequest(tresor: tresor, wraps: .init(repeating: [1], count: 10_001))))
     }
 
+    @Test func blobsHaveTheirBounds() {
+        let tresor = TresorID(Self.digest(1))
+        func bytes(_ count: Int) -> [UInt8] { .init(repeating: 1, count: count) }
+        for (count, isRead) in [(0, false), (1, true), (262_144, true), (262_145, false)] {
+            let request = PutBlobRequest(tresor: tresor, hash: .zero, part: 1, bytes: bytes(count))
+            #expect(Self.isRead(request) == isRead, "\(count)")
+        }
+        #expect(Self.isRead(BlobAnswer(bytes: bytes(262_144))) && !Self.isRead(BlobAnswer(bytes: bytes(262_145))))
+        for (count, isRead) in [(0, false), (1, true), (1024, true), (1025, false)] {
+            let hashes = [Hash256](repeating: .zero, count: count)
+            #expect(Self.isRead(BlobsRequest(tresor: tresor, hashes: hashes)) == isRead, "\(count)")
+            #expect(Self.isRead(DeleteBlobsRequest(tresor: tresor, hashes: hashes)) == isRead, "\(count)")
+            #expect(Self.isRead(BlobsAnswer(blobs: .init(repeating: [], count: count))) == isRead, "\(count)")
+        }
+        #expect(
+            Self.isRead(BlobsAnswer(blobs: [bytes(4 << 20)])) && !Self.isRead(BlobsAnswer(blobs: [bytes(4 << 20 + 1)])))
+        func append(_ blobs: [StoredBlob]) -> AppendRequest {
+            AppendRequest(
+                tresor: tresor, sequence: 0, previous: .zero, entry: [1], wraps: [], removing: [], blobs: blobs)
+        }
+        let absent = StoredBlob(hash: .zero, size: 5, bytes: nil)
+        #expect(Self.isRead(append(.init(repeating: absent, count: 10_000))))
+        #expect(!Self.isRead(append(.init(repeating: absent, count: 10_001))))
+        #expect(!Self.isRead(append([StoredBlob(hash: .zero, size: 3, bytes: [1, 2])])))
+        #expect(Self.isRead(append([StoredBlob(hash: .zero, size: 1_081_762, bytes: bytes(1_081_762))])))
+        #expect(!Self.isRead(append([StoredBlob(hash: .zero, size: 1_081_763, bytes: bytes(1_081_763))])))
+    }
+
     @Test func listsRise() {
         let (one, two) = (Self.digest(1), Self.digest(2))
         for pair in [[two, one], [one, one]] {
@@ -78,8 +106,8 @@ import TresorCrypto
             AppendRequest(
                 tresor: tresor, sequence: 0, previous: .zero, entry: bytes(entry), wraps: [bytes(wrap)], removing: [])
         }
-        #expect(Self.isRead(append(1 << 20, 1287)))
-        for (entry, wrap) in [(0, 1), (1 << 20 + 1, 1), (1, 0), (1, 1288)] {
+        #expect(Self.isRead(append(1 << 20, 1359)))
+        for (entry, wrap) in [(0, 1), (1 << 20 + 1, 1), (1, 0), (1, 1360)] {
             #expect(!Self.isRead(append(entry, wrap)), "\(entry), \(wrap)")
         }
         #expect(Self.isRead(ChainAnswer(chain: bytes(524_288))) && !Self.isRead(ChainAnswer(chain: bytes(524_289))))

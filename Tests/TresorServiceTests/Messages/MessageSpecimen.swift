@@ -51,7 +51,11 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
             MessageSpecimen(
                 AppendRequest(
                     tresor: tresor, sequence: 1, previous: digest(6), entry: [1], wraps: [[2], [3, 4]],
-                    removing: [user])),
+                    removing: [user],
+                    blobs: [
+                        StoredBlob(hash: digest(7), size: 2, bytes: [8, 9]),
+                        StoredBlob(hash: digest(8), size: 674, bytes: nil),
+                    ])),
             MessageSpecimen(WrapsRequest(tresor: tresor, epoch: 3, users: [user])),
             MessageSpecimen(WrapsRequest(tresor: tresor, epoch: nil, users: [user])),
             MessageSpecimen(WrapsAnswer(wraps: [[], [[1], [2]]])),
@@ -61,6 +65,12 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
             MessageSpecimen(NewsRequest(cursor: [1], seconds: 55)),
             MessageSpecimen(NewsAnswer(tresors: [tresor, tresor], cursor: [1, 2], more: false)),
             MessageSpecimen(DeleteTresorRequest(tresor: tresor)),
+            MessageSpecimen(PutBlobRequest(tresor: tresor, hash: digest(7), part: 3, bytes: [1])),
+            MessageSpecimen(BlobRequest(tresor: tresor, hash: digest(7), part: 3)),
+            MessageSpecimen(BlobAnswer(bytes: [1, 2])), MessageSpecimen(BlobAnswer(bytes: [])),
+            MessageSpecimen(BlobsRequest(tresor: tresor, hashes: [digest(7), digest(8)])),
+            MessageSpecimen(BlobsAnswer(blobs: [[1], [], [2, 3]])),
+            MessageSpecimen(DeleteBlobsRequest(tresor: tresor, hashes: [digest(7)])),
         ]
     }
 

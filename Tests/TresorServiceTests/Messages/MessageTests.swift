@@ -101,7 +101,8 @@ import TresorCrypto
             NewsRequest.self, PutServerShareRequest.self, ServerShareRequest.self, DeleteServerSharesRequest.self,
             PutKitCopyRequest.self, KitCopyRequest.self, DeleteKitCopyRequest.self, RegisterRequest.self,
             FinishRequest.self, AccountRequest.self, EndSessionsRequest.self, InboxRequest.self, AdmitRequest.self,
-            InviteRequest.self, DeleteTresorRequest.self, DeleteAccountRequest.self,
+            InviteRequest.self, DeleteTresorRequest.self, DeleteAccountRequest.self, PutBlobRequest.self,
+            BlobRequest.self, BlobsRequest.self, DeleteBlobsRequest.self,
         ]
         #expect(Set(requests.map { $0.operation }) == Set(ServiceOperation.allCases))
         #expect(requests.count == ServiceOperation.allCases.count)

@@ -114,7 +114,8 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
         surroundings.openService = { [self] (_, _) throws(CommandFailure) in store() }
         surroundings.now = clock.read
-        var places = ["--home", path(name), "--store", "https://tresor.example", "--batch"]
+        var places = ["--home", path(name), "--batch"]
+        if !words.contains("--store") { places += ["--store", "https://tresor.example"] }
         let password = path("\(name).password")
         if FileManager.default.fileExists(atPath: password) { places += ["--password-file", password] }
         let given = places + words.map { $0.hasPrefix("@") ? path(String($0.dropFirst())) : $0 }

@@ -68,7 +68,10 @@ final class OpenHandler: ServiceHandler {
         } catch let refusal as Refusal {
             return ServiceReply(refusal)
         } catch {
-            return ServiceReply(Refusal(error as? TresorError ?? .failed(.other)))
+            let error = error as? TresorError ?? .failed(.other)
+            // A service that refuses a log says that there is none. One behind this has refused the speaker.
+            let isUnknown = call.operation == .entries && error == .noAccess
+            return ServiceReply(isUnknown ? Refusal(.unauthorized, .noAccess) : Refusal(error))
         }
     }
 
@@ -100,6 +103,7 @@ final class OpenHandler: ServiceHandler {
         case .server: return ServiceReply(ServerAnswer(server: server, registration: .open, approvers: []))
         case .card, .cards, .users, .putCard: return try await cards(call)
         case .entries, .append, .wraps, .putWraps, .tresors: return try await logs(call, user)
+        case .putBlob, .blob, .blobs, .deleteBlobs: return try await blobs(call)
         case .putServerShare, .serverShare, .deleteServerShares: return try await shares(call, user)
         case .putKitCopy:
             let request = try PutKitCopyRequest(call.body)
@@ -175,7 +179,28 @@ final class OpenHandler: ServiceHandler {
             try await store.append(
                 LogChange(
                     tresor: request.tresor, sequence: request.sequence, previous: previous, entry: request.entry,
-                    putting: try stored(request.wraps), removingWrapsOf: request.removing)))
+                    putting: try stored(request.wraps), removingWrapsOf: request.removing,
+                    blobs: request.blobs)))
+    }
+
+    private func blobs(_ call: ServiceCall) async throws -> ServiceReply {
+        switch call.operation {
+        case .putBlob:
+            let request = try PutBlobRequest(call.body)
+            try await store.putBlob(request.part, request.bytes, of: request.hash, in: request.tresor)
+        case .blob:
+            let request = try BlobRequest(call.body)
+            let bytes = try await store.blob(request.hash, part: request.part, in: request.tresor)
+            return ServiceReply(BlobAnswer(bytes: bytes ?? []))
+        case .blobs:
+            let request = try BlobsRequest(call.body)
+            let found = try await store.blobs(Array(request.hashes.prefix(pageCount)), in: request.tresor)
+            return ServiceReply(BlobsAnswer(blobs: found.map { $0 ?? [] }))
+        default:
+            let request = try DeleteBlobsRequest(call.body)
+            try await store.deleteBlobs(request.hashes, in: request.tresor)
+        }
+        return ServiceReply(DoneAnswer())
     }
 
     private func stored(_ wraps: [[UInt8]]) throws -> [StoredWrap] {

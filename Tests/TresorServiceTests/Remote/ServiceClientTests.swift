@@ -152,6 +152,20 @@ import TresorCrypto
         #expect(times.map { Int64($0) - Int64(RemoteStage.time) } == [0, lead, lead])
     }
 
+    /// The clock is off, and the device was removed: both show one after the other, and both are mended.
+    @Test func aClockThatIsOffHidesNoRemovedDevice() async throws {
+        let stage = try RemoteStage(lead: 86_400, fault: { $0 == 2 ? refused(401, .noAccess) : nil })
+        let device = try DeviceID.random()
+        let (store, chain) = (stage.store, stage.identity.chain)
+        let outcome = try await Speaker.person(stage.identity, device: { device }).call {
+            () async throws(TresorError) in
+            try await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
+        }
+        #expect(outcome == .done)
+        let statements = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).statement }
+        #expect(statements.map(\.device) == [device, device, nil])
+    }
+
     @Test func aSecondRefusalIsTheEnd() async throws {
         let stage = try RemoteStage(fault: { $0 > 0 ? refused(401, .noAccess) : nil })
         #expect(await errorOf { _ = try await stage.publish() } == .noAccess)
@@ -164,5 +178,17 @@ import TresorCrypto
         stage.identity.lock()
         #expect(await errorOf { _ = try await stage.publish() } == .usage(.locked))
         #expect(stage.transport.sent.count == 2)
+    }
+
+    /// A change that has begun goes on to its end in its session, and the session ends with it.
+    @Test func aChangeUnderWayKeepsItsSession() async throws {
+        let stage = try RemoteStage()
+        _ = try await stage.publish()
+        try await stage.identity.changes.counting { () async throws(TresorError) in
+            stage.identity.lock()
+            #expect(await errorOf { _ = try await stage.publish() } == nil)
+        }
+        #expect(await errorOf { _ = try await stage.publish() } == .usage(.locked))
+        #expect(stage.transport.sent.count == 3)
     }
 }

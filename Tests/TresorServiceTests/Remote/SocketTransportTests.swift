@@ -232,6 +232,73 @@
                 ])
         }
 
+        /// Many proxies answer a CONNECT in HTTP/1.0.
+        @Test(.enabled(if: TLSFront.isPossible), arguments: ["HTTP/1.1 200 OK", "HTTP/1.0 200 Connection established"])
+        func aProxyMakesAConnection(_ line: String) async throws {
+            let server = try TestServer { .answering(answer(Array($0.bytes.suffix(40_000)))) }
+            defer { server.stop() }
+            let front = try TLSFront(to: server.port)
+            let proxy = try ConnectProxy(answering: line)
+            let transport = try Self.transport(
+                to: "https://localhost:\(front.port)", authority: front.authority, proxy: proxy.port)
+            for number in UInt8(0)..<3 {
+                let body = [UInt8](repeating: number, count: 40_000)
+                #expect(try await transport.exchange(Self.request(body)).body == body)
+            }
+            #expect(server.connectionCount == 1)
+        }
+
+        /// An address that swallows everything costs a quarter of a second, not all the time there is.
+        @Test func theNextAddressIsTriedSoon() throws {
+            let (hole, server) = (try BlackHole(), try TestServer { _ in .hanging })
+            defer { server.stop() }
+            let places = [hole.port, server.port].map { HostAndPort(host: "127.0.0.1", port: $0) }
+            let addresses = places.flatMap { Resolver.addresses(of: $0, until: .now + .seconds(1)) }
+            let alone = ContinuousClock.now
+            #expect(throws: TransportFailure.unreachable) {
+                try Socket.connect(to: [addresses[0]], until: .now + .milliseconds(600), for: ExchangeControl())
+            }
+            #expect(alone.duration(to: .now) >= .milliseconds(600))
+            let start = ContinuousClock.now
+            _ = try Socket.connect(to: addresses, until: .now + .seconds(5), for: ExchangeControl())
+            #expect(start.duration(to: .now) < .seconds(2))
+        }
+
+        /// The search for a name is left at the deadline.
+        @Test func aNameServerThatIsSilentIsLeft() {
+            let start = ContinuousClock.now
+            let found = Resolver.found(until: .now + .milliseconds(200)) {
+                sleep(4)
+                return []
+            }
+            #expect(found.isEmpty)
+            #expect(start.duration(to: .now) < .seconds(3))
+        }
+
+        /// However many tasks wait for news, other work goes on.
+        @Test func waitsForNewsHoldUpNothing() async throws {
+            let server = try TestServer { $0.text.contains("/v1/news") ? .hanging : .answering(answer([7])) }
+            defer { server.stop() }
+            let address = "http://127.0.0.1:\(server.port)"
+            let count = 4 * Cores.count + 8
+            let waits = (0..<count).map { _ in
+                Task {
+                    let transport = try Self.transport(to: address)
+                    var request = TransportRequest(
+                        target: "/v1/news", authorization: nil, body: [], timeout: .seconds(60),
+                        maximumAnswerByteCount: 1 << 16)
+                    request.isLongPoll = true
+                    return await Self.failure(of: transport, request)
+                }
+            }
+            while server.seen.count < count { try await Task.sleep(for: .milliseconds(10)) }
+            let start = ContinuousClock.now
+            #expect(try await Self.transport(to: address).exchange(Self.request()).body == [7])
+            #expect(start.duration(to: .now) < .seconds(5))
+            for wait in waits { wait.cancel() }
+            for wait in waits { #expect(try await wait.value == .cancelled) }
+        }
+
         @Test func aProxyInFrontOfThisMachineIsRefused() {
             #expect(throws: TresorError.usage(.address)) { try Self.transport(to: "http://127.0.0.1", proxy: 1) }
         }

@@ -45,7 +45,7 @@
             "UPDATE access SET role = 1 WHERE role = 3", "UPDATE access SET last_sequence = NULL",
             "DELETE FROM access WHERE role = 2", "DELETE FROM wraps", "DELETE FROM entries WHERE sequence = 2",
             "UPDATE entries SET entry = tresor WHERE sequence = 3", "UPDATE tresors SET count = count - 1",
-            "UPDATE tresors SET founder = head",
+            "UPDATE tresors SET founder = head", "UPDATE tresors SET bytes = bytes + 1",
         ])
         func A128_checkFindsWhatTheFoldDidNotWrite(_ change: String) async throws {
             let house = try await Household(Bench())
@@ -77,6 +77,91 @@
             let client = Client(home: house.client.home, store: SignedStore(bench), clock: bench.clock.read)
             let session = Session(client: client, identity: house.identity)
             #expect(try await session.tresor(plans.id).name() == Name(typed: "plans"))
+        }
+
+        /// A person has no way back but the kit: its copy comes along, and belongs to them.
+        @Test func theKitCopiesOfAnEmbeddedStoreAreTaken() async throws {
+            let bench = try await Bench()
+            let embedded = MemoryStore()
+            let cast = PreviewCast(store: embedded, clock: bench.clock)
+            let anna = try await cast.person("anna")
+            _ = try await cast.tresor("plans", of: anna)
+            let kit = try RecoveryKit()
+            let slot = try Slot.kit(of: anna.identity, kit: kit, time: bench.clock.now)
+            let copy = try IdentityFile(of: anna.identity, previous: [], slots: [slot]).bytes
+            let locator = try kit.locator()
+            await embedded.putKitCopy(copy, locator: locator)
+            await embedded.putKitCopy([1, 2, 3], locator: anna.user.digest)
+            #expect(try await bench.service.importStore(embedded).kitCopies == 2)
+            #expect(try await bench.service.importStore(embedded).kitCopies == 0)
+            // Whoever asks for the log does not fold all of it.
+            #expect(try await bench.rows()[4].count == 1)
+            let signer = try bench.signer(anna.identity)
+            #expect(try await signer.ask(KitCopyRequest(locator: locator)).copy == copy)
+            #expect(try await signer.ask(KitCopyRequest(locator: anna.user.digest)).copy == [1, 2, 3])
+            _ = try await signer.ask(DeleteAccountRequest())
+            #expect(try await signer.ask(KitCopyRequest(locator: locator)).copy.isEmpty)
+        }
+
+        /// The wraps of somebody who was removed take no room any more.
+        @Test func aRemovalGivesRoomBack() async throws {
+            let house = try await Household(Bench())
+            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.writer.user)]))
+            #expect(try await size(of: house).isExact)
+        }
+
+        /// Wraps that are put without an entry take room, so that their removal gives back no more than they took.
+        @Test func wrapsThatArePutTakeRoom() async throws {
+            let house = try await Household(Bench())
+            let engine = house.bench.engine
+            let state = try await house.state()
+            let wraps = try await engine.read(SQL("SELECT wrap FROM wraps")).map { try $0.bytes(0) }
+                .filter { try Wrap($0).isNeeded(in: state) }
+            // One for each of four members, and that of a former epoch for the one who reads from then on.
+            try #require(wraps.count == 5)
+            let owner = try house.signer(house.owner)
+            _ = try await engine.write([
+                SQL(
+                    """
+                    UPDATE tresors SET bytes =
+                    (SELECT CAST(sum(length(entry)) AS bigint) FROM entries WHERE entries.tresor = tresors.tresor)
+                    """), SQL("DELETE FROM wraps"),
+            ])
+            for _ in 0..<2 { _ = try await owner.ask(PutWrapsRequest(tresor: house.tresor, wraps: wraps + wraps)) }
+            let size = try await size(of: house)
+            #expect(size.isExact && size.wraps > 0)
+            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.writer.user)]))
+            #expect(try await self.size(of: house).isExact)
+        }
+
+        /// The size of a tresor that its row names, and that of its entries and wraps.
+        private func size(of house: Household) async throws -> (isExact: Bool, wraps: UInt64) {
+            let rows = try await house.bench.engine.read { (transaction) throws(TresorError) in
+                try transaction.rows(of: [
+                    SQL("SELECT bytes FROM tresors"),
+                    SQL("SELECT CAST(sum(length(entry)) AS bigint) FROM entries"),
+                    SQL("SELECT CAST(COALESCE(sum(length(wrap)), 0) AS bigint) FROM wraps"),
+                ])
+            }
+            let wraps = try rows[2][0].number(0)
+            return (try rows[0][0].number(0) == rows[1][0].number(0) + wraps, wraps)
+        }
+
+        /// A size that somebody has spoiled is found by the check, and stops nobody.
+        @Test func aSizeBelowNothingStopsNobody() async throws {
+            let house = try await Household(Bench())
+            _ = try await house.bench.engine.write([SQL("UPDATE tresors SET bytes = -1000000")])
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            #expect(try await house.bench.service.check().findings.map(\.fault) == [.size])
+        }
+
+        /// A look at a database changes nothing in it.
+        @Test func theVersionOfADatabaseIsReadWithoutAChange() async throws {
+            let bench = try await Bench()
+            #expect(try await Schema.version(of: bench.engine) == Schema.current.version)
+            let empty = try await TestDatabase(.current).open()
+            #expect(try await Schema.version(of: empty) == 0)
+            #expect(try await Schema.version(of: empty) == 0)
         }
 
         @Test func anEmbeddedStoreThatDoesNotFoldIsRefused() async throws {

@@ -82,11 +82,12 @@
     extension AppendRequest {
         func with(
             sequence: UInt64? = nil, previous: Hash256? = nil, entry: [UInt8]? = nil, wraps: [[UInt8]]? = nil,
-            removing: [UserID]? = nil
+            removing: [UserID]? = nil, blobs: [StoredBlob]? = nil
         ) -> AppendRequest {
             AppendRequest(
                 tresor: tresor, sequence: sequence ?? self.sequence, previous: previous ?? self.previous,
-                entry: entry ?? self.entry, wraps: wraps ?? self.wraps, removing: removing ?? self.removing)
+                entry: entry ?? self.entry, wraps: wraps ?? self.wraps, removing: removing ?? self.removing,
+                blobs: blobs ?? self.blobs)
         }
     }
 

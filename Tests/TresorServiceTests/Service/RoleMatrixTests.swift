@@ -19,6 +19,7 @@
             .tresors: "+++++++w-uu", .news: "+++++++w-uu",
             .entries: "+++++--w-uu", .append: "++-----w-uu", .wraps: "++++---w-uu", .putWraps: "+-+----w-uu",
             .deleteTresor: "+------w-uu",
+            .putBlob: "++-----w-uu", .blob: "++++---w-uu", .blobs: "++++---w-uu", .deleteBlobs: "+------w-uu",
             .putServerShare: "+++++++w-uu", .serverShare: "+++++++w+uu", .deleteServerShares: "+++++++w+uu",
             .putKitCopy: "+++++++w-uu", .deleteKitCopy: "+++++++w-uu",
             // The operator's account was made with the service, and never finished.
@@ -34,7 +35,9 @@
                 + (role == .device ? [.deleteAccount, .deleteServerShares] : [.deleteServerShares, .deleteAccount])
             return ServiceOperation.allCases.filter { !last.contains($0) } + last
         }
-        private static let aboutTresors: [ServiceOperation] = [.entries, .append, .wraps, .putWraps, .deleteTresor]
+        private static let aboutTresors: [ServiceOperation] = [
+            .entries, .append, .wraps, .putWraps, .putBlob, .blob, .blobs, .deleteBlobs, .deleteTresor,
+        ]
 
         private static func expected(_ sign: Character) throws -> ServiceReply? {
             switch sign {

@@ -85,6 +85,11 @@
             case .entries: return EntriesRequest(tresor: tresor, first: 0, limit: 10).bytes
             case .wraps: return WrapsRequest(tresor: tresor, epoch: nil, users: [house.reader.user]).bytes
             case .deleteTresor: return DeleteTresorRequest(tresor: tresor).bytes
+            case .putBlob:
+                return Self.body(of: PutBlobRequest(tresor: tresor, hash: head.hash, part: 0, bytes: [1]))
+            case .blob: return BlobRequest(tresor: tresor, hash: head.hash, part: 0).bytes
+            case .blobs: return BlobsRequest(tresor: tresor, hashes: [head.hash]).bytes
+            case .deleteBlobs: return DeleteBlobsRequest(tresor: tresor, hashes: [head.hash]).bytes
             case .append:
                 let entry = try Entry(
                     tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: signer.identity,
@@ -101,6 +106,9 @@
             default: return nil
             }
         }
+
+        /// The body of a request, also of one with a field of that name.
+        private static func body(of request: some ServiceRequest) -> [UInt8] { request.bytes }
 
         /// A body for an operation that names no tresor. It is about what is the speaker's own.
         func body(_ operation: ServiceOperation, by signer: Signer) throws -> [UInt8] {

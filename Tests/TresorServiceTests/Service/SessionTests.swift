@@ -230,6 +230,39 @@
             #expect(replies == [ServiceReply(DoneAnswer())])
         }
 
+        /// However many answers are to be dropped, no transaction drops all of them.
+        @Test func answersAreDroppedInPortions() async throws {
+            let bench = try await Bench()
+            let rows = (0..<12_000).map { number in
+                SQL(
+                    "INSERT INTO requests (scope, id, time, body, answer) VALUES ($1, $2, $3, $4, NULL)",
+                    [
+                        .bytes([1]), .bytes(bigEndianBytes(UInt64(number))), .integer(Int64(number / 7)), .bytes([]),
+                    ])
+            }
+            _ = try await bench.engine.write(rows)
+            let engine = CountingEngine(bench.engine)
+            let context = try ServiceContext(engine: engine, settings: bench.settings)
+            try await Registrations(context: context).sweep()
+            #expect(engine.count >= 4)
+            #expect(try await (bench.rows().last ?? []).isEmpty)
+        }
+
+        /// Nobody tries locators as fast as they like. Calls of this process have no source.
+        @Test func kitCopiesForASourceAreLimited() async throws {
+            let bench = try await Bench()
+            func ask(_ source: [UInt8]) async -> Int {
+                await bench.service.answer(
+                    ServiceCall(
+                        operation: .kitCopy, body: KitCopyRequest(locator: .zero).bytes, authorization: nil,
+                        source: source)
+                ).status
+            }
+            for _ in 0..<60 { #expect(await ask([192, 0, 2, 1]) == 200) }
+            #expect(await ask([192, 0, 2, 1]) == 429)
+            #expect(await ask([192, 0, 2, 2]) == 200)
+        }
+
         @Test func answersAreKeptForAnHour() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")

@@ -84,7 +84,8 @@
             let request = AppendRequest(
                 tresor: change.tresor, sequence: change.sequence,
                 previous: try change.previous.map { (bytes) throws(TresorError) in try Entry(bytes).hash() } ?? .zero,
-                entry: change.entry, wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf)
+                entry: change.entry, wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf,
+                blobs: change.blobs)
             state.withLock { $0.appends.append(request) }
             return try await ask(request).outcome
         }
@@ -95,6 +96,27 @@
 
         func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
             _ = try await ask(PutWrapsRequest(tresor: tresor, wraps: wraps.map(\.bytes)))
+        }
+
+        func putBlob(
+            _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+        ) async throws(TresorError) {
+            _ = try await ask(PutBlobRequest(tresor: tresor, hash: hash, part: part, bytes: bytes))
+        }
+
+        func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+            let bytes = try await ask(BlobRequest(tresor: tresor, hash: hash, part: part)).bytes
+            return bytes.isEmpty ? nil : bytes
+        }
+
+        func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+            guard !hashes.isEmpty else { return [] }
+            return try await ask(BlobsRequest(tresor: tresor, hashes: hashes)).blobs.map { $0.isEmpty ? nil : $0 }
+        }
+
+        func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+            guard !hashes.isEmpty else { return }
+            _ = try await ask(DeleteBlobsRequest(tresor: tresor, hashes: hashes))
         }
 
         func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {

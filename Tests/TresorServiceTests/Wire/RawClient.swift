@@ -16,19 +16,31 @@ final class RawClient: Sendable {
     private let descriptor: Int32
 
     /// Connects to a port of 127.0.0.1.
-    init(port: Int) throws {
+    ///
+    /// - Parameter source: the address of loopback from which it connects: the last byte of 127.0.0.n.
+    init(port: Int, source: UInt8 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = descriptor
+        if source != 1 {
+            let isBound = Self.withAddress(0, source) { bind(descriptor, $0, $1) } == 0
+            guard isBound else { throw Failure() }
+        }
+        let status = Self.withAddress(port, 1) { connect(descriptor, $0, $1) }
+        // An object whose properties all have values is deinitialized also if its initializer throws.
+        guard status == 0 else { throw Failure() }
+    }
+
+    private static func withAddress(
+        _ port: Int, _ last: UInt8, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port)).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_addr.s_addr = (UInt32(0x7f00_0000) | UInt32(last)).bigEndian
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
         }
-        // An object whose properties all have values is deinitialized also if its initializer throws.
-        guard status == 0 else { throw Failure() }
     }
 
     struct Failure: Error {}

@@ -73,8 +73,28 @@
         private let cancelled = Mutex(0)
         /// The number of times that an answer repeats its body.
         private let growth: Int
+        /// The operation whose calls wait until they are released; `nil` for none.
+        private let holding: ServiceOperation?
+        private let held = Mutex<[CheckedContinuation<Void, Never>]>([])
 
-        init(growth: Int = 1) { self.growth = growth }
+        init(growth: Int = 1, holding: ServiceOperation? = nil) {
+            self.growth = growth
+            self.holding = holding
+        }
+
+        /// The number of calls that wait.
+        var heldCount: Int { held.withLock { $0.count } }
+
+        /// Lets the calls go on that wait.
+        func release() {
+            let waiting = held.withLock { held in
+                defer { held = [] }
+                return held
+            }
+            for call in waiting { call.resume() }
+        }
+
+        func knows(_ authorization: String) -> Bool { authorization == "a session that has held" }
 
         var calls: [ServiceCall] { noted.withLock { $0 } }
         /// The waits for news that ended since their client left, or the service stopped.
@@ -89,6 +109,9 @@
                 } catch {
                     cancelled.withLock { $0 += 1 }
                 }
+            }
+            if call.operation == holding {
+                await withCheckedContinuation { call in held.withLock { $0.append(call) } }
             }
             if call.operation == .account { return ServiceReply(.forbidden) }
             return ServiceReply(body: Array(repeatElement(call.body, count: growth).joined()))

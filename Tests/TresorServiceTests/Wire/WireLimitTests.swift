@@ -127,6 +127,85 @@
             }
         }
 
+        @Test("A126: what a client announces takes no room, and what is worked on keeps its room")
+        func A126_roomIsForBytesThatAreThere() async throws {
+            var limits = ServerLimits()
+            limits.bodyByteCountOfSource = 1_000
+            let handler = NotingHandler(holding: .append)
+            try await Wire.run(limits: limits, handler: handler) { wire in
+                let body = [UInt8](repeating: 1, count: 900)
+                let announcing = try RawClient(port: wire.port)
+                await announcing.send(Array(Wire.request("append", body: body).dropLast(900)))
+                let first = try RawClient(port: wire.port)
+                await first.send(Wire.request("card", body: body))
+                #expect(await first.readAnswer()?.status == 200)
+                var leaving: RawClient? = try RawClient(port: wire.port)
+                await leaving?.send(Wire.request("append", body: body))
+                try await until { handler.heldCount == 1 }
+                leaving = nil
+                try await Task.sleep(for: .milliseconds(300))
+                let second = try RawClient(port: wire.port)
+                await second.send(Wire.request("card", body: body))
+                #expect(await second.readAnswer()?.status == 429)
+                handler.release()
+                try await Task.sleep(for: .milliseconds(300))
+                let third = try RawClient(port: wire.port)
+                await third.send(Wire.request("card", body: body))
+                #expect(await third.readAnswer()?.status == 200)
+            }
+        }
+
+        #if os(Linux)
+            @Test("A126: the bodies of many addresses share one room")
+            func A126_theBodiesOfManyAddressesShareOneRoom() async throws {
+                var limits = ServerLimits()
+                limits.bodyByteCount = 4_000
+                try await Wire.run(limits: limits) { wire in
+                    let request = Wire.request("append", body: [UInt8](repeating: 1, count: 901))
+                    let slow = try (2...3).map { try RawClient(port: wire.port, source: $0) }
+                    for client in slow { await client.send(Array(request.dropLast())) }
+                    var status: Int?
+                    for _ in 0..<50 where status != 429 {
+                        let client = try RawClient(port: wire.port, source: 4)
+                        await client.send(request)
+                        status = await client.readAnswer()?.status
+                    }
+                    #expect(status == 429)
+                    #expect(try await wire.serves())
+                    await slow[0].send([1])
+                    #expect(await slow[0].readAnswer()?.status == 200)
+                    let client = try RawClient(port: wire.port, source: 4)
+                    await client.send(request)
+                    #expect(await client.readAnswer()?.status == 200)
+                }
+            }
+
+            @Test("A126: strangers leave half of the room to sessions of which a request has held")
+            func A126_strangersLeaveRoom() async throws {
+                var limits = ServerLimits()
+                limits.bodyByteCount = 4_000
+                try await Wire.run(limits: limits) { wire in
+                    let body = [UInt8](repeating: 1, count: 901)
+                    let request = Wire.request("append", body: body)
+                    let slow = try (2...3).map { try RawClient(port: wire.port, source: $0) }
+                    for client in slow { await client.send(Array(request.dropLast())) }
+                    var status: Int?
+                    for _ in 0..<50 where status != 429 {
+                        let stranger = try RawClient(port: wire.port, source: 4)
+                        await stranger.send(request)
+                        status = await stranger.readAnswer()?.status
+                    }
+                    #expect(status == 429)
+                    for _ in 0..<3 {
+                        let known = try RawClient(port: wire.port, source: 4)
+                        let head = ["Authorization: a session that has held"]
+                        await known.send(Wire.request("append", body: body, headers: head))
+                        #expect(await known.readAnswer()?.status == 200)
+                    }
+                }
+            }
+        #endif
+
         @Test("A126: answers that clients do not read take room")
         func A126_answersThatNobodyReadsTakeRoom() async throws {
             var limits = ServerLimits()

@@ -63,6 +63,7 @@ import TresorCrypto
 
         func worksInTresors() async throws {
             let anna = try await begin()
+            let client = anna.client
             let start = home.readings
             let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             let text = try Name(typed: "text/plain")
@@ -130,6 +131,7 @@ import TresorCrypto
 
         func looksAround() async throws {
             let anna = try await begin()
+            let client = anna.client
             let house = try await world.quick("house")
             let start = home.readings
             let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
@@ -164,6 +166,7 @@ import TresorCrypto
 
         func unlocks() async throws {
             let anna = try await begin()
+            let client = anna.client
             let start = home.readings
             _ = try await client.unlock(password: password("anna"))
             _ = try await client.identityFile()
@@ -201,7 +204,7 @@ import TresorCrypto
             let start = home.readings
             let anna = try await client.makeIdentity(
                 handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-            try await client.people.publishCard()
+            try await anna.people.publishCard()
             #expect(home.readings == start)
             return anna
         }

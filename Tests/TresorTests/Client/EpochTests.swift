@@ -155,7 +155,9 @@ import TresorStore
         let outcome = try await evil.append(
             LogChange(
                 tresor: tresor, sequence: entry.sequence, previous: log(tresor, in: evil.truth).last,
-                entry: entry.bytes, putting: EntryDrafting(session: author).wraps(next, for: state.members, in: state)))
+                entry: entry.bytes,
+                putting: EntryDrafting(session: author).wraps(
+                    next, for: EntryDrafting(session: author).recipients(in: state), of: tresor)))
         #expect(outcome == .done)
     }
 

@@ -57,7 +57,7 @@ import TresorStore
         // The shorter of the two forms of a wrap.
         let wrap = try Wrap(keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .from(epoch: 1))
         let full = [UInt8](repeating: 0, count: 1 << 20)
-        let rest = (1 << 28) - (54 + 255 * (4 + full.count) + 4 + 2 + wrap.bytes.count)
+        let rest = (1 << 28) - (58 + 255 * (4 + full.count) + 4 + 2 + wrap.bytes.count)
         func export(last count: Int) throws(TresorError) -> TresorExport {
             let entries = [[UInt8]](repeating: full, count: 255) + [[UInt8](repeating: 0, count: count)]
             return try TresorExport(tresor: tresor, entries: entries, cards: [], wraps: [wrap])

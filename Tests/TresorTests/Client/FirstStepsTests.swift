@@ -85,8 +85,7 @@ import TresorStore
         // Another person of that handle, in a store that shows only them.
         let other = World()
         let impostor = try await other.quick("dr-house")
-        let client = Client(
-            home: anna.client.home, store: StageStores.seen(other.store), clock: { [world] in world.clock.now })
+        let client = other.session(of: anna, seeing: other.store).client
         let number = try impostor.chain.number().digits
         #expect(await failure { _ = try await client.verify("dr-house", number: number) } == .unverified)
         #expect(try await client.people.pinned().map(\.chain) == [house.chain])
@@ -112,8 +111,7 @@ import TresorStore
         // A person who was replaced under their handle is no longer listed.
         let other = World()
         let impostor = try await other.quick("dr-house")
-        let client = Client(
-            home: anna.client.home, store: StageStores.seen(other.store), clock: { [world] in world.clock.now })
+        let client = other.session(of: anna, seeing: other.store).client
         let replaced = try await client.verify(
             "dr-house", number: impostor.chain.number().digits, replacing: true)
         #expect(try await client.people.verified() == [replaced])

@@ -42,6 +42,9 @@ import TresorStore
         try (0..<4).compactMap { home.read(.log(tresor, part: $0)) }.map { try LogCopy($0).entries }
     }
 
+    /// Without snapshots: it folds the local log copy.
+    private var locked: Client { world.client(home, asking: anna.identity) }
+
     private func later() -> Session { Session(client: world.client(home), identity: anna.identity) }
 
     @Test func itIsKeptInPartsThatFoldToTheSame() async throws {
@@ -62,7 +65,7 @@ import TresorStore
         #expect(home.read(.log(tresor, part: 0)) == [7] && home.read(.log(tresor, part: 1)) == [7])
         #expect(try LogCopy(#require(home.read(.log(tresor, part: 2)))).entries.count == 77)
         // Folding the local log copy finds the damage and repairs it.
-        #expect(try await world.client(home).logs.state(of: tresor).head.sequence == 1100)
+        #expect(try await locked.logs.state(of: tresor).head.sequence == 1100)
         #expect(try await parts().flatMap { $0 } == log(tresor, in: store))
         try await grow(to: 1537)
         #expect(try await later().client.logs.state(of: tresor).head.sequence == 1536)
@@ -79,13 +82,13 @@ import TresorStore
         for part in [UInt64(0), 1, 2] {
             for poison in poisons {
                 try home.replace(.log(tresor, part: part), with: LogCopy(entries: poison).bytes)
-                #expect(try await world.client(home).logs.state(of: tresor).head == head)
+                #expect(try await locked.logs.state(of: tresor).head == head)
                 #expect(try Array(parts().prefix(2)) == Array(good.prefix(2)))
             }
         }
         for part in [UInt64(2), 0] {
             home.delete(.log(tresor, part: part))
-            #expect(try await world.client(home).logs.state(of: tresor).head == head)
+            #expect(try await locked.logs.state(of: tresor).head == head)
             #expect(try parts() == good)
         }
     }
@@ -104,7 +107,7 @@ import TresorStore
 
     @Test func A74_aStoreThatShowsOthersWhenAskedAgainIsTheStoresFault() async throws {
         let evil = EvilStore(store)
-        let client = world.client(home, seeing: evil)
+        let client = world.client(home, asking: anna.identity, seeing: evil)
         let state = try await client.logs.state(of: tresor, remembering: .no)
         evil.flip(entry: 3, bit: 900)
         #expect(await failure { _ = try await client.logs.entries(0..<9, of: state) } == .store(.other))

@@ -68,7 +68,7 @@ import TresorStore
         let theirs = try await evilHouse.tresors.create(Name(typed: "plans")).tresor
         try await evilHouse.share(theirs, with: [anna], as: .writer)
         let file = try await evilHouse.seal("x", in: theirs)
-        let there = world.session(of: anna, seeing: evilHouse.client.store)
+        let there = world.session(of: anna, seeing: evilHouse.client.guardedStore.base)
         var expecting = Expectations.anyTresor
         expecting.acceptingUnverified = true
         let before = anna.home
@@ -218,6 +218,7 @@ import TresorStore
         let (mine, sealed) = try anna.identity.renewCard(time: 5)
         let thief = try anna.identity.renewCard(time: 5).identity
         let state = try await anna.client.logs.state(of: tresor)
+        let file = try await anyFile()
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
             body: .renew(RenewBody(thief.chain.newest)))
@@ -225,7 +226,7 @@ import TresorStore
         _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
         let home = try #require(anna.client.home as? MemoryHome)
         let me = try await world.settle(mine, previous: [sealed], home: home)
-        #expect(await failure { _ = try await me.files.open(anyFile()) } == .forked)
+        #expect(await failure { _ = try await me.files.open(file) } == .forked)
         #expect(await failure { try await me.tresors.perform(.rotate, on: tresor) } != nil)
     }
 

@@ -199,7 +199,7 @@ import TresorStore
         let keys = try await anna.keyRing.keys(of: 1, in: state)
         let wrap = try Wrap(keys, of: tresor, for: ghost.chain.newest, user: ghost.user, history: .all)
         try await evil.truth.putWraps([StoredWrap(user: ghost.user, epoch: 1, bytes: wrap.bytes)], in: tresor)
-        #expect(await failure { _ = try await third.seal("x", in: tresor) } == .noAccess)
+        #expect(await failure { _ = try await third.seal("x", in: tresor) } == StageStores.errorOfStrangers)
         let count = evil.everyWrap.count
         try await anna.tresors.perform(.rotate, on: tresor)
         let users = Set(evil.everyWrap.dropFirst(count).map(\.user))

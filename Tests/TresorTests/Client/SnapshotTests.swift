@@ -134,6 +134,7 @@ import TresorStore
         let next = try anna.identity.renewCard(time: world.clock.now).identity
         try home.replace(.state(tresor), with: try keeper.bytes(of: marked(state)))
         #expect(try later(next).client.archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
+        try await world.publish(next.chain, replacing: anna.identity.chain)
         _ = try await later(next).client.logs.state(of: tresor)
         #expect(try SnapshotStore(next).state(of: tresor, in: home)?.head == state.head)
     }

@@ -48,6 +48,7 @@ import TresorStore
         let file = try await anna.seal("new", in: tresor)
         // The thief of the old seed.
         #expect(await failure { _ = try await fresh(house).files.open(file) } == .noAccess)
+        try await world.publish(next.chain, replacing: house.identity.chain)
         let home = house.client.home.self
         let session = Session(client: world.client(home), identity: next)
         #expect(try await session.files.open(file).content == Array("new".utf8))

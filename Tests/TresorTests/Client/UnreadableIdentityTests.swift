@@ -20,7 +20,7 @@ import TresorStore
         place = NSTemporaryDirectory() + "tresor-identity-\(UInt64.random(in: .min ... .max))"
         let client = world.client(DirectoryHome(data: place, state: place + "/state"))
         session = try await client.makeIdentity(handle: Name(typed: "anna"), password: password("anna"), cost: .floor)
-        try await client.people.publishCard()
+        try await session.people.publishCard()
         tresor = try await session.tresors.create(Name(typed: "plans")).tresor
     }
 
@@ -57,7 +57,8 @@ import TresorStore
     /// Otherwise a tresor that names this person as founder would pass for one of another person.
     @Test func noLogIsRememberedWithoutKnowingWhoReads() async throws {
         defer { try? FileManager.default.removeItem(atPath: place) }
-        let client = world.client(DirectoryHome(data: place, state: place + "/state"))
+        let home = DirectoryHome(data: place, state: place + "/state")
+        let client = world.client(home, asking: session.identity)
         try expose()
         #expect(await failure { _ = try await client.logs.state(of: tresor) } == .failed(.permissions))
         _ = try await client.logs.state(of: tresor, remembering: .no)

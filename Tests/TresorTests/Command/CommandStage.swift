@@ -17,6 +17,8 @@ final class CommandStage: Sendable {
     let directory: URL
     let evil = EvilStore()
     let world: World
+    /// The service that the command asks, if it asks one.
+    private let service: OpenWire?
 
     /// How a run ended and what it printed.
     struct Ending {
@@ -30,6 +32,7 @@ final class CommandStage: Sendable {
 
     init() throws {
         world = World(store: evil)
+        service = OpenWires.service(before: evil)
         directory = FileManager.default.temporaryDirectory.appending(path: "tresor-stage-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
@@ -57,8 +60,18 @@ final class CommandStage: Sendable {
             .reduce(into: [:]) { $0[$1] = try? bytes("\(name)/\($1)") }
     }
 
+    private func directory(_ name: String) -> DirectoryHome {
+        DirectoryHome(data: path(name), state: path("\(name)/state"))
+    }
+
     func client(_ name: String) -> Client {
-        world.client(DirectoryHome(data: path(name), state: path("\(name)/state")))
+        let store: any Store = service ?? StageStores.seen(evil)
+        return Client(home: directory(name), store: store, clock: { [clock = world.clock] in clock.now })
+    }
+
+    /// Somebody whom the operator of a service helps.
+    func inLeague(_ identity: Identity, at name: String) -> Session {
+        Session(client: world.client(directory(name), seeing: StageStores.inLeague(evil)), identity: identity)
     }
 
     /// Makes and publishes a person.
@@ -98,8 +111,12 @@ final class CommandStage: Sendable {
         surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
         surroundings.openStore = { [evil] (_, _) throws(TresorError) in StageStores.seen(evil) }
+        if let service = try await service?.open() {
+            surroundings.openService = { (_, _) throws(CommandFailure) in service }
+        }
         surroundings.now = { [clock = world.clock] in clock.now }
-        let places = ["--home", path(name), "--store", path("store.db"), "--batch"]
+        let store = service == nil ? path("store.db") : "https://tresor.example"
+        let places = ["--home", path(name), "--store", store, "--batch"]
         let given = places + words.map { $0.hasPrefix("@") ? path(String($0.dropFirst())) : $0 }
         let code = await Surroundings.$current.withValue(surroundings) { await Program.run { given } }
         return Ending(

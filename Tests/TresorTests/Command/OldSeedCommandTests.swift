@@ -30,7 +30,7 @@ extension CommandSuite {
             let me = try await stage.renew(anna, at: "anna")
             try await me.tresors.perform(.renew, on: plans)
             try await me.tresors.perform(.rotate, on: plans)
-            let thief = Session(client: stage.client("thief"), identity: anna.identity)
+            let thief = stage.inLeague(anna.identity, at: "thief")
             let trap = try await thief.tresors.create(Name(typed: "medication")).tresor
             try await thief.share(trap, with: [bob], as: .owner)
             try stage.write(try await thief.seal("dose", in: trap).bytes, to: "dose.tresor")
@@ -95,7 +95,7 @@ extension CommandSuite {
             let client = stage.client("anna")
             let anna = try await client.makeIdentity(
                 handle: Name(typed: "anna"), password: try password("anna"), cost: .floor)
-            try await client.people.publishCard()
+            try await anna.people.publishCard()
             try stage.write(Array("password of anna".utf8), to: "password")
             #expect(chmod(stage.path("password"), 0o600) == 0)
             let old = anna.identity.chain.bytes

@@ -67,7 +67,7 @@ extension CommandSuite {
             let owner = subject == .anna ? last : anna
             for (shelf, tresor) in made {
                 let author = generations[shelf.generation]
-                let signing = subject == .anna ? Session(client: owner.client, identity: author) : owner
+                let signing = subject == .anna ? stage.inLeague(author, at: "anna") : owner
                 if shelf.generation > 0 { try await signing.tresors.perform(.rotate, on: tresor) }
                 let state = try await stage.state(of: tresor)
                 let file = try FileSealer.sealFile(

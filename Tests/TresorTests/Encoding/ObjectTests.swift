@@ -113,6 +113,21 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             ("role", .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: 5)), [(128, 4)]),
             ("rename", .rename(RenameBody(try Chronicle.anyName())), [(128, 4)]),
             ("commit", .commit(CommitBody(epoch: 1, blobs: [Blob(hash: .zero, size: 674)])), [(128, 4)]),
+            ("refuse", .refuse(RefuseBody(grant: .zero)), [(128, 4)]),
+            (
+                "approvers", .approvers(ApproversBody([Approver(bob.chain)])), [(128, 4), (132, 2), (135, 4)]
+            ),
+            (
+                "approve",
+                .approve(
+                    ApproveBody(
+                        grant: .zero, epoch: 1,
+                        releases: [
+                            try Release(
+                                SecretBytes(count: 32), grant: .zero, epoch: 1, of: log.tresor, for: bob.chain.newest,
+                                user: bob.user)
+                        ])), [(128, 4), (172, 2), (1331, 2)]
+            ),
             (
                 "checkpoint",
                 .checkpoint(CheckpointBody(upto: 1, epoch: 1, volumes: [Blob(hash: .zero, size: 674)])), [(128, 4)]

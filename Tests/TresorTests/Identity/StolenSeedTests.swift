@@ -15,7 +15,7 @@ import TresorStore
     let house: Session
     let mallory: Session
     let plans: TresorID
-    /// A copy of anna's home before she renewed.
+    /// A copy of anna's home before she renewed. The operator of a service is in league with the thief.
     let thief: Session
 
     init() async throws {
@@ -27,7 +27,7 @@ import TresorStore
         plans = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(plans, with: [house], as: .writer)
         let stolen = try #require(anna.client.home as? MemoryHome).copy()
-        thief = world.session(of: anna, home: stolen)
+        thief = world.session(of: anna, home: stolen, seeing: StageStores.inLeague(evil))
     }
 
     private func renewed(_ person: Session) async throws -> Session {
@@ -152,6 +152,7 @@ import TresorStore
         let file = try await anna.seal("plan", in: plans)
         let me = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(me.client.marks()[plans].isConfirmed)
+        try await me.people.publishCard()
         #expect(
             me.tresors.knownNameBlocking(of: plans) == nil || me.tresors.knownNameBlocking(of: plans)?.text == "plans")
         let state = try await me.client.logs.state(of: plans)

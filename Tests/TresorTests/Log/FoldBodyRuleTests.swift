@@ -210,6 +210,6 @@ import TresorCrypto
         for rule in Rule.allCases {
             #expect([.altered, .noAccess, .unsupported].contains(rule.error))
         }
-        #expect(Rule.allCases.count == 39)
+        #expect(Rule.allCases.count == 42)
     }
 }

@@ -23,7 +23,7 @@ import TresorCrypto
     }
 
     private func genesis(
-        root: Root? = nil, founder: CardChain? = nil, approvers: [Principal] = [], epoch: Epoch? = nil,
+        root: Root? = nil, founder: CardChain? = nil, approvers: [Approver] = [], epoch: Epoch? = nil,
         author: Identity? = nil, in tresor: TresorID? = nil
     ) throws -> Entry {
         let root = try root ?? Root.make(founder: anna.chain)
@@ -117,9 +117,12 @@ import TresorCrypto
         }
     }
 
-    @Test func A70_R10_approversAreOfALaterRelease() throws {
-        #expect(verdict(try genesis(approvers: [.user(bob.user)])) == .broken(.r10))
-        #expect(verdict(try genesis(approvers: [.user(anna.user), .user(bob.user)])) == .broken(.r10))
+    @Test func R34_approversAreFewOrderedAndNoMembers() throws {
+        let people = [bob, eve].sorted { $0.user < $1.user }.map { Approver($0.chain) }
+        #expect(verdict(try genesis(approvers: people)) == .valid)
+        #expect(verdict(try genesis(approvers: people.reversed())) == .broken(.r34))
+        #expect(verdict(try genesis(approvers: [people[0], people[0]])) == .broken(.r34))
+        #expect(verdict(try genesis(approvers: [Approver(anna.chain)])) == .broken(.r34))
     }
 
     @Test func R11_theLogHoldsTheAuthorsCard() throws {

@@ -35,7 +35,7 @@ import TresorStore
         return (error, fold.brokenRule)
     }
 
-    @Test(arguments: [0, 3, 11, 13, 127] as [UInt16])
+    @Test(arguments: [0, 11, 12, 14, 127] as [UInt16])
     func A205_anUnknownBodyOfNobodyEntitledEndsNoTresor(type: UInt16) throws {
         let stranger = try identity("stranger")
         #expect(refusal(try entry(type, by: stranger)) == (.noAccess, .r11))

@@ -9,17 +9,21 @@ import TresorCrypto
 /// The permissions: every kind of author with every body.
 @Suite struct RoleMatrixTests {
     enum Author: CaseIterable, Sendable {
-        case founder, owner, writer, newWriter, reader, removed, outsider
+        case founder, owner, writer, newWriter, reader, removed, outsider, waiting, approver
     }
 
     enum Body: CaseIterable, Sendable {
-        case grant, grantFromNow, remove, leave, renew, epoch, role, rename, commit, checkpoint
+        case grant, grantFromNow, remove, leave, renew, epoch, role, rename, approvers, approve, refuse, commit
+        case checkpoint
     }
 
     /// The table of the design: who may, by the letter of it.
     private func isAllowed(_ author: Author, _ body: Body, isRekeyPending: Bool) -> Bool {
         switch (author, body) {
         case (.removed, _), (.outsider, _): false
+        case (.approver, .approve), (.approver, .refuse), (.approver, .renew): true
+        case (.waiting, .leave), (.waiting, .renew): true
+        case (.approver, _), (.waiting, _), (_, .approve), (_, .refuse): false
         case (_, .leave), (_, .renew): true
         case (.founder, _), (.owner, _): true
         case (.writer, .epoch): isRekeyPending
@@ -47,6 +51,13 @@ import TresorCrypto
         try log.admit(target, as: .writer)
         let removed = try #require(people[.removed])
         try log.add(.remove(RemoveBody(principals: [.user(removed.user)], epoch: log.nextEpoch())), by: anna)
+        let (approver, waiting) = (try identity("approver"), try identity("waiting"))
+        people[.approver] = approver
+        people[.waiting] = waiting
+        try log.add(.approvers(ApproversBody([Approver(approver.chain)])), by: anna)
+        try log.add(.epoch(EpochBody(log.nextEpoch())), by: anna)
+        try log.add(Chronicle.grant([waiting.chain], .owner), by: anna)
+        let grant = log.state.head.hash
         if isRekeyPending {
             let leaver = try identity("leaver")
             try log.admit(leaver, as: .reader)
@@ -56,10 +67,11 @@ import TresorCrypto
         for author in Author.allCases {
             let person = try #require(people[author])
             for body in Body.allCases {
-                let verdict = try log.verdict(entryBody(body, in: log, by: person, target, stranger), by: person)
+                let entry = try entryBody(body, in: log, by: person, target, stranger, waiting, grant)
+                let verdict = try log.verdict(entry, by: person)
                 if isAllowed(author, body, isRekeyPending: isRekeyPending) {
                     #expect(verdict == .valid, "\(author) \(body)")
-                    let rule = try voidRule(of: entryBody(body, in: log, by: person, target, stranger), by: person, log)
+                    let rule = try voidRule(of: entry, by: person, log)
                     switch body {
                     case .checkpoint where author != .founder && author != .owner: #expect(rule == .r15)
                     case .commit, .checkpoint: #expect(rule == (isRekeyPending ? .r40 : nil))
@@ -80,7 +92,8 @@ import TresorCrypto
     }
 
     private func entryBody(
-        _ body: Body, in log: Chronicle, by author: Identity, _ target: Identity, _ stranger: Identity
+        _ body: Body, in log: Chronicle, by author: Identity, _ target: Identity, _ stranger: Identity,
+        _ waiting: Identity, _ grant: Hash256
     ) throws -> EntryBody {
         switch body {
         case .grant: try Chronicle.grant([stranger.chain], .reader)
@@ -91,6 +104,17 @@ import TresorCrypto
         case .epoch: .epoch(EpochBody(try log.nextEpoch()))
         case .role: .role(RoleBody(principal: .user(target.user), role: .reader, notAfter: nil))
         case .rename: .rename(RenameBody(try Chronicle.anyName()))
+        case .approvers: .approvers(ApproversBody([]))
+        case .refuse: .refuse(RefuseBody(grant: grant))
+        case .approve:
+            .approve(
+                ApproveBody(
+                    grant: grant, epoch: log.state.epoch,
+                    releases: [
+                        try Release(
+                            SecretBytes(count: 32), grant: grant, epoch: log.state.epoch, of: log.tresor,
+                            for: waiting.chain.newest, user: waiting.user)
+                    ]))
         case .commit: .commit(CommitBody(epoch: log.state.epoch, blobs: [Blob(hash: .zero, size: 674)]))
         case .checkpoint:
             .checkpoint(
@@ -123,12 +147,15 @@ import TresorCrypto
         for person in [writer, reader, outsider, former] {
             _ = await failure { _ = try await person.client.logs.state(of: tresor) }
             let (home, writes) = (person.home, evil.writeCount)
+            let isStranger = person.user == outsider.user
             for act in acts {
-                #expect(await failure { try await person.tresors.perform(act, on: tresor) } == .noAccess)
+                let refused = await failure { try await person.tresors.perform(act, on: tresor) }
+                #expect(refused == (isStranger ? StageStores.errorOfStrangers : .noAccess))
             }
             #expect(person.home == home)
             #expect(evil.writeCount == writes)
         }
-        #expect(await failure { try await outsider.tresors.perform(.leave, on: tresor) } == .noAccess)
+        let refused = await failure { try await outsider.tresors.perform(.leave, on: tresor) }
+        #expect(refused == StageStores.errorOfStrangers)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCrypto
 @testable import Tresor
 @testable import TresorCore
 
@@ -16,16 +17,20 @@ struct Cast {
         func isRare(_ odds: Int) -> Bool { Int.random(in: 0..<odds, using: &dice) == 0 }
         let owners = model.people.filter { $0.value.role == "owner" }.keys.sorted()
         let some = Int.random(in: people.indices, using: &dice)
-        let author = isRare(2) ? some : owners.randomElement(using: &dice) ?? some
+        let approver = isRare(3) ? model.approvers.randomElement(using: &dice) : nil
+        let author = approver ?? (isRare(2) ? some : owners.randomElement(using: &dice) ?? some)
         let known = model.generations[author] ?? 0
         let generation = isRare(12) ? Int.random(in: people[author].indices, using: &dice) : known
         let deed = deed(of: author, in: model, using: &dice)
         var cards: [Int: Int] = [:]
-        if case .grant(let users, _, _, _) = deed {
-            for user in users {
-                let newer = isRare(9) ? 1 : 0
-                cards[user] = isRare(20) ? 0 : min(people[user].count - 1, max(model.generations[user] ?? 0, newer))
+        let named: [Int] =
+            switch deed {
+            case .grant(let users, _, _, _), .approvers(let users): users
+            default: []
             }
+        for user in named {
+            let newer = isRare(9) ? 1 : 0
+            cards[user] = isRare(20) ? 0 : min(people[user].count - 1, max(model.generations[user] ?? 0, newer))
         }
         return NaiveLog.Line(
             author: author, generation: generation, time: Int.random(in: 0..<1000, using: &dice), cards: cards,
@@ -50,6 +55,29 @@ struct Cast {
         let role = ["owner", "writer", "reader"].randomElement(using: &dice) ?? "reader"
         let end = isRare(3) ? Int.random(in: 1..<1000, using: &dice) : nil
         let next = model.epoch + (isRare(12) ? Int.random(in: 0...2, using: &dice) : 1)
+        let waits = model.waiting.values.map(\.grant).randomElement(using: &dice)
+        if model.approvers.contains(author) || isRare(12) {
+            switch Int.random(in: 0..<8, using: &dice) {
+            case 0..<4:
+                let grant = isRare(6) ? Int.random(in: model.written.indices, using: &dice) : waits
+                let users = model.waiting.filter { $0.value.grant == grant }.keys.sorted()
+                let keys = users.map { user in
+                    let first = model.waiting[user]?.from ?? model.epoch
+                    return max(1, model.epoch - first + 1 + (isRare(12) ? 1 : 0))
+                }
+                let generations = users.map { isRare(12) ? 0 : model.generations[$0] ?? 0 }
+                let odd = isRare(12) ? [Int.random(in: people.indices, using: &dice)] : []
+                return .approve(
+                    grant, epoch: epoch(), odd.isEmpty ? users : odd, keys: odd.isEmpty ? keys : [1],
+                    generations: odd.isEmpty ? generations : [0])
+            case 4: return .refuse(isRare(3) ? Int.random(in: model.written.indices, using: &dice) : waits)
+            default: break
+            }
+        }
+        if isRare(9) {
+            let strangers = people.indices.filter { model.people[$0] == nil && model.waiting[$0] == nil }
+            return .approvers(isRare(4) ? some() : isRare(3) ? [] : Array(strangers.prefix(isRare(2) ? 1 : 2)))
+        }
         switch Int.random(in: 0..<18, using: &dice) {
         case 0..<5: return .grant(some(), role, end: end, epoch: isRare(2) ? next : nil)
         case 5..<7: return .remove(some(), epoch: next)
@@ -73,13 +101,14 @@ struct Cast {
 
     /// The line as an entry after the last of a log; `nil` for keys that nobody has.
     func entry(_ line: NaiveLog.Line, after state: LogState) throws -> Entry? {
-        guard let body = try body(line), let author = people[line.author].last else { return nil }
+        guard let body = try body(line, in: state), let author = people[line.author].last else { return nil }
         return try Entry(
             tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
             generation: UInt32(line.generation), time: UInt64(line.time), body: body)
     }
 
-    private func body(_ line: NaiveLog.Line) throws -> EntryBody? {
+    private func body(_ line: NaiveLog.Line, in state: LogState) throws -> EntryBody? {
+        func hash(_ grant: Int?) throws -> Hash256 { try grant.map { state.hashes[$0] } ?? anyDigest() }
         func role(_ name: String) -> Role { Role.allCases.first { $0.description == name } ?? .reader }
         func epoch(_ number: Int) throws -> Epoch { try Chronicle.epoch(UInt64(number), links: 1) }
         switch line.deed {
@@ -91,6 +120,14 @@ struct Cast {
                 GrantBody(
                     people: users.map { .user(people[$0][line.cards[$0] ?? 0].chain) }, role: role(name),
                     notAfter: end.map { UInt64($0) }, fromNow: fromNow))
+        case .approve(let grant, let epoch, let users, let keys, let generations):
+            let releases = try zip(users, zip(keys, generations)).map { user, shown in
+                try Self.release(to: self.users[user], keys: shown.0, generation: shown.1)
+            }
+            return .approve(ApproveBody(grant: try hash(grant), epoch: UInt64(epoch), releases: releases))
+        case .refuse(let grant): return .refuse(RefuseBody(grant: try hash(grant)))
+        case .approvers(let users):
+            return .approvers(ApproversBody(users.map { Approver(people[$0][line.cards[$0] ?? 0].chain) }))
         case .remove(let users, let next):
             return .remove(RemoveBody(principals: users.map { .user(self.users[$0]) }, epoch: try epoch(next)))
         case .leave: return .leave
@@ -109,6 +146,18 @@ struct Cast {
                 CheckpointBody(upto: UInt64(upto), epoch: UInt64(epoch), volumes: try sizes.map(Self.blob)))
         case .additive(let type): return .additive(AdditiveBody(type: UInt16(type), [1, 2, 3]))
         }
+    }
+
+    /// A release whose keys are of no use.
+    private static func release(to user: UserID, keys: Int, generation: Int) throws -> Release {
+        let count = 16 + 32 * keys
+        var bytes: [UInt8] = [1] + user.digest.bytes
+        bytes += bigEndianBytes(UInt32(generation))
+        bytes += [UInt8](repeating: 7, count: 1120)
+        bytes += bigEndianBytes(UInt16(count))
+        bytes += [UInt8](repeating: 7, count: count)
+        var decoder = ByteDecoder(bytes)
+        return try Release(from: &decoder)
     }
 
     private static func blob(_ size: Int) throws -> Blob { Blob(hash: try anyDigest(), size: UInt64(size)) }

@@ -63,7 +63,7 @@ private struct Tally {
     var strayCount = 0
 
     var isFull: Bool {
-        let names = ["grant", "remove", "leave", "renew", "epoch", "role", "rename"]
+        let names = ["grant", "approve", "refuse", "approvers", "remove", "leave", "renew", "epoch", "role", "rename"]
         let verdicts = names.flatMap { name in ["done", "no_access", "altered"].map { "\(name) \($0)" } }
         // Any member may rename as an owner, and no name is unsound.
         let isVaried = ["commit", "checkpoint"].allSatisfy { name in

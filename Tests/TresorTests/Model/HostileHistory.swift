@@ -64,7 +64,9 @@ final class HostileHistory {
         try await anna.share(tresor, with: [people[2].session, people[5].session], as: .writer)
         truth = try Fold.state(of: await log(tresor, in: store), tresor: tresor)
         honestEpochs = [1]
-        for person in honest { _ = try await person.session.client.logs.state(of: tresor) }
+        // A service shows a stranger no log.
+        let readers = StoreKind.current.judges ? honest.filter { truth.members[$0.user] != nil } : honest
+        for person in readers { _ = try await person.session.client.logs.state(of: tresor) }
     }
 
     /// The place of the event, and the way to repeat it.
@@ -212,7 +214,9 @@ final class HostileHistory {
     private func renew(_ person: HonestPerson) async throws {
         note("renew")
         let home = try #require(person.session.client.home as? MemoryHome)
-        person.stolen.append(world.session(of: person.session, home: home.copy()))
+        // The operator of a service is in league with the thief.
+        let way = StageStores.inLeague(world.store)
+        person.stolen.append(world.session(of: person.session, home: home.copy(), seeing: way))
         let file = try person.session.client.identityFileBlocking()
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         person.session = try await world.settle(next, previous: [sealed] + file.previous, home: home)

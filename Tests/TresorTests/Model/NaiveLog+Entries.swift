@@ -9,9 +9,15 @@ import TresorCrypto
 extension NaiveLog {
     /// A model whose log has one entry.
     init(genesis: Entry, people: [UserID]) throws {
+        var approvers: [Int: Int] = [:]
+        if case .genesis(let body) = try genesis.body {
+            for approver in body.approvers {
+                approvers[try Self.number(of: approver.chain.user, people)] = Int(approver.chain.newest.generation)
+            }
+        }
         self.init(
             founder: try Self.number(of: genesis.author, people), generation: Int(genesis.generation),
-            time: Int(genesis.time), name: Self.name(of: try genesis.hash()))
+            time: Int(genesis.time), name: Self.name(of: try genesis.hash()), approvers: approvers)
     }
 
     mutating func apply(_ line: Line, as entry: Entry) throws -> String? {
@@ -26,7 +32,9 @@ extension NaiveLog {
     private static func name(of hash: Hash256) -> Int { hash.bytes.prefix(7).reduce(0) { $0 << 8 | Int($1) } }
 
     /// The content of an entry in numbers.
-    static func line(_ entry: Entry, people: [UserID]) throws -> Line {
+    ///
+    /// - Parameter grants: the hashes of the log so far, by which an approval names a grant.
+    static func line(_ entry: Entry, people: [UserID], grants: [Hash256] = []) throws -> Line {
         var cards: [Int: Int] = [:]
         let deed: Deed
         switch try entry.body {
@@ -37,6 +45,19 @@ extension NaiveLog {
             deed = .grant(
                 users, grant.role.description, end: grant.notAfter.map { Int($0) },
                 epoch: grant.fromNow.map { Int($0.epoch.number) })
+        case .approve(let body):
+            deed = .approve(
+                grants.firstIndex(of: body.grant), epoch: Int(clamping: body.epoch),
+                try body.users.map { try number(of: $0, people) },
+                keys: body.releases.map { ($0.wrapped.ciphertext.count - 16) / 32 },
+                generations: body.releases.map { Int($0.generation) })
+        case .refuse(let body): deed = .refuse(grants.firstIndex(of: body.grant))
+        case .approvers(let body):
+            let users = try body.users.map { try number(of: $0, people) }
+            for (user, approver) in zip(users, body.approvers) {
+                cards[user] = Int(approver.chain.newest.generation)
+            }
+            deed = .approvers(users)
         case .remove(let remove):
             let users = try remove.principals.map { try number(of: $0.userID, people) }
             deed = .remove(users, epoch: Int(remove.epoch.number))
@@ -85,6 +106,18 @@ extension NaiveLog {
             ("history", state.members.mapValues(\.history) == Self.named(people, names) { $0.history }),
             ("end", state.members.mapValues(\.notAfter) == Self.named(people, names) { $0.end.map { UInt64($0) } }),
             ("since", state.members.mapValues { Int($0.since) } == Self.named(people, names) { $0.since }),
+            ("waiting", state.waiting.mapValues(\.role.description) == Self.named(waiting, names) { $0.role }),
+            ("waiting history", state.waiting.mapValues(\.history) == Self.named(waiting, names) { $0.history }),
+            ("waiting since", state.waiting.mapValues { Int($0.since) } == Self.named(waiting, names) { $0.grant }),
+            (
+                "waiting end",
+                state.waiting.mapValues(\.notAfter) == Self.named(waiting, names) { $0.end.map { UInt64($0) } }
+            ),
+            (
+                "approved by",
+                state.members.mapValues(\.approvedBy) == Self.named(people, names) { $0.approver.map { names[$0] } }
+            ),
+            ("approvers", state.approvers == approvers.map { names[$0] }),
             ("admitted by", state.members.mapValues(\.admittedBy) == Self.named(people, names) { names[$0.by] }),
         ]
         return facts.first { !$0.1 }?.0
@@ -105,6 +138,8 @@ extension NaiveLog {
                 || state.generation(of: user, at: sequence) != generations[number].map { UInt32($0) }
                 || admission?.sequence != person.map { UInt64($0.since) }
                 || admission?.by != person.map { names[$0.by] }
+                || admission?.approvedBy != person?.approver.map { names[$0] }
+                || state.grant(of: user, at: sequence) != (person ?? waiting[number]).map { UInt64($0.grant) }
                 || admission?.notAfter != person?.end.map { UInt64($0) }
         }
         return facts.first { !$0.1 }?.0 ?? difference.map { "person \($0)" }

@@ -5,6 +5,10 @@ struct NaiveLog {
     enum Deed: Equatable {
         /// With the number of the epoch that begins, for those who read from now on.
         case grant([Int], String, end: Int?, epoch: Int?)
+        /// The number of the grant's entry, if there is one; how many keys each person gets.
+        case approve(Int?, epoch: Int, [Int], keys: [Int], generations: [Int])
+        case refuse(Int?)
+        case approvers([Int])
         case remove([Int], epoch: Int)
         case leave
         /// Whose card, and to which generation; nobody's for a card of generation 0, which names none.
@@ -27,7 +31,7 @@ struct NaiveLog {
         /// The signing generation of the author.
         let generation: Int
         let time: Int
-        /// The newest generation that each granted person shows.
+        /// The newest generation that each granted person, and each approver, shows.
         let cards: [Int: Int]
         let deed: Deed
     }
@@ -40,6 +44,9 @@ struct NaiveLog {
         /// The sequence number of the entry that added them, and its author.
         var since: Int
         var by: Int
+        /// The entry of the grant, and who approved it.
+        var grant: Int
+        var approver: Int?
     }
 
     /// A line that was done.
@@ -52,6 +59,9 @@ struct NaiveLog {
 
     let founder: Int
     private(set) var people: [Int: Person]
+    /// Those whom a grant names and nobody approved.
+    private(set) var waiting: [Int: Person] = [:]
+    private(set) var approvers: [Int] = []
     /// All present and former members, and the newest generation of each in the log.
     private(set) var generations: [Int: Int]
     private(set) var epoch = 1
@@ -68,10 +78,12 @@ struct NaiveLog {
     /// Whether the newest line was accepted and has no effect.
     private(set) var isVoid = false
 
-    init(founder: Int, generation: Int, time: Int, name: Int) {
+    /// - Parameter approvers: the generation of each approver.
+    init(founder: Int, generation: Int, time: Int, name: Int, approvers: [Int: Int] = [:]) {
         self.founder = founder
-        people = [founder: Person(role: "owner", from: nil, end: nil, since: 0, by: founder)]
-        generations = [founder: generation]
+        people = [founder: Person(role: "owner", from: nil, end: nil, since: 0, by: founder, grant: 0)]
+        generations = approvers.merging([founder: generation]) { $1 }
+        self.approvers = approvers.keys.sorted()
         written = [Written(name: name, author: founder, time: time)]
         ownerTime = time
         founderGeneration = generation
@@ -81,26 +93,35 @@ struct NaiveLog {
     /// the name of the error.
     mutating func apply(_ line: Line, name: Int, after previous: Int) -> String? {
         guard written.last?.name == previous else { return "altered" }
-        guard let me = people[line.author], generations[line.author] == line.generation, isAllowed(line, me) else {
+        guard generations[line.author] == line.generation, isAllowed(line, people[line.author]) else {
             return "no_access"
         }
-        if let end = me.end, line.time > end, line.deed != .leave { return "no_access" }
+        let end = (people[line.author] ?? waiting[line.author])?.end
+        if let end, line.time > end, line.deed != .leave { return "no_access" }
         guard isSound(line) else { return "altered" }
-        if me.role == "owner", me.end == nil { ownerTime = line.time }
+        if people[line.author]?.role == "owner", people[line.author]?.end == nil { ownerTime = line.time }
         if line.author == founder { founderGeneration = line.generation }
         enact(line, as: written.count)
         written.append(Written(name: name, author: line.author, time: line.time))
         return nil
     }
 
-    private func isAllowed(_ line: Line, _ me: Person) -> Bool {
-        switch line.deed {
-        case .leave: true
-        case .renew(let user, _): me.role == "owner" || user == line.author
-        case .commit, .checkpoint, .additive: me.role != "reader"
-        case .epoch: me.role == "owner" || (me.role == "writer" && mustRotate && me.from == nil)
-        default: me.role == "owner"
+    /// - Parameter me: the author as a member who does not wait.
+    private func isAllowed(_ line: Line, _ me: Person?) -> Bool {
+        let isApprover = approvers.contains(line.author)
+        let isKnown = me != nil || waiting[line.author] != nil
+        return switch line.deed {
+        case .approve, .refuse: isApprover
+        case .leave: isKnown
+        case .renew(let user, _): me?.role == "owner" || (user == line.author && (isKnown || isApprover))
+        case .commit, .checkpoint, .additive: me != nil && me?.role != "reader"
+        case .epoch: me?.role == "owner" || (me?.role == "writer" && mustRotate && me?.from == nil)
+        default: me?.role == "owner"
         }
+    }
+
+    private func waiting(by grant: Int?) -> [Int] {
+        waiting.filter { $0.value.grant == grant }.keys.sorted()
     }
 
     /// Whether another owner has no date.
@@ -113,14 +134,29 @@ struct NaiveLog {
     private func isSound(_ line: Line) -> Bool {
         switch line.deed {
         case .grant(let users, let role, let end, let next):
-            let areStrangers = users.allSatisfy { people[$0] == nil && generations[$0] ?? 0 <= line.cards[$0] ?? 0 }
+            let areStrangers = users.allSatisfy {
+                people[$0] == nil && waiting[$0] == nil && !approvers.contains($0)
+                    && generations[$0] ?? 0 <= line.cards[$0] ?? 0
+            }
             let mayBeFounder = role == "owner" && end == nil
             return isList(users) && areStrangers && (role != "owner" || next == nil)
                 && (mayBeFounder || !users.contains(founder)) && (next ?? epoch + 1) == epoch + 1
         case .remove(let users, let next):
-            let mayGo = users.allSatisfy { people[$0] != nil && $0 != founder && $0 != line.author }
+            let mayGo = users.allSatisfy {
+                (people[$0] != nil || waiting[$0] != nil) && $0 != founder && $0 != line.author
+            }
             return isList(users) && mayGo && next == epoch + 1 && staysOwned(without: users)
         case .leave: return people[line.author]?.role != "owner" || staysOwned(without: [line.author])
+        case .approve(let grant, let epoch, let users, let keys, let shown):
+            let wanted = users.map { user in waiting[user].map { self.epoch - ($0.from ?? self.epoch) + 1 } }
+            return !users.isEmpty && waiting(by: grant) == users && epoch == self.epoch && wanted == keys
+                && users.map { generations[$0] } == shown
+        case .refuse(let grant): return !waiting(by: grant).isEmpty
+        case .approvers(let users):
+            return users == Set(users).sorted()
+                && users.allSatisfy {
+                    people[$0] == nil && waiting[$0] == nil && generations[$0] ?? 0 <= line.cards[$0] ?? 0
+                }
         case .renew(let user, let generation):
             return user.flatMap { generations[$0] }.map { generation == $0 + 1 } ?? false
         case .epoch(let next): return next == epoch + 1
@@ -145,7 +181,8 @@ struct NaiveLog {
         case .commit(let epoch, let sizes):
             return areSized(sizes, atMost: 1024, isEachSmall: false) && epoch == self.epoch && !mustRotate
         case .checkpoint(let upto, let epoch, let sizes):
-            let newest = people.values.filter { $0.from != nil }.map(\.since).min() ?? .max
+            let all = Array(people.values) + waiting.values
+            let newest = all.filter { $0.from != nil }.map(\.grant).min() ?? .max
             return people[line.author]?.role == "owner" && areSized(sizes, atMost: 10_000, isEachSmall: true)
                 && epoch == self.epoch && !mustRotate && upto > floor.upto && upto < number && upto < newest
         case .additive(128), .additive(129): return false
@@ -159,7 +196,9 @@ struct NaiveLog {
         switch line.deed {
         case .grant(let users, let role, let end, let next):
             for user in users {
-                people[user] = Person(role: role, from: next, end: end, since: number, by: line.author)
+                let person = Person(
+                    role: role, from: next, end: end, since: number, by: line.author, grant: number)
+                if approvers.isEmpty { people[user] = person } else { waiting[user] = person }
                 generations[user] = line.cards[user]
             }
             if next != nil {
@@ -167,15 +206,29 @@ struct NaiveLog {
                 named = (number, epoch)
             }
         case .remove(let users, _):
-            for user in users { people[user] = nil }
+            for user in users { (people[user], waiting[user]) = (nil, nil) }
             turn()
         case .leave:
-            people[line.author] = nil
+            (people[line.author], waiting[line.author]) = (nil, nil)
+            mustRotate = true
+        case .approve(let grant, _, _, _, _):
+            for user in waiting(by: grant) {
+                people[user] = waiting[user]
+                waiting[user] = nil
+                people[user]?.since = number
+                people[user]?.approver = line.author
+            }
+        case .refuse(let grant):
+            for user in waiting(by: grant) { waiting[user] = nil }
+            mustRotate = true
+        case .approvers(let users):
+            approvers = users
+            for user in users { generations[user] = line.cards[user] }
             mustRotate = true
         case .renew(let user, let generation):
             guard let user else { break }
             generations[user] = generation
-            if people[user] != nil { mustRotate = true }
+            if people[user] != nil || waiting[user] != nil { mustRotate = true }
         case .epoch: turn()
         case .role(let user, let role, let end):
             people[user]?.role = role

@@ -47,7 +47,7 @@ struct Retelling {
     /// - Parameter drawn: what it is known to say; `nil` for what stands in it.
     /// - Returns: the name of the error with which `fold` refuses it.
     @discardableResult mutating func tell(_ entry: Entry, drawn: NaiveLog.Line? = nil) throws -> String? {
-        let line = try NaiveLog.line(entry, people: people)
+        let line = try NaiveLog.line(entry, people: people, grants: Array(state.hashes))
         if let drawn, drawn != line { disputes.append("\(drawn) was written as \(line)") }
         var next = model
         let expected = try next.apply(line, as: entry)

@@ -26,6 +26,14 @@ import TresorCrypto
         #expect(event.bytes.count == 2 + 29 + 1 + 8 + 1 + 2 + 10 + 4 + 130)
     }
 
+    /// SPEC §19.4.
+    @Test func aRevisionAboveTheHeadIsRefusedWhenAPackIsSealed() throws {
+        let book = try RecordBook(try identity("anna"))
+        let head = book.state.head.sequence
+        #expect(error { _ = try book.pack([Item("plan", "x", replacing: [head + 1])]) } == .usage(.outOfBounds))
+        _ = try book.pack([Item("plan", "x", replacing: [head])])
+    }
+
     @Test func whatNoPackMayHoldIsRefusedWhenItIsMade() throws {
         let a = try Item("a", "text")
         func refused(_ items: [Item]) -> TresorError? { error { _ = try Pack(of: items) } }

@@ -24,10 +24,40 @@ import TresorCrypto
         let events = ["checkpoint", "refused checkpoint", "conflict", "from now", "closed", "opened", "deletion"]
         #expect(seeds.count < 4 || events.allSatisfy { tally[$0, default: 0] > 0 }, "\(tally)")
     }
+
+    /// A checkpoint that keeps a replaced version without the later ones shows it as a head to who reads the volumes, and
+    /// comparePacks names it.
+    @Test func A147_aVolumeThatIsNotClosedIsFoundOut() throws {
+        let people = try (0..<5).map { try identity("person-\($0)") }
+        let found = try (0..<UInt64(200)).contains { seed in
+            var history = try RecordHistory(people, seed: seed, flaw: .openVolumes)
+            for _ in 0..<40 { try history.step() }
+            return try history.tally["altered", default: 0] > 0 && history.showsOthersToNewcomers()
+        }
+        #expect(found)
+    }
+
+    /// If keys that an earlier stay left opened packs, two people with one history would see two tables.
+    @Test func A145_keysOfAnEarlierStayAreFoundOut() throws {
+        let people = try (0..<5).map { try identity("person-\($0)") }
+        let found = try (0..<UInt64(200)).contains { seed in
+            var history = try RecordHistory(people, seed: seed)
+            for _ in 0..<40 { try history.step() }
+            return try history.differsByEarlierKeys()
+        }
+        #expect(found)
+    }
 }
 
 /// A tresor, and what each person ever knew of its keys.
 private struct RecordHistory {
+    /// What an owner must not do.
+    enum Flaw {
+        /// Keeping a replaced version without the later ones.
+        case openVolumes
+    }
+
+    private let flaw: Flaw?
     private let people: [Identity]
     private var book: RecordBook
     private var dice: Dice
@@ -37,8 +67,9 @@ private struct RecordHistory {
     private var seen: [UserID: UInt64] = [:]
     private(set) var tally: [String: Int] = [:]
 
-    init(_ people: [Identity], seed: UInt64) throws {
+    init(_ people: [Identity], seed: UInt64, flaw: Flaw? = nil) throws {
         self.people = people
+        self.flaw = flaw
         dice = Dice(seed: seed)
         book = try RecordBook(people[0])
         try learn()
@@ -120,9 +151,11 @@ private struct RecordHistory {
         let table = try book.table()
         var cuts: [Name: UInt64] = [:]
         for name in table.names { cuts[name] = UInt64.random(in: 0...(upto + 1), using: &dice) }
+        let flaw = flaw
         let kept = items.sorted { $0.key < $1.key }.filter { $0.key <= upto }.flatMap { sequence, items in
             items.filter { item in
-                sequence >= cuts[item.record] ?? 0
+                let cut = cuts[item.record] ?? 0
+                return (flaw == .openVolumes ? sequence <= cut : sequence >= cut)
                     || table.heads(of: item.record).contains { $0.revision == sequence }
             }.map { Kept(sequence: sequence, item: $0) }
         }
@@ -132,7 +165,28 @@ private struct RecordHistory {
         tally[isVoid ? "refused checkpoint" : "checkpoint", default: 0] += 1
         #expect(isVoid == (book.state.floor == before))
         guard !isVoid else { return }
-        try RecordTable.comparePacks(kept, upto: upto, with: items.filter { $0.key < sequence })
+        do throws(TresorError) {
+            try RecordTable.comparePacks(kept, upto: upto, with: items.filter { $0.key < sequence })
+        } catch {
+            guard flaw == .openVolumes, error == .altered else { throw error }
+            tally["altered", default: 0] += 1
+        }
+    }
+
+    /// Whether who comes with nothing sees another table than who has all packs.
+    func showsOthersToNewcomers() throws -> Bool {
+        let whole = try book.table()
+        let late = try book.table(packs: book.packs.filter { $0.key > book.state.floor })
+        return facts(late) != facts(whole)
+    }
+
+    /// Whether a member who came back would see another table by the keys of an earlier stay.
+    func differsByEarlierKeys() throws -> Bool {
+        try book.state.members.contains { user, member in
+            guard case .from = member.history, let own = known[user], let first = own.keys.min() else { return false }
+            let present = try book.table(history: member.history, keys: own)
+            return try facts(book.table(history: .from(epoch: first), keys: own)) != facts(present)
+        }
     }
 
     private func facts(_ table: RecordTable) -> [Name: [UInt64]] {
@@ -159,6 +213,8 @@ private struct RecordHistory {
                 let late = try book.table(keys: own, packs: newer)
                 #expect(late.isComplete && facts(late) == expected, seed)
             case .from:
+                let present = own?.filter { $0.key >= member.history.firstEpoch }
+                #expect(try facts(book.table(history: member.history, keys: present)) == facts(table), seed)
                 let fewer = try book.table(history: member.history, keys: own, packs: newer)
                 #expect(fewer.isComplete && facts(fewer) == facts(table), seed)
                 for (name, versions) in facts(table) {

@@ -92,14 +92,22 @@
                 SQL(
                     """
                     INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
-                    VALUES ($1, $2, $3, $4, 0, NULL, 0)
-                    ON CONFLICT (tresor) DO UPDATE SET count = $2, head = $3
+                    VALUES ($1, $2, $3, $4, $5, NULL, 0)
+                    ON CONFLICT (tresor) DO UPDATE SET count = $2, head = $3, bytes = tresors.bytes + $5
                     """,
                     [
                         .digest(change.tresor.digest), .number(change.sequence + 1), .digest(hash),
-                        .digest(founder.digest),
+                        .digest(founder.digest), .number(Self.size(change.putting) + UInt64(change.entry.count)),
                     ]))
-            try await self.change(statements)
+            statements += Blobs.statements(
+                change.blobs, naming: change.blobs.map { Blob(hash: $0.hash, size: $0.size) }, at: change.sequence,
+                of: change.tresor, orElse: .forked)
+            do throws(TresorError) {
+                try await self.change(statements)
+            } catch {
+                guard error == .forked else { throw error }
+                return .conflict
+            }
             states.withLock { $0[change.tresor] = judgment?.state }
             return .done
         }
@@ -124,9 +132,10 @@
                 }
             }
             guard (try? fold.apply(change.entry)) != nil, let state = fold.state,
-                let people = try? LogRecord(Entry(change.entry)).users
+                let entry = try? Entry(change.entry), let people = try? LogRecord(entry).users + [entry.author]
             else { return nil }
-            return Judgment(state: state, access: Set(people).sorted().compactMap { Access(of: $0, in: state) })
+            return Judgment(
+                state: state, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), named: [])
         }
 
         private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> SQL {
@@ -158,8 +167,13 @@
         }
 
         func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-            try await change(wraps.map { storing($0, in: tresor) })
+            let count = SQL(
+                "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1",
+                [.digest(tresor.digest), .number(Self.size(wraps))])
+            try await change(wraps.map { storing($0, in: tresor) } + [count])
         }
+
+        private static func size(_ wraps: [StoredWrap]) -> UInt64 { UInt64(wraps.reduce(0) { $0 + $1.bytes.count }) }
 
         func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
             try await column(
@@ -169,6 +183,46 @@
     }
 
     extension OperatorsHand {
+        func putBlob(
+            _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+        ) async throws(TresorError) {
+            try await change([
+                SQL(
+                    """
+                    INSERT INTO blobs (tresor, hash, part, bytes) VALUES ($1, $2, $3, $4)
+                    ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = $4
+                    """,
+                    [.digest(tresor.digest), .digest(hash), .integer(Int64(part)), .bytes(bytes)])
+            ])
+        }
+
+        func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+            try await column(
+                SQL(
+                    "SELECT bytes FROM blobs WHERE tresor = $1 AND hash = $2 AND part = $3",
+                    [.digest(tresor.digest), .digest(hash), .integer(Int64(part))])
+            ).first
+        }
+
+        func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+            var found: [[UInt8]?] = []
+            for hash in hashes {
+                let parts = try await column(
+                    SQL(
+                        "SELECT bytes FROM blobs WHERE tresor = $1 AND hash = $2 ORDER BY part",
+                        [.digest(tresor.digest), .digest(hash)]))
+                found.append(parts.isEmpty ? nil : parts.flatMap(\.self))
+            }
+            return found
+        }
+
+        func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+            try await change(
+                hashes.map {
+                    SQL("DELETE FROM blobs WHERE tresor = $1 AND hash = $2", [.digest(tresor.digest), .digest($0)])
+                })
+        }
+
         func putServerShare(
             _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
         ) async throws(TresorError) {

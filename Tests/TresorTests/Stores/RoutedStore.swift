@@ -102,6 +102,29 @@ extension RoutedStore {
     }
 }
 
+/// Blobs.
+extension RoutedStore {
+    func putBlob(
+        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
+    ) async throws(TresorError) {
+        try await pass { (store) async throws(TresorError) in
+            try await store.putBlob(part, bytes, of: hash, in: tresor)
+        }
+    }
+
+    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        try await pass { (store) async throws(TresorError) in try await store.blob(hash, part: part, in: tresor) }
+    }
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        try await pass { (store) async throws(TresorError) in try await store.blobs(hashes, in: tresor) }
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        try await pass { (store) async throws(TresorError) in try await store.deleteBlobs(hashes, in: tresor) }
+    }
+}
+
 /// A value that the first who asks for it makes.
 final class Lazily<Value: Sendable>: Sendable {
     private let making: Mutex<Task<Value, any Error>?> = Mutex(nil)
@@ -148,6 +171,30 @@ enum ClientSide {
             do throws(TresorError) { return .success(try await calls()) } catch { return .failure(error) }
         }
         return try result.get()
+    }
+}
+
+/// A store in the hand of a test, also where a client calls it: the operator of a service helps that client.
+struct HandStore: LayeredStore, RoutedStore {
+    let truth: any Store
+
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        try await ClientSide.call(false) { () async throws(TresorError) in try await call(truth) }
+    }
+}
+
+/// A store that a client without an identity asks in the name of a person.
+struct AskedStore: RoutedStore {
+    let base: any Store
+    let person: Identity
+
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        guard Speaker.current == nil else { return try await call(base) }
+        return try await Speaker.person(person).call { () async throws(TresorError) in try await call(base) }
     }
 }
 

@@ -156,6 +156,7 @@
             SQL("DELETE FROM tresors"), SQL("DELETE FROM entries"), SQL("DELETE FROM wraps"),
             SQL("DELETE FROM access"), SQL("DELETE FROM states"), SQL("DELETE FROM accounts"),
             SQL("DELETE FROM server_shares"), SQL("DELETE FROM kit_copies"), SQL("DELETE FROM requests"),
+            SQL("DELETE FROM blobs"), SQL("DELETE FROM blob_names"), SQL("DELETE FROM blob_orphans"),
         ]
     }
 #endif

@@ -5,6 +5,8 @@ import TresorCore
 import TresorCrypto
 import TresorStore
 
+@testable import Tresor
+
 /// The kinds of stores over which the suites run. `TRESOR_STORES` names the one of this process; `scripts/test-stores`
 /// runs each.
 enum StoreKind: String, CaseIterable, Sendable {
@@ -24,6 +26,17 @@ enum StoreKind: String, CaseIterable, Sendable {
         /// As `wire`, over the real one: the strict channel with TLS on loopback.
         case evil
     #endif
+
+    /// Whether it is a service that judges who may do what.
+    var judges: Bool {
+        switch self {
+        case .memory, .sqlite, .wire: return false
+        #if Server
+            case .evil: return false
+            case .http, .https, .postgres: return true
+        #endif
+        }
+    }
 
     /// The kind of a part of a test; `nil` for that of the process.
     @TaskLocal static var chosen: StoreKind?
@@ -77,10 +90,25 @@ enum StageStores {
         }
     }
 
+    /// A store for somebody whom the operator of a service helps: nobody judges what they send.
+    static func inLeague(_ store: any Store) -> any Store { StoreKind.current.judges ? HandStore(truth: store) : store }
+
+    /// The error of a call about a tresor by somebody who was never in it. A service shows them no log, whether it has
+    /// one or not.
+    static var errorOfStrangers: TresorError { StoreKind.current.judges ? .notFound : .noAccess }
+
     /// Makes calls by the hand of the test, also in the middle of a call of a client.
     static func byHand<Answer>(
         _ calls: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         try await ClientSide.call(false, calls)
+    }
+}
+
+extension World {
+    /// A client that holds no secret. A service answers nobody who does not sign: it is asked in the name of `person`.
+    func client(_ home: any Home, asking person: Identity, seeing view: (any Store)? = nil) -> Client {
+        let store = AskedStore(base: StageStores.seen(view ?? store), person: person)
+        return Client(home: home, store: store, clock: { [clock] in clock.now })
     }
 }

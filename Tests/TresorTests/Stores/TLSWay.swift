@@ -13,7 +13,7 @@
     /// A way to a handler over the real wire: TLS on loopback, the strict channel, and the client's own sockets.
     final class TLSWay: RoutedStore {
         private let place: TLSPlace
-        private let remote: HTTPStore
+        let remote: HTTPStore
 
         private init(_ place: TLSPlace, _ remote: HTTPStore) { (self.place, self.remote) = (place, remote) }
 

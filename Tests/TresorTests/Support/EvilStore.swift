@@ -26,6 +26,8 @@ final class EvilStore: FrontStore {
         var strangers: Log = []
         var serverShare: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
+        var blob: @Sendable (Hash256, [UInt8]?) -> [UInt8]? = { $1 }
+        var blobsOfAnswer = Int.max
         var lie: Lie?
         var keeps = false
         var interlude: (@Sendable () async -> Void)?
@@ -135,6 +137,14 @@ final class EvilStore: FrontStore {
         script.withLock { $0.kitCopy = transform }
     }
 
+    /// Shows what `transform` makes of every blob.
+    func showBlobs(_ transform: @escaping @Sendable (Hash256, [UInt8]?) -> [UInt8]?) {
+        script.withLock { $0.blob = transform }
+    }
+
+    /// Gives at most so many blobs in one answer.
+    func giveBlobs(_ count: Int) { script.withLock { $0.blobsOfAnswer = count } }
+
     /// Runs another client's change just before the next deletion of a server share or kit copy.
     func beforeNextAppend(_ interlude: @escaping @Sendable () async -> Void) {
         script.withLock { $0.interlude = interlude }
@@ -232,10 +242,14 @@ extension EvilStore {
             script.asked.append(change)
             return (script.lie, script.keeps)
         }
+        let honest = honest
+        let putting = lie == .storesEntryAlone ? [] : change.putting
+        let removing = keeps || lie == .storesEntryAlone ? [] : change.removingWrapsOf
+        // A service refuses half of a change. Its operator makes it.
+        let isHalf = putting.count < change.putting.count || removing.count < change.removingWrapsOf.count
         let change = LogChange(
             tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
-            putting: lie == .storesEntryAlone ? [] : change.putting,
-            removingWrapsOf: keeps || lie == .storesEntryAlone ? [] : change.removingWrapsOf)
+            putting: putting, removingWrapsOf: removing, blobs: lie == .storesEntryAlone ? [] : change.blobs)
         switch lie {
         case .storesNothing: return .done
         case .saysConflict:
@@ -245,10 +259,13 @@ extension EvilStore {
             let outcome = try await honest.append(change)
             let again = LogChange(
                 tresor: change.tresor, sequence: change.sequence + 1, previous: change.entry, entry: change.entry)
-            _ = try await honest.append(again)
+            _ = try await StageStores.byHand { () async throws(TresorError) in try await honest.append(again) }
             return outcome
         case .storesEntryAlone, nil:
-            return try await passing { () throws(TresorError) in try await honest.append(change) }
+            return try await passing { () async throws(TresorError) in
+                guard isHalf else { return try await honest.append(change) }
+                return try await StageStores.byHand { () async throws(TresorError) in try await honest.append(change) }
+            }
         }
     }
 
@@ -344,6 +361,12 @@ extension EvilStore {
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await deleting()
         try await honest.deleteKitCopy(locator: locator)
+    }
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        let (transform, count) = script.withLock { ($0.blob, $0.blobsOfAnswer) }
+        let blobs = try await passing { () throws(TresorError) in try await honest.blobs(hashes, in: tresor) }
+        return zip(hashes, blobs).map { transform($0, $1) }.prefix(count).map { $0 }
     }
 }
 

@@ -46,7 +46,10 @@ extension World {
 
     /// The same person and home on another view of the store, with no keys in memory.
     func session(of other: Session, home: (any Home)? = nil, seeing view: (any Store)? = nil) -> Session {
-        Session(client: client(home ?? other.client.home, seeing: view ?? other.client.store), identity: other.identity)
+        var store = other.client.guardedStore.base
+        if let view { store = StageStores.seen(view) }
+        let client = Client(home: home ?? other.client.home, store: store, clock: { [clock] in clock.now })
+        return Session(client: client, identity: other.identity)
     }
 }
 

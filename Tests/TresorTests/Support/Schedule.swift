@@ -142,25 +142,4 @@ extension ScheduledStore {
         await schedule.turn(of: person)
         return try await honest.users(prefix: prefix, limit: limit)
     }
-
-    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
-    {
-        try await honest.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
-    }
-
-    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await honest.serverShare(user: user, device: device)
-    }
-
-    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await honest.deleteServerShares(user: user, devices: devices)
-    }
-
-    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await honest.putKitCopy(copy, locator: locator)
-    }
-
-    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { try await honest.kitCopy(locator: locator) }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) { try await honest.deleteKitCopy(locator: locator) }
 }

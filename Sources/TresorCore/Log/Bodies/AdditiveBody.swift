@@ -27,7 +27,7 @@ package struct AdditiveBody: LogBody {
     var name: String { "additive" }
     var change: LogRecord.Change { .additive(type: type) }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role != .reader }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isWriter }
 
     /// R2 for a body that this release knows and cannot read: it is void. Otherwise no rules: a later release that
     /// knows more of the body accepts the same logs.

@@ -41,7 +41,7 @@ package struct CheckpointBody: LogBody {
     var change: LogRecord.Change { .additive(type: type) }
 
     /// Who may write any additive body. That the author is an owner is for ``check(_:in:)``.
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role != .reader }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isWriter }
 
     /// R15 for this body, R38 to R42.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {

@@ -35,7 +35,7 @@ package struct CommitBody: LogBody {
     var name: String { "commit" }
     var change: LogRecord.Change { .additive(type: type) }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role != .reader }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isWriter }
 
     /// R38 to R40. They hold in the state before the entry if and only if they hold in a later one.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {

@@ -19,10 +19,11 @@ package struct EpochBody: LogBody {
     var nextEpoch: Epoch? { epoch }
     var change: LogRecord.Change { .rotated }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool {
-        switch author.role {
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool {
+        guard case .member(let member) = author else { return false }
+        return switch member.role {
         case .owner: true
-        case .writer: state.isRekeyPending && author.history == .all
+        case .writer: state.isRekeyPending && member.history == .all
         case .reader: false
         }
     }

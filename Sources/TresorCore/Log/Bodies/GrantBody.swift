@@ -2,7 +2,7 @@
 
 import TresorCrypto
 
-/// Adds members, with full history or from now on.
+/// Adds members, with full history or from now on. In a tresor with approvers they wait for one of them.
 package struct GrantBody: LogBody {
     static let type: UInt16 = 2
 
@@ -62,20 +62,21 @@ package struct GrantBody: LogBody {
         .admitted(users, role: role, fromNow: fromNow != nil, notAfter: notAfter)
     }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role == .owner }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// R17 to R23, R48.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
         let chains = people.map(\.chain)
         try validator.requireRising(users)
-        for chain in chains { try validator.require(.r18, state.members[chain.user] == nil) }
+        for chain in chains { try validator.require(.r18, state.author(chain.user) == nil) }
         for chain in chains {
             try validator.require(.r19, state.chains[chain.user].map { chain.extends($0) } ?? true)
         }
         try validator.require(.r20, role != .owner || fromNow == nil)
         try validator.require(
             .r21, (role == .owner && notAfter == nil) || !chains.contains { $0.user == state.founder })
-        try validator.require(.r22, state.members.count + chains.count <= LogState.maximumMemberCount)
+        try validator.require(
+            .r22, state.members.count + state.waiting.count + chains.count <= LogState.maximumMemberCount)
         if let fromNow {
             try validator.requireNext(fromNow.epoch, in: state)
             try validator.requireFresh(fromNow.epoch, in: state)
@@ -87,10 +88,13 @@ package struct GrantBody: LogBody {
         let history = fromNow.map { History.from(epoch: $0.epoch.number) } ?? .all
         for person in people {
             let user = person.chain.user
-            state.members[user] = Member(
+            let member = Member(
                 role: role, history: history, notAfter: notAfter, since: entry.sequence, sinceTime: entry.time,
                 admittedBy: entry.author)
-            state.changes[user, default: []].append(effect.record(.admitted(role), notAfter: notAfter))
+            let waits = !state.approvers.isEmpty
+            if waits { state.waiting[user] = member } else { state.members[user] = member }
+            let change: MembershipChange = waits ? .asked(role) : .admitted(role)
+            state.changes[user, default: []].append(effect.record(change, notAfter: notAfter))
             effect.know(person.chain, in: &state)
         }
         if let fromNow {

@@ -10,7 +10,7 @@ struct LeaveBody: LogBody {
     var name: String { "leave" }
     var change: LogRecord.Change { .left }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { true }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { true }
 
     /// R26.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {

@@ -22,7 +22,7 @@ protocol LogBody: Hashable, Sendable {
     func encode(into encoder: inout ByteEncoder)
 
     /// Whether this author may write the body: the last column of SPEC §9.2 (R15).
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool
 
     /// Checks the rules of this body in rising order (SPEC §9.3).
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation)
@@ -42,6 +42,9 @@ extension ByteEncoder {
         integer(UInt16(truncatingIfNeeded: elements.count))
         for element in elements { encode(&self, element) }
     }
+
+    /// A `u16` count and that many approvers.
+    mutating func approvers(_ approvers: [Approver]) { principals(approvers) { $1.encode(into: &$0) } }
 }
 
 extension ByteDecoder {
@@ -56,6 +59,11 @@ extension ByteDecoder {
         var elements: [Element] = []
         for _ in 0..<count { elements.append(try decode(&self)) }
         return elements
+    }
+
+    /// A `u16` count of at most 10 000, and that many approvers.
+    mutating func approvers() throws(TresorError) -> [Approver] {
+        try principals { (decoder) throws(TresorError) in try Approver(from: &decoder) }
     }
 
     /// A not-after, in seconds since 1970; `nil` for none, which is zero.

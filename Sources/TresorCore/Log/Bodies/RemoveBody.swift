@@ -2,7 +2,7 @@
 
 import TresorCrypto
 
-/// Removes members and begins an epoch without them.
+/// Removes members and people who wait, and begins an epoch without them.
 package struct RemoveBody: LogBody {
     static let type: UInt16 = 5
 
@@ -31,14 +31,14 @@ package struct RemoveBody: LogBody {
     var change: LogRecord.Change { .removed(users) }
     var users: [UserID] { principals.map(\.userID) }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role == .owner }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// R17, R23 to R25, R33, R48.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
         let users = users
         try validator.requireRising(users)
         try validator.requireNext(epoch, in: state)
-        for user in users { try validator.require(.r24, state.members[user] != nil) }
+        for user in users { try validator.require(.r24, state.isIn(user)) }
         for user in users {
             try validator.require(.r25, user != state.founder && user != validator.entry.author)
         }

@@ -18,7 +18,7 @@ package struct RenameBody: LogBody {
     var name: String { "rename" }
     var change: LogRecord.Change { .renamed }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role == .owner }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// No rules beyond those of all bodies.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {}

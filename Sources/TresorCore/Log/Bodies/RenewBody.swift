@@ -26,8 +26,8 @@ package struct RenewBody: LogBody {
     var change: LogRecord.Change { .renewed(user, generation: card.generation) }
     var users: [UserID] { [user] }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool {
-        author.role == .owner || user == entry.author
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool {
+        author.isOwner || user == entry.author
     }
 
     /// R27.
@@ -37,6 +37,6 @@ package struct RenewBody: LogBody {
 
     func apply(_ effect: EntryEffect, to state: inout LogState) {
         if let longer = try? state.chains[user]?.appending(card) { effect.know(longer, in: &state) }
-        if state.members[user] != nil { effect.mark(rekeyPending: true, in: &state) }
+        if state.isIn(user) { effect.mark(rekeyPending: true, in: &state) }
     }
 }

@@ -34,7 +34,7 @@ package struct RoleBody: LogBody {
     var change: LogRecord.Change { .roleChanged(principal.userID, role: role, notAfter: notAfter) }
     var users: [UserID] { [principal.userID] }
 
-    func isPermitted(to author: Member, of entry: Entry, in state: LogState) -> Bool { author.role == .owner }
+    func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// R28 to R32.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {

@@ -136,6 +136,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case packAuthor
     /// That a kept item is one of its commit's pack.
     case keptItems
+    /// That nothing is shown as the newest while packs are missing.
+    case wholeRecords
+    /// That what was sent is sent again as it is.
+    case frozenCommit
 
     // Epochs.
 

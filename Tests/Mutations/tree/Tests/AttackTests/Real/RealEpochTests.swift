@@ -212,9 +212,9 @@ extension RealAttackTests {
             let evil = try EpochKeys(epoch: 1)
             let next = try EpochKeys(epoch: 2)
             let statement = try next.statement(of: scene.tresor, linking: [evil])
-            let members = try await scene.state.members
             let before = try await scene.state
-            let wraps = try EntryDrafting(session: scene.anna).wraps(next, for: members, in: before)
+            let drafting = EntryDrafting(session: scene.anna)
+            let wraps = try drafting.wraps(next, for: drafting.recipients(in: before), of: before.tresor)
             try await scene.append(.epoch(EpochBody(statement)), by: scene.anna, putting: wraps)
             try await scene.settle()
             let state = try await scene.state

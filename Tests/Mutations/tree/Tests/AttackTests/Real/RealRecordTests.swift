@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import Tresor
 @testable import TresorCore
 @testable import TresorCrypto
+@testable import TresorRecords
 
 extension RealAttackTests {
     /// Commits, packs and checkpoints.
@@ -104,6 +106,42 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A143_A149_anIncompleteAnswerShowsAnOlderVersionAsTheNewest() async throws {
+            let scene = try await Scene()
+            let mine = scene.anna.records(in: scene.tresor)
+            for text in ["one", "two"] {
+                try await mine.put("plan", text.utf8)
+                _ = try await mine.sync()
+            }
+            let state = try await scene.state
+            let commits = try await CommitReader(client: scene.anna.client).commits(of: state, from: 0)
+            guard case .commit(let commit)? = try commits.last?.body else { throw TresorError.failed(.other) }
+            let newest = commit.blobs[0].hash
+            scene.store.showBlobs { $0 == newest ? nil : $1 }
+            await RealAttackTests.expectReal(.store(.withheld), without: .wholeRecords, isLate: true) {
+                let seen = scene.fresh(scene.house).records(in: scene.tresor)
+                _ = try await seen.sync()
+                return try await seen.get("plan").content == Array("one".utf8)
+            }
+        }
+
+        @Test func A145_aLateAppendMakesAChangeTwice() async throws {
+            await RealAttackTests.expectReal(nil, without: .frozenCommit, isLate: true) {
+                let scene = try await Scene()
+                let before = try await scene.state.entryCount
+                let late = LateStore(truth: scene.store)
+                var world = scene.world
+                world.store = late
+                let client = world.client(scene.anna.client.home)
+                let records = Session(client: client, identity: scene.anna.identity).records(in: scene.tresor)
+                try await records.put("plan", "one".utf8)
+                _ = try? await records.sync()
+                world.clock.advance(by: 1)
+                _ = try await records.sync()
+                return try await scene.state.entryCount == before + 2
+            }
+        }
+
         @Test func A147_aFalseItemIsKept() async throws {
             var book = book
             let sequence = try book.put(Item("plan", "one"))
@@ -117,5 +155,23 @@ extension RealAttackTests {
                 return true
             }
         }
+    }
+}
+
+/// A store at which the first append arrives after its answer, just before the second.
+private final class LateStore: FrontStore {
+    let truth: any Store
+    private let held = Mutex<(isFirst: Bool, change: LogChange?)>((true, nil))
+
+    init(truth: any Store) { self.truth = truth }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let (isFirst, earlier) = held.withLock { held in
+            defer { held = (false, held.isFirst ? change : nil) }
+            return (held.isFirst, held.change)
+        }
+        guard !isFirst else { throw .store(.unreachable) }
+        if let earlier { _ = try await truth.append(earlier) }
+        return try await truth.append(change)
     }
 }

@@ -41,7 +41,7 @@ extension RealAttackTests {
         }
 
         private func genesis(
-            _ root: Root, by author: Identity, approvers: [Principal] = [], in tresor: TresorID? = nil
+            _ root: Root, by author: Identity, approvers: [Approver] = [], in tresor: TresorID? = nil
         ) throws -> Entry {
             try Entry(
                 tresor: tresor ?? root.tresorID(), sequence: 0, previous: .zero, author: author, time: 1,
@@ -135,8 +135,6 @@ extension RealAttackTests {
         }
 
         @Test func A70_whatALaterReleaseMeansIsSkipped() async throws {
-            let root = try Root.make(founder: anna.chain)
-            await expectReal(withoutRule: .r10, genesis: try genesis(root, by: anna, approvers: [.user(bob.user)]))
             var unknown = try log.entry(.leave, by: bob).signed
             unknown[unknown.count - 5] = 11
             let entry = try bob.entry(unknown)

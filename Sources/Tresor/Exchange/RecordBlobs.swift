@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCore
+package import TresorCrypto
+
+/// The blobs by which the records of a state are read (SPEC §11.1).
+enum RecordBlobs {
+    /// Returns those that one entry names: of a commit above the floor the pack, and the attachments that are no larger
+    /// than one; of the newest checkpoint the volumes. Those of a void body do not count.
+    static func named(by bytes: [UInt8], at sequence: UInt64, in state: LogState) throws(TresorError) -> [Blob] {
+        guard sequence > state.floor || sequence == state.checkpoint else { return [] }
+        let entry = try Entry(bytes)
+        switch try? entry.body {
+        case .commit(let commit)? where state.voidRule(of: entry) == nil:
+            return commit.blobs.filter { $0.size <= Blob.greatestPackSize }
+        case .checkpoint(let checkpoint)? where sequence == state.checkpoint: return checkpoint.volumes
+        default: return []
+        }
+    }
+}
+
+/// Reads blobs of a store, in batches (SPEC §19.7 step 3).
+package struct BlobReader: Sendable {
+    /// The most blobs that are asked for at once.
+    private static let batchCount = 256
+
+    private let store: any Store
+    private let tresor: TresorID
+
+    package init(_ store: any Store, _ tresor: TresorID) {
+        self.store = store
+        self.tresor = tresor
+    }
+
+    /// Returns those of some blobs that the store has with their size and hash.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` for an answer without any blob; the errors of the store.
+    package func read(_ wanted: [Blob]) async throws(TresorError) -> [Blob: [UInt8]] {
+        var found: [Blob: [UInt8]] = [:]
+        var rest = wanted[...]
+        while !rest.isEmpty {
+            try Cancellation.check()
+            let asked = rest.prefix(Self.batchCount)
+            let answer = try await store.blobs(asked.map(\.hash), in: tresor)
+            guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
+            for (blob, bytes) in zip(asked, answer) {
+                guard let bytes, UInt64(bytes.count) == blob.size, try Blob(of: bytes) == blob else { continue }
+                found[blob] = bytes
+            }
+            rest = rest.dropFirst(answer.count)
+        }
+        return found
+    }
+
+    /// Puts those of some blobs that the store lacks, or has otherwise.
+    ///
+    /// - Returns: how many were put.
+    /// - Throws: the errors of the store. What was put by then stays.
+    package func restore(_ blobs: [Blob: [UInt8]]) async throws(TresorError) -> Int {
+        let present = try await read(blobs.keys.sorted { $0.hash < $1.hash })
+        var count = 0
+        for (blob, bytes) in blobs where present[blob] == nil {
+            for (number, part) in StoredBlob.parts(of: bytes).enumerated() {
+                try Cancellation.check()
+                try await store.putBlob(UInt32(number), Array(part), of: blob.hash, in: tresor)
+            }
+            count += 1
+        }
+        return count
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCore
+package import TresorCrypto
+
+/// An approval whose keys do not open what was wrapped for the person who waited (SPEC §9.11). It names the approver and
+/// the author of the epoch; only these two can show which of them lied.
+package struct ApprovalEvidence: Hashable, Sendable {
+    private static let maximumOpenedCount = Int(UInt16.max)
+
+    let tresor: TresorID
+    /// The entry of the approval.
+    let approval: [UInt8]
+    /// The waiting wrap.
+    let wrap: [UInt8]
+    /// The approval keys that the release gave; empty if it did not open.
+    let opened: [UInt8]
+
+    package init(tresor: TresorID, approval: [UInt8], wrap: [UInt8], opened: [UInt8]) {
+        self.tresor = tresor
+        self.approval = approval
+        self.wrap = wrap
+        self.opened = opened
+    }
+
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.approvalEvidence)
+        tresor = TresorID(try decoder.digest())
+        approval = try decoder.vector32(1...Entry.maximumByteCount)
+        wrap = try decoder.vector16(1...Wrap.maximumByteCount)
+        opened = try decoder.vector16(0...Self.maximumOpenedCount)
+        try decoder.end()
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.approvalEvidence)
+        encoder.digest(tresor.digest)
+        encoder.vector32(approval)
+        encoder.vector16(wrap)
+        encoder.vector16(opened)
+        return encoder.bytes
+    }
+
+    /// Computes the name under which the home keeps it.
+    func name() throws(TresorError) -> Hash256 { try BLAKE2b.hash(.evidenceHash, bytes) }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRecords
+
+struct RecordsCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "records", group: .data, abstract: "List the records of a tresor.",
+            usage: "tresor records -t T [--deleted] [PREFIX]",
+            discussion: """
+                Fetches what others changed first, and sends nothing. STATE is ok, versions (made without knowing of \
+                each other), deleted, or unsent.
+                """,
+            classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
+            examples: ["tresor records -t interventions"])
+    }
+
+    @OptionGroup var tresor: TresorOption
+
+    @Flag(help: "List deleted records too.")
+    var deleted = false
+
+    @Argument(help: ArgumentHelp("How the names begin.", valueName: "PREFIX"))
+    var prefix = ""
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await CommandContext.open(options)
+        let session = try await workplace.unlock(to: "list records")
+        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
+        if let state = summary.state {
+            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        }
+        let records = session.records(in: summary.tresor)
+        let pulled = try await records.pull()
+        let list = try await records.list(prefix: prefix, includingDeleted: deleted)
+        let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
+        var table = Table("REV", "DATE", "AUTHOR", "STATE", "NAME")
+        for record in list.records {
+            guard !options.json else {
+                try workplace.output.object(object(record, pulled, summary.tresor))
+                continue
+            }
+            table.add(
+                record.revision.map { String($0) } ?? "-", Timestamp(seconds: record.time).date,
+                author(of: record, state.map { workplace.tresors.handle(of: record.author, in: $0) } ?? "-"),
+                record.state.rawValue, DisplayText.name(record.name))
+        }
+        if !options.json { try workplace.output.table(table) }
+        guard !list.isComplete else { return }
+        throw CommandFailure(
+            .store(.withheld), "the store does not have everything that the log names: other records may be missing")
+    }
+
+    /// `bob (removed 2026-05-02)`; the bare handle of a verified author who may still write.
+    private func author(of record: RecordSummary, _ handle: String) -> String {
+        let words = (record.isVerified ? [] : ["not verified"]) + [FileReporter.words(record.status)].compactMap(\.self)
+        return words.isEmpty ? handle : "\(handle) (\(words.joined(separator: ", ")))"
+    }
+
+    private func object(_ record: RecordSummary, _ pulled: SyncReport, _ id: TresorID) -> JSONObject {
+        var object: JSONObject = [
+            "type": "record", "tresor": .string(id.description), "name": .string(record.name),
+            "date": .time(record.time), "author": .string(record.author.description),
+            "state": .string(record.state.rawValue),
+        ]
+        object.add(record.status)
+        object.addProof(of: pulled)
+        if let revision = record.revision { object["revision"] = .unsigned(revision) }
+        return object
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// People who wait for this home's person: by a share of a tresor, or for an account of a service.
+enum Petition: Sendable {
+    case share(PendingGrant)
+    case account(Applicant, AskedService)
+
+    /// Everything that waits, shares first.
+    static func all(_ session: Session, _ workplace: CommandContext) async throws -> [Petition] {
+        var all: [Petition] = []
+        for summary in try await session.tresors.all() {
+            guard let state = summary.state, state.approvers.contains(session.user) else { continue }
+            all += PendingGrant.all(in: state).map { .share($0) }
+        }
+        guard let service = AskedService(session, workplace) else { return all }
+        do throws(TresorError) {
+            let applicants = try await Applicant.all(at: service)
+            return all + applicants.map { Petition.account($0, service) }
+        } catch {
+            // Everybody may approve shares; accounts are for the operator alone.
+            guard error == .noAccess else { throw CommandFailure(error) }
+            return all
+        }
+    }
+
+    /// The hash of the grant, or the user id.
+    var hash: Hash256 {
+        switch self {
+        case .share(let pending): pending.grant
+        case .account(let applicant, _): applicant.chain.user.digest
+        }
+    }
+
+    private var id: String {
+        switch self {
+        case .share(let pending): String(Base32.text(pending.grant.bytes).prefix(10))
+        case .account(let applicant, _): applicant.id
+        }
+    }
+
+    /// The people, for a message.
+    var who: String {
+        switch self {
+        case .share(let pending): pending.people.map { DisplayText.name($0.handle.bytes) }.joined(separator: ", ")
+        case .account(let applicant, _): applicant.handle
+        }
+    }
+
+    var isPlural: Bool { if case .share(let pending) = self { pending.people.count > 1 } else { false } }
+
+    /// What an approval makes of them.
+    var approvedState: String { if case .share = self { "approved" } else { "admitted" } }
+
+    /// One row of the list.
+    var cells: [String] {
+        switch self {
+        case .share(let pending):
+            [
+                id, "share", who, pending.role.description, history(of: pending),
+                pending.notAfter.map { Timestamp(seconds: $0).date } ?? "-",
+                DisplayText.name(pending.founder.handle.bytes), Timestamp(seconds: pending.time).date,
+            ]
+        case .account(let applicant, _):
+            [
+                id, "account", applicant.handle, "-", "-", "-",
+                applicant.label.isEmpty ? "-" : DisplayText.name(applicant.label.bytes), applicant.date,
+            ]
+        }
+    }
+
+    private func history(of pending: PendingGrant) -> String {
+        switch pending.history {
+        case .all: "all"
+        case .from(let epoch): "key \(epoch) on"
+        }
+    }
+
+    /// The lines before a question: who gets which rights, with all safety numbers.
+    func lines(_ workplace: CommandContext) throws -> [String] {
+        switch self {
+        case .account(let applicant, _): return [try applicant.row]
+        case .share(let pending):
+            func person(_ chain: CardChain) throws -> String {
+                let trust = try workplace.client.people.trustBlocking(in: chain)
+                let verified = trust.isVerified ? "verified" : "not verified"
+                return "\(DisplayText.name(chain.handle.bytes))  \(try chain.number().grouped)  \(verified)"
+            }
+            let until = pending.notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
+            let rights = "\(pending.role), history: \(history(of: pending))\(until)"
+            return ["  \(id)  \(rights), asked \(Timestamp(seconds: pending.time).date)"]
+                + (try pending.people.map { "    who    \(try person($0))" })
+                + ["    of     \(try person(pending.founder))"]
+                + (pending.author.user == pending.founder.user ? [] : ["    by     \(try person(pending.author))"])
+        }
+    }
+
+    func object(state: String, _ workplace: CommandContext) throws -> JSONObject {
+        switch self {
+        case .account(let applicant, _): return try applicant.object(state: state)
+        case .share(let pending):
+            var object: JSONObject = [
+                "type": "pending_share", "id": .string(Base32.text(pending.grant.bytes)),
+                "tresor": .string(pending.tresor.description),
+                "owner": .text(pending.founder.handle.bytes), "owner_id": .string(pending.founder.user.description),
+                "asked_by": .string(pending.author.user.description), "asked": .time(pending.time),
+                "role": .string(pending.role.description),
+                "people": .array(
+                    try pending.people.map { chain in
+                        .object([
+                            "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+                            "number": .string(try chain.number().grouped),
+                            "verified": .bool(try workplace.client.people.trustBlocking(in: chain).isVerified),
+                        ])
+                    }),
+                "state": .string(state),
+            ]
+            if let notAfter = pending.notAfter { object["until"] = .time(notAfter) }
+            if case .from(let epoch) = pending.history { object["from_key"] = .unsigned(epoch) }
+            return object
+        }
+    }
+}
+
+/// A person who asks the operator of a service for an account.
+struct Applicant: Sendable {
+    let chain: CardChain
+    /// The label of their invitation; empty for none.
+    let label: Name
+    /// The time of asking by the service's account, in seconds since 1970.
+    let asked: UInt64
+
+    /// The most people who are believed to wait.
+    private static let most = 1 << 16
+
+    /// Reads all pages.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for everybody but the operator; ``TresorError/altered`` for what is no card;
+    ///   ``TresorError/store(_:)`` for pages that do not go on.
+    static func all(at service: AskedService) async throws(TresorError) -> [Applicant] {
+        var all: [Applicant] = []
+        while true {
+            let page = try await service.call(InboxRequest(after: all.last?.chain.user.digest ?? .zero))
+            for waiting in page.cases {
+                let chain = try CardChain(waiting.chain)
+                guard all.last.map({ $0.chain.user < chain.user }) ?? true, all.count < most else {
+                    throw .store(.foreign)
+                }
+                all.append(Applicant(chain: chain, label: waiting.label, asked: waiting.asked))
+            }
+            if !page.more { return all }
+        }
+    }
+
+    var id: String { ShortID.text(of: chain.user) }
+    var handle: String { DisplayText.name(chain.handle.bytes) }
+    var date: String { Timestamp(seconds: asked).date }
+
+    /// One line for a question.
+    var row: String {
+        get throws(TresorError) {
+            let words = label.isEmpty ? "" : "  \(DisplayText.name(label.bytes))"
+            return "  \(id)  \(handle)  \(try chain.number().grouped)  asked \(date)\(words)"
+        }
+    }
+
+    func object(state: String) throws(TresorError) -> JSONObject {
+        [
+            "type": "applicant", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "number": .string(try chain.number().grouped), "label": .text(label.bytes), "asked": .time(asked),
+            "state": .string(state),
+        ]
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+package import TresorCore
+package import TresorCrypto
+
+/// The changes of records that are not in the log yet (SPEC §8.5). Each change is there, or in the log, or replaced by a
+/// newer one.
+package struct Outbox: Hashable, Sendable {
+    /// A commit that was sent, or will be. It stays as it is until its place in the log is taken.
+    struct Sent: Hashable, Sendable {
+        /// The entry, signed.
+        let entry: Entry
+        /// The sealed pack.
+        let pack: [UInt8]
+        /// What the pack holds, by rising name.
+        let items: [Item]
+    }
+
+    /// The size of a revision that an item replaces, in bytes.
+    private static let revisionByteCount = 8
+
+    /// The commit whose place in the log may still be free.
+    private(set) var sent: Sent?
+    /// Sets of changes, in the order in which they were made. A set happens wholly or not at all, and a record is in one
+    /// of them at most.
+    private(set) var pending: [[Item]] = []
+
+    /// Begins with nothing.
+    init() {}
+
+    /// Whether there is nothing to send.
+    var isEmpty: Bool { sent == nil && pending.isEmpty }
+
+    /// The newest change of a record that is not in the log yet; `nil` for none.
+    func item(of record: Name) -> Item? {
+        for set in pending { if let item = set.first(where: { $0.record == record }) { return item } }
+        return sent?.items.first { $0.record == record }
+    }
+
+    /// The records that have a change here, by rising name.
+    var records: [Name] {
+        Set(pending.joined().map(\.record)).union(sent?.items.map(\.record) ?? []).sorted()
+    }
+
+    /// Makes the items of a set of changes (SPEC §19.7, `change` step 1). Each replaces what is shown now of its record, or
+    /// what the unsent change replaces on top of which it is made.
+    ///
+    /// - Parameters:
+    ///   - changes: the new contents, each of another record.
+    ///   - table: what the home shows.
+    ///   - expected: the revision that must be shown, for each record that is named; `nil` for none.
+    ///   - time: the time of the change by the author's account, in seconds since 1970.
+    /// - Throws: ``TresorError/notFound`` for the deletion of a record that is not there; ``TresorError/busy`` where
+    ///   another revision is shown than expected.
+    func items(
+        of changes: [(name: Name, content: Item.Content)], over table: RecordTable, ifShown expected: [Name: UInt64?],
+        at time: UInt64
+    ) throws(TresorError) -> [Item] {
+        for (name, revision) in expected {
+            guard item(of: name) == nil, table.shown(of: name)?.revision == revision else { throw .busy }
+        }
+        var items: [Item] = []
+        for (name, content) in changes {
+            let unsent = item(of: name)
+            let isThere = unsent.map { !$0.isDeletion } ?? (table.shown(of: name) != nil)
+            guard content != .deleted || isThere else { throw .notFound }
+            items.append(
+                Item(
+                    record: name, replaces: unsent?.replaces ?? table.replacedNow(of: name), time: time,
+                    content: content))
+        }
+        return items
+    }
+
+    /// Adds a set of changes. A change that is on top of an unsent one takes its place.
+    ///
+    /// - Throws: the errors of ``Pack/init(of:)``. The set also has to fit into a pack once the sent commit is in the
+    ///   log, and its changes replace that commit too.
+    mutating func add(_ items: [Item]) throws(TresorError) {
+        let pack = try Pack(of: items)
+        let frozen = Set(sent?.items.map(\.record) ?? [])
+        let growing = items.count { frozen.contains($0.record) && $0.replaces.count < Item.maximumReplacedCount }
+        guard pack.bytes.count + growing * Self.revisionByteCount <= Pack.maximumByteCount else {
+            throw .usage(.contentTooLong)
+        }
+        let items = pack.items
+        drop(Set(items.map(\.record)))
+        pending.append(items)
+    }
+
+    private mutating func drop(_ records: Set<Name>) {
+        pending = pending.map { $0.filter { !records.contains($0.record) } }.filter { !$0.isEmpty }
+    }
+
+    /// Takes the first sets that fit into one pack.
+    ///
+    /// - Returns: the items of the pack, by rising name.
+    func next() -> [Item] {
+        var items: [Item] = []
+        var byteCount = 3
+        for set in pending {
+            byteCount += set.reduce(0) { $0 + $1.bytes.count }
+            guard items.isEmpty || byteCount <= Pack.maximumByteCount && items.count + set.count <= Int(UInt16.max)
+            else {
+                break
+            }
+            items += set
+        }
+        return items.sorted { $0.record < $1.record }
+    }
+
+    /// Freezes a commit of some pending changes.
+    mutating func freeze(_ sent: Sent) {
+        drop(Set(sent.items.map(\.record)))
+        self.sent = sent
+    }
+
+    /// The commit is in the log: what was changed on top of it replaces it.
+    mutating func settle() {
+        guard let sent else { return }
+        let records = Set(sent.items.map(\.record))
+        pending = pending.map { set in
+            set.map { records.contains($0.record) ? $0.replacing(sent.entry.sequence) : $0 }
+        }
+        self.sent = nil
+    }
+
+    /// The place of the commit is not free: its changes are pending again, before those made later.
+    mutating func giveBack() {
+        guard let sent else { return }
+        let newer = Set(pending.joined().map(\.record))
+        let items = sent.items.filter { !newer.contains($0.record) }
+        if !items.isEmpty { pending.insert(items, at: 0) }
+        self.sent = nil
+    }
+
+    /// Reads an outbox.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.outbox)
+        if try decoder.flag() {
+            let entry = try Entry(try decoder.vector32(1...Entry.maximumByteCount))
+            let pack = try decoder.vector32(1...Int(Blob.greatestPackSize))
+            sent = Sent(entry: entry, pack: pack, items: try Self.set(&decoder))
+        }
+        while decoder.remaining > 0 { pending.append(try Self.set(&decoder)) }
+        let records = pending.joined().map(\.record)
+        guard Set(records).count == records.count else { throw .altered }
+    }
+
+    /// Opens a sealed outbox (SPEC §8.5, `openOutbox`).
+    ///
+    /// - Throws: ``TresorError/altered`` for one that no generation of this identity sealed for this tresor.
+    package init(sealed: [UInt8], of tresor: TresorID, as identity: Identity) throws(TresorError) {
+        try self.init(try identity.openFromHome(sealed, .outboxSeal, of: tresor))
+    }
+
+    private static func set(_ decoder: inout ByteDecoder) throws(TresorError) -> [Item] {
+        let items = try decoder.list(of: 1, counted: UInt16.self, byteCount: Item.leastByteCount) {
+            (decoder) throws(TresorError) in
+            try Item(from: &decoder, replacingUpTo: .max, blobCount: nil)
+        }
+        guard zip(items, items.dropFirst()).allSatisfy({ $0.record < $1.record }) else { throw .altered }
+        return items
+    }
+
+    /// The encoded outbox.
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.outbox)
+        encoder.flag(sent != nil)
+        func add(_ items: [Item]) { encoder.list(items, counted: UInt16.self) { $1.encode(into: &$0) } }
+        if let sent {
+            encoder.vector32(sent.entry.bytes)
+            encoder.vector32(sent.pack)
+            add(sent.items)
+        }
+        for set in pending { add(set) }
+        return encoder.bytes
+    }
+}
+
+extension Item {
+    /// The same change, which replaces one more revision. Of more than 16, the oldest is left out.
+    fileprivate func replacing(_ revision: UInt64) -> Item {
+        Item(
+            record: record, replaces: Array((replaces + [revision]).suffix(Self.maximumReplacedCount)), time: time,
+            content: content)
+    }
+}
+
+/// The outbox of one tresor in the home.
+struct OutboxFile: Sendable {
+    let session: Session
+    let tresor: TresorID
+
+    /// Reads the outbox; an empty one where there is none.
+    ///
+    /// - Throws: ``TresorError/altered`` for one that this identity did not seal: it is not replaced then.
+    func read() throws(TresorError) -> Outbox {
+        guard let sealed = try session.client.home.read(.outbox(tresor)) else { return Outbox() }
+        return try Outbox(sealed: sealed, of: tresor, as: session.identity)
+    }
+
+    /// Does what ``read()`` does, on a thread that may wait.
+    func present() async throws(TresorError) -> Outbox {
+        try await Cores.apart { () throws(TresorError) in try read() }
+    }
+
+    /// Changes the outbox durably, while nobody else does.
+    func change<Value: Sendable>(
+        _ change: @escaping @Sendable (inout Outbox) throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        try await Cores.apart { () throws(TresorError) in
+            try session.client.home.exclusively { () throws(TresorError) in
+                let present = try read()
+                var outbox = present
+                let value = try change(&outbox)
+                guard outbox != present else { return value }
+                if outbox.isEmpty {
+                    try session.client.home.delete(.outbox(tresor))
+                } else {
+                    let sealed = try session.identity.sealForHome(outbox.bytes, .outboxSeal, of: tresor)
+                    try session.client.home.replace(.outbox(tresor), with: sealed)
+                }
+                return value
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import TresorCore
+public import TresorCrypto
+
+/// A version of a record, with its content.
+public struct Record: Hashable, Sendable {
+    /// The name.
+    public let name: String
+    /// The content type; empty for none.
+    public let type: String
+    /// The content; `nil` for one that lies in an attachment.
+    public let content: [UInt8]?
+    /// The sequence number of its commit; `nil` for a change that is not sent yet.
+    public let revision: UInt64?
+    /// The author.
+    public let author: UserID
+    /// Whether the author may still write, or how that ended (SPEC §10.6).
+    public let status: AuthorStatus
+    /// The time of the change by the author's account, in seconds since 1970.
+    public let time: UInt64
+    /// The number of versions that were made without knowing of each other, this one included.
+    public let versionCount: Int
+}
+
+/// A record in a list.
+public struct RecordSummary: Hashable, Sendable {
+    /// What a list says of a record.
+    public enum State: String, Hashable, Sendable {
+        /// One version is shown, and no other stands beside it.
+        case ok
+        /// Several versions were made without knowing of each other; one of them is shown.
+        case versions
+        /// It is deleted.
+        case deleted
+        /// The newest change is not sent yet.
+        case unsent
+    }
+
+    /// The name.
+    public let name: String
+    /// The revision that is shown; `nil` for a change that is not sent yet.
+    public let revision: UInt64?
+    /// The author of the change.
+    public let author: UserID
+    /// Whether the author may still write, or how that ended (SPEC §10.6).
+    public let status: AuthorStatus
+    /// Whether ``Records/get(_:acceptingIncomplete:)`` takes the author's word; otherwise it throws
+    /// ``TresorError/unverified``.
+    public let isVerified: Bool
+    /// The time of the change by the author's account, in seconds since 1970.
+    public let time: UInt64
+    /// What is to be said of it.
+    public let state: State
+}
+
+/// A change of one record that a person wants.
+public struct RecordChange: Hashable, Sendable {
+    /// The name of the record.
+    public let name: String
+    /// `nil` for a deletion.
+    let content: (bytes: [UInt8], type: String)?
+
+    /// Gives a record a content of at most 65 536 bytes.
+    public static func put(
+        _ name: String, _ content: some Collection<UInt8>, type: String = ""
+    ) -> RecordChange { RecordChange(name: name, content: (Array(content), type)) }
+
+    /// Deletes a record.
+    public static func delete(_ name: String) -> RecordChange { RecordChange(name: name, content: nil) }
+
+    /// Whether both are the same change.
+    public static func == (left: RecordChange, right: RecordChange) -> Bool {
+        left.name == right.name && left.content?.bytes == right.content?.bytes
+            && left.content?.type == right.content?.type
+    }
+
+    /// Feeds what ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(content?.bytes)
+        hasher.combine(content?.type)
+    }
+}
+
+/// Records that the home has newly.
+public struct RecordChanges: Hashable, Sendable {
+    /// The names, by rising bytes.
+    public let names: [String]
+    /// The last entry of the log that they are from.
+    public let revision: UInt64
+}
+
+/// What a sync did in one tresor.
+public struct SyncReport: Hashable, Sendable {
+    /// The tresor.
+    public let tresor: TresorID
+    /// The number of commits that came.
+    public internal(set) var receivedCount = 0
+    /// The number of changes that were sent, and are in the log.
+    public internal(set) var sentCount = 0
+    /// The commits that hold them, by number, in order.
+    public internal(set) var commits: [UInt64] = []
+    /// The names of records with changes that are not sent.
+    public internal(set) var unsent: [String] = []
+    /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
+    public internal(set) var held: TresorError?
+    /// The commits that everybody who can open them finds wrong, by number. They change nothing.
+    public internal(set) var void: [UInt64] = []
+    /// The commits whose packs are missing, with the error of each.
+    public internal(set) var missing: [UInt64: TresorError] = [:]
+    /// Whether nothing is missing. Otherwise no version is proved to be the newest.
+    public internal(set) var isComplete = true
+    /// The last entry of the log.
+    public internal(set) var head: UInt64 = 0
+    /// Whether this person is no member any more. What they had of the records is deleted.
+    public internal(set) var isGone = false
+
+    init(tresor: TresorID) { self.tresor = tresor }
+
+    /// Takes what a view says.
+    mutating func note(_ view: RecordView) {
+        head = view.state.head.sequence
+        void = view.table.void
+        missing = view.table.missing
+        isComplete = view.table.isComplete
+    }
+}

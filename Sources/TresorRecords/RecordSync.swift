@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// Brings the records of one tresor up to date, in both directions (SPEC §19.7).
+struct RecordSync: Sendable {
+    /// The number of attempts to commit while others are faster.
+    private static let attemptCount = 16
+
+    let records: Records
+
+    private var session: Session { records.session }
+    private var tresor: TresorID { records.tresor }
+    private var client: Client { session.client }
+    private var outbox: OutboxFile { OutboxFile(session: session, tresor: tresor) }
+
+    /// Fetches (steps 1 to 3), and sends unless that is not wanted.
+    func run(sending: Bool) async throws(TresorError) -> SyncReport {
+        var report = SyncReport(tresor: tresor)
+        // How often what was sent is not seen in the log.
+        var failures = 0
+        while true {
+            try Cancellation.check()
+            let state = try await client.logs.state(of: tresor)
+            if state.waiting[session.user] != nil { throw .waiting }
+            guard state.members[session.user] != nil else { return try await purge(state, report) }
+            if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
+            let own = try await settle(in: state, &report)
+            if !own.isEmpty { failures = max(0, failures - 1) }
+            try await pull(state, own: own, &report)
+            let box = try await outbox.present()
+            report.unsent = box.records.map(\.text)
+            guard sending, !box.isEmpty else { return report }
+            do throws(TresorError) {
+                guard failures < Self.attemptCount else { throw .busy }
+                failures += 1
+                let sent: Outbox.Sent?
+                if let waiting = box.sent { sent = waiting } else { sent = try await freeze() }
+                guard let sent else { return report }
+                try await send(sent, in: state)
+            } catch {
+                switch error {
+                case .cancelled, .forked, .usage(.locked): throw error
+                default: return try await hold(error, report)
+                }
+            }
+        }
+    }
+
+    /// Ends because nothing can be sent now. What came by then stays, and the changes stay where they are.
+    private func hold(_ error: TresorError, _ report: SyncReport) async throws(TresorError) -> SyncReport {
+        if error == .noAccess, let state = try? await client.logs.state(of: tresor),
+            state.members[session.user] == nil
+        {
+            return try await purge(state, report)
+        }
+        var report = report
+        report.held = error
+        report.unsent = try await outbox.present().records.map(\.text)
+        return report
+    }
+
+    /// Finds out what became of the sent commit: whether its place is free, its own, or cannot be its own (step 2).
+    ///
+    /// - Returns: the pack of the commit that turned out to be in the log.
+    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> [UInt64: [UInt8]] {
+        guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return [:] }
+        // Where its place is the next one, it is free if the log is the one for which the commit was made.
+        guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return [:] }
+        let place = Head(sequence: sent.entry.sequence, hash: try sent.entry.hash())
+        let isMine = state.contains(place)
+        if isMine {
+            // The pack is kept before the outbox lets go of it.
+            try await PackFiles(client, tresor).keep(
+                [place.sequence: sent.pack], in: place.sequence / KeptPacks.partCount)
+        }
+        try await outbox.change { (outbox) throws(TresorError) in
+            guard outbox.sent == sent else { return }
+            if isMine { outbox.settle() } else { outbox.giveBack() }
+        }
+        guard isMine else { return [:] }
+        report.sentCount += sent.items.count
+        report.commits.append(place.sequence)
+        return [place.sequence: sent.pack]
+    }
+
+    /// Fetches what is new (step 3).
+    private func pull(
+        _ state: LogState, own: [UInt64: [UInt8]], _ report: inout SyncReport
+    ) async throws(TresorError) {
+        let known = records.cache.view
+        let pull = RecordPull(session: session, state: state, own: own)
+        let isSame = known.map { $0.history == state.members[session.user]?.history && state.contains($0.state.head) }
+        let first = isSame == true ? known?.state.entryCount ?? 0 : 0
+        let came = try await pull.fetch(from: first, missing: Set(known?.table.missing.keys.map { $0 } ?? []))
+        report.receivedCount += came.count { own[$0] == nil }
+        let view = try await records.view(at: state)
+        report.note(view)
+        records.cache.tell(view)
+    }
+
+    /// Seals pending changes for the end of the log, and keeps the commit durably before it is sent (step 5).
+    private func freeze() async throws(TresorError) -> Outbox.Sent? {
+        let state = try await session.files.writableState(of: tresor)
+        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        let (identity, time) = (session.identity, client.clock())
+        return try await outbox.change { (outbox) throws(TresorError) in
+            if let sent = outbox.sent { return sent }
+            let items = outbox.next()
+            guard !items.isEmpty else { return nil }
+            let pack = try Pack.sealPack(items, with: keys, at: state, by: identity, time: time).bytes
+            let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)]))
+            let entry = try Entry(
+                tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: identity,
+                time: time, body: body)
+            var fold = Fold(state: state)
+            try fold.apply(entry.bytes)
+            guard fold.voidRule == nil else { throw .noAccess }
+            let sent = Outbox.Sent(entry: entry, pack: pack, items: items)
+            outbox.freeze(sent)
+            return sent
+        }
+    }
+
+    /// Sends the commit as it was kept, and finds out whether it is in the log (step 6).
+    private func send(_ sent: Outbox.Sent, in state: LogState) async throws(TresorError) {
+        let writer = LogWriter(session: session)
+        var state = state
+        // The log may have grown by an act of this person before the commit was made.
+        if state.head.hash != sent.entry.previous { state = try await client.logs.state(of: tresor) }
+        guard state.head.hash == sent.entry.previous else {
+            guard sent.entry.sequence <= state.entryCount else { throw .forked }
+            return
+        }
+        let pack = try Blob(of: sent.pack)
+        let change = LogChange(
+            tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
+            entry: sent.entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: sent.pack)])
+        try Cancellation.check()
+        _ = try await client.uninterrupted { () async throws(TresorError) in
+            try await writer.send(sent.entry, change, wraps: [])
+        }
+    }
+
+    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). Unsent changes
+    /// are named, and stay until they are dropped.
+    private func purge(_ state: LogState, _ report: SyncReport) async throws(TresorError) -> SyncReport {
+        records.cache.view = nil
+        try await Cores.apart { () throws(TresorError) in
+            try PackFiles(client, tresor).delete(upTo: state.head.sequence)
+            try client.archive.forgetAccess(to: tresor)
+        }
+        var report = report
+        report.isGone = true
+        report.head = state.head.sequence
+        report.unsent = try await outbox.present().records.map(\.text)
+        return report
+    }
+}

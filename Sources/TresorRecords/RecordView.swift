@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// The records of a tresor as far as the home has their packs, at one state of the log.
+struct RecordView: Sendable {
+    let state: LogState
+    /// The present history of this person; `nil` for one who is no member.
+    let history: History?
+    private(set) var table: RecordTable
+    /// Has the keys. The view holds none, so that they end with the session.
+    private let keyRing: KeyRing
+    /// The entries with the type of a commit, by sequence number.
+    private(set) var commits: [UInt64: Entry]
+    /// The commits that are missing although the home had their packs.
+    private(set) var unread: Set<UInt64> = []
+
+    /// Reads the view of a state.
+    ///
+    /// - Parameter known: a view of an earlier state of this log, or of the same, for the same person. Of its packs only
+    ///   those are opened that were missing.
+    /// - Throws: the errors of the home, and of the store where the home lacks an entry.
+    static func read(
+        at state: LogState, from known: RecordView?, of session: Session
+    ) async throws(TresorError) -> RecordView {
+        let history = state.members[session.user]?.history
+        let isCurrent = known.map {
+            $0.history == history && $0.state.checkpoint == state.checkpoint && $0.table.missingVolume == nil
+                && state.contains($0.state.head)
+        }
+        let known = isCurrent == true ? known : nil
+        let entries = try await CommitReader(client: session.client).commits(
+            of: state, from: known?.state.entryCount ?? 0)
+        let late = known.map { view in view.table.missing.keys.sorted().compactMap { view.commits[$0] } } ?? []
+        let keys = await keys(of: late + entries, in: state, session)
+        return try await Cores.apart { () throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: state.tresor)
+            func open(_ entry: Entry) -> PackOutcome {
+                PackOutcome.openPack(
+                    try? packs.pack(of: entry.sequence), of: entry, history: history, in: state,
+                    with: { () throws(TresorError) in try keys.ofEpoch(of: entry) })
+            }
+            var commits = known?.commits ?? [:]
+            for entry in entries { commits[entry.sequence] = entry }
+            var table: RecordTable
+            if let known {
+                table = known.table
+                for entry in late + entries { table.take(open(entry), at: entry.sequence) }
+            } else {
+                table = RecordTable.readRecords(entries, floor: state.floor, open: open) { () throws(TresorError) in
+                    throw .store(.withheld)
+                }
+            }
+            var view = RecordView(
+                state: state, history: history, table: table, keyRing: session.keyRing, commits: commits)
+            view.unread = try view.kept(packs)
+            return view
+        }
+    }
+
+    private static func keys(
+        of entries: [Entry], in state: LogState, _ session: Session
+    ) async -> [UInt64: Result<EpochKeys, TresorError>] {
+        var keys: [UInt64: Result<EpochKeys, TresorError>] = [:]
+        for entry in entries {
+            guard case .commit(let commit)? = try? entry.body, keys[commit.epoch] == nil else { continue }
+            do throws(TresorError) {
+                keys[commit.epoch] = .success(try await session.keyRing.keys(of: commit.epoch, in: state))
+            } catch {
+                keys[commit.epoch] = .failure(error)
+            }
+        }
+        return keys
+    }
+
+    private init(
+        state: LogState, history: History?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry]
+    ) {
+        self.state = state
+        self.history = history
+        self.table = table
+        self.keyRing = keyRing
+        self.commits = commits
+    }
+
+    /// Whether the home has the packs that it had when this view was read, and no more.
+    func isCurrent(in home: Client) throws(TresorError) -> Bool {
+        guard !table.missing.isEmpty else { return true }
+        return try kept(PackReader(client: home, tresor: state.tresor)) == unread
+    }
+
+    /// The missing commits whose packs the home has.
+    private func kept(_ packs: PackReader) throws(TresorError) -> Set<UInt64> {
+        var kept: Set<UInt64> = []
+        for sequence in table.missing.keys.sorted() {
+            if try packs.pack(of: sequence) != nil { kept.insert(sequence) }
+        }
+        return kept
+    }
+
+    /// The present status of the author of a commit (SPEC §10.6).
+    ///
+    /// - Parameter chain: the compared chain of the author; `nil` for none.
+    func status(of entry: Entry, compared chain: CardChain?) -> AuthorStatus {
+        AuthorStatus(
+            of: entry.author, generation: entry.generation, since: max(1, entry.sequence) - 1, in: state
+        ).compared(with: chain, generation: entry.generation)
+    }
+
+    /// Reads one version of a record.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where its pack is not there any more.
+    func item(of record: Name, at revision: UInt64, from packs: PackReader) throws(TresorError) -> Item {
+        let items = try items(at: revision, from: packs)
+        let index = items.partitioningIndex { $0.record >= record }
+        guard items.indices.contains(index), items[index].record == record else { throw .notFound }
+        return items[index]
+    }
+
+    /// Reads what a commit changed, by rising record name.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where its pack is not there any more.
+    func items(at revision: UInt64, from packs: PackReader) throws(TresorError) -> [Item] {
+        guard let entry = commits[revision] else { throw .store(.withheld) }
+        return try packs.items(of: revision) { (bytes) throws(TresorError) in
+            let outcome = PackOutcome.openPack(bytes, of: entry, history: history, in: state) {
+                () throws(TresorError) in
+                guard case .commit(let commit) = try entry.body,
+                    let keys = try keyRing.heldKeys(of: commit.epoch, in: state)
+                else { throw .noAccess }
+                return keys
+            }
+            switch outcome {
+            case .items(let items): return items
+            case .missing(let error): throw error
+            case .notMine, .void: throw .notFound
+            }
+        }
+    }
+}
+
+extension [UInt64: Result<EpochKeys, TresorError>] {
+    fileprivate func ofEpoch(of entry: Entry) throws(TresorError) -> EpochKeys {
+        guard case .commit(let commit) = try entry.body, let keys = self[commit.epoch] else { throw .noAccess }
+        return try keys.get()
+    }
+}
+
+/// Reads the commits of a log.
+struct CommitReader: Sendable {
+    let client: Client
+
+    /// Returns the entries of a state with the type of a commit, in order, from the local log copy, or where it lacks
+    /// them from the store.
+    func commits(of state: LogState, from first: UInt64) async throws(TresorError) -> [Entry] {
+        var commits: [Entry] = []
+        var next = first
+        while next < state.entryCount {
+            try Cancellation.check()
+            let entries: [[UInt8]]
+            do throws(TresorError) {
+                entries = try await Cores.apart { [next] () throws(TresorError) in
+                    try client.archive.entries(of: state, from: next)
+                }
+            } catch {
+                guard error == .notFound else { throw error }
+                let end = min((next / KeptPacks.partCount + 1) * KeptPacks.partCount, state.entryCount)
+                entries = try await client.logs.entries(next..<end, of: state)
+            }
+            for bytes in entries {
+                let entry = try Entry(bytes)
+                if entry.isCommit { commits.append(entry) }
+            }
+            next += UInt64(entries.count)
+        }
+        return commits
+    }
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Tresor
+public import TresorCore
+public import TresorCrypto
+
+/// The records of one tresor: named contents that several devices and people change, with or without a network.
+///
+/// What you read is what the home has. A change lies durably in the home when the call returns; ``sync()`` sends it, and
+/// brings what others changed. Keep the value, because it remembers what it has read; another one reads it again, and is
+/// not heard by ``changes()`` of this one.
+public struct Records: Sendable {
+    /// The tresor.
+    public let tresor: TresorID
+    let session: Session
+    let cache = RecordCache()
+
+    var outbox: OutboxFile { OutboxFile(session: session, tresor: tresor) }
+}
+
+extension Session {
+    /// Returns the records of a tresor. Reads nothing.
+    public func records(in tresor: TresorID) -> Records { Records(tresor: tresor, session: self) }
+}
+
+/// Changing records.
+extension Records {
+    /// The number of attempts to change what others change at the same time.
+    private static let attemptCount = 16
+
+    /// Makes changes of different records, all in one commit. They lie in the home when this returns; ``sync()`` sends
+    /// them.
+    ///
+    /// A change replaces every version of its record that the home shows now, or what the unsent change replaces on top
+    /// of which it is made. What others changed by then stays beside it as another version.
+    ///
+    /// - Parameter shown: the revision that must be shown now, for each record that is named, changed here or not; `nil`
+    ///   for none.
+    /// - Throws: ``TresorError/noAccess`` for a reader and for somebody who is no member; ``TresorError/notFound`` for the
+    ///   deletion of a record that is not there; ``TresorError/busy`` where another revision than `shown` is shown;
+    ///   ``TresorError/usage(_:)`` for a record twice, a name that begins with `tresor/` or breaks
+    ///   SPEC §4.4, a content over its limit, and changes of more than 1 MiB together.
+    @concurrent public func change(
+        _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
+    ) async throws(TresorError) {
+        var wanted: [(name: Name, content: Item.Content)] = []
+        for change in changes { wanted.append((try Name(text: change.name), try change.itemContent())) }
+        var expected: [Name: UInt64?] = [:]
+        for (name, revision) in shown { expected[try Name(text: name)] = revision }
+        let time = session.client.clock()
+        for _ in 0..<Self.attemptCount {
+            let view = try await view()
+            guard let me = view.state.members[session.user], me.role != .reader else { throw .noAccess }
+            let isDone = try await outbox.change { [wanted, expected] (outbox) throws(TresorError) in
+                // While the view was read, the sent commit may have come into the log, or others' changes into the home.
+                guard try isCurrent(view) else { return false }
+                try outbox.add(try outbox.items(of: wanted, over: view.table, ifShown: expected, at: time))
+                return true
+            }
+            if isDone { return }
+        }
+        throw .busy
+    }
+
+    /// Whether a view is what the home has. To be asked while nobody else changes the home.
+    private func isCurrent(_ view: RecordView) throws(TresorError) -> Bool {
+        guard try session.client.archive.pinnedHead(of: tresor) == view.state.head else { return false }
+        return try view.isCurrent(in: session.client)
+    }
+
+    /// Gives one record a content.
+    ///
+    /// - Throws: the errors of ``change(_:ifShown:)``.
+    @concurrent public func put(
+        _ name: String, _ content: some Collection<UInt8> & Sendable, type: String = ""
+    ) async throws(TresorError) { try await change([.put(name, content, type: type)]) }
+
+    /// Deletes records.
+    ///
+    /// - Throws: the errors of ``change(_:ifShown:)``.
+    @concurrent public func delete(_ names: [String]) async throws(TresorError) {
+        try await change(names.map { .delete($0) })
+    }
+
+    /// Sends what is unsent, and fetches what others changed (SPEC §19.7).
+    ///
+    /// - Returns: what was done, and what is missing or void. A pack that is missing stops nothing else. What stands
+    ///   against sending stops no reading: it is in ``SyncReport/held``, ``TresorError/busy`` where others were faster
+    ///   16 times.
+    /// - Throws: ``TresorError/forked`` and the other errors of reading the log; ``TresorError/store(_:)`` for a store
+    ///   that cannot be read. What came by then stays, and what is unsent too.
+    @concurrent public func sync() async throws(TresorError) -> SyncReport {
+        try await RecordSync(records: self).run(sending: true)
+    }
+
+    /// Fetches what others changed, and sends nothing. A commit that was sent before may turn out to be in the log.
+    ///
+    /// - Returns: what ``sync()`` returns.
+    /// - Throws: the errors of ``sync()``.
+    @concurrent public func pull() async throws(TresorError) -> SyncReport {
+        try await RecordSync(records: self).run(sending: false)
+    }
+
+    /// Throws away the changes that are not sent.
+    ///
+    /// - Returns: the names of their records.
+    /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
+    ///   the tresor.
+    @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
+        // Without a verified log, the commit that was sent may be in it.
+        let state = try session.client.archive.verifiedState(of: tresor)
+        let isGone = state.map { $0.members[session.user] == nil } ?? false
+        return try await outbox.change { (outbox) throws(TresorError) in
+            guard isGone || outbox.sent == nil else { throw .busy }
+            let names = outbox.records.map(\.text)
+            outbox = Outbox()
+            return names
+        }
+    }
+
+    /// Tells of records that came or were sent, after the home has them. It ends with its task.
+    ///
+    /// It hears ``sync()`` and ``pull()`` of this value and its copies, and tells what anybody else brought into the home
+    /// with their next one.
+    public func changes() -> AsyncStream<RecordChanges> { cache.listen() }
+}
+
+/// Reading records.
+extension Records {
+    /// Returns what is shown of a record: the newest version, as the home knows it.
+    ///
+    /// - Parameter acceptingIncomplete: whether to continue although packs are missing, so that nothing is proved to be
+    ///   the newest.
+    /// - Throws: ``TresorError/notFound`` for a record that is deleted or was never there; ``TresorError/store(_:)``
+    ///   where packs are missing; ``TresorError/noAccess`` for somebody who is no member; ``TresorError/unverified``
+    ///   while the founder or the author was not compared.
+    @concurrent public func get(_ name: String, acceptingIncomplete: Bool = false) async throws(TresorError) -> Record {
+        // The home has a commit before the outbox lets go of it. So the outbox is read first.
+        let outbox = try await outbox.present()
+        let (view, name) = (try await view(), try Name(text: name))
+        guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
+        return try await Cores.apart { () throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: tresor)
+            if let item = outbox.item(of: name) {
+                let count = try versionCount(with: item, in: view, packs)
+                return try record(item, at: nil, in: view, versionCount: count)
+            }
+            guard let shown = view.table.shown(of: name) else { throw .notFound }
+            let count = try different(of: name, in: view, packs).count
+            let item = try view.item(of: name, at: shown.revision, from: packs)
+            return try record(item, at: shown.revision, in: view, versionCount: count)
+        }
+    }
+
+    /// Returns the versions of a record that no later one replaces, the shown one first. Deletions are left out.
+    ///
+    /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
+    @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
+        let (view, name) = (try await view(), try Name(text: name))
+        return try await Cores.apart { () throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: tresor)
+            let heads = try different(of: name, in: view, packs)
+            var versions: [Record] = []
+            for head in heads where !head.isDeletion {
+                let item = try view.item(of: name, at: head.revision, from: packs)
+                versions.append(try record(item, at: head.revision, in: view, versionCount: heads.count))
+            }
+            return versions
+        }
+    }
+
+    /// Lists records by rising bytes of their names.
+    ///
+    /// - Parameters:
+    ///   - prefix: how the names begin; every name for an empty one.
+    ///   - includingDeleted: whether to list deleted records too.
+    /// - Returns: the records, and whether no pack is missing.
+    /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/notFound``. An author who was not
+    ///   compared is no error here: ``RecordSummary/isVerified`` tells.
+    @concurrent public func list(
+        prefix: String = "", includingDeleted: Bool = false
+    ) async throws(TresorError) -> (records: [RecordSummary], isComplete: Bool) {
+        // The outbox first, as in get.
+        let outbox = try await outbox.present()
+        let view = try await view()
+        let start = try Name(text: prefix).bytes
+        return try await Cores.apart { () throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: tresor)
+            var authors = AuthorChecks(session.client, acceptingUnverified: false)
+            var summaries: [RecordSummary] = []
+            for name in Set(view.table.names).union(outbox.records).sorted() where name.bytes.starts(with: start) {
+                let isDeleted: Bool
+                let summary: RecordSummary?
+                if let item = outbox.item(of: name) {
+                    isDeleted = item.isDeletion
+                    summary = RecordSummary(
+                        name: name.text, revision: nil, author: session.user, status: .current, isVerified: true,
+                        time: item.time, state: .unsent)
+                } else {
+                    isDeleted = view.table.shown(of: name) == nil
+                    summary = try self.summary(of: name, in: view, packs, &authors)
+                }
+                if let summary, includingDeleted || !isDeleted { summaries.append(summary) }
+            }
+            return (summaries, view.table.isComplete)
+        }
+    }
+
+    /// The names of records with changes that are not sent, by rising bytes.
+    @concurrent public func unsent() async throws(TresorError) -> [String] { try outbox.read().records.map(\.text) }
+
+    /// The heads of a record, the shown one first; those of equal content once.
+    private func different(
+        of name: Name, in view: RecordView, _ packs: PackReader
+    ) throws(TresorError) -> [RecordTable.Head] {
+        try view.table.different(of: name) { (head) throws(TresorError) in
+            try view.item(of: name, at: head.revision, from: packs).content
+        }
+    }
+
+    /// The number of versions once a change is sent: those that it does not replace stay beside it.
+    private func versionCount(
+        with item: Item, in view: RecordView, _ packs: PackReader
+    ) throws(TresorError) -> Int {
+        var contents: Set<Item.Content> = [item.content]
+        var count = 1
+        for head in view.table.heads(of: item.record) where !item.replaces.contains(head.revision) {
+            let content = try view.item(of: item.record, at: head.revision, from: packs).content
+            if contents.insert(content).inserted || content.isAttachment { count += 1 }
+        }
+        return count
+    }
+
+    private func summary(
+        of name: Name, in view: RecordView, _ packs: PackReader, _ authors: inout AuthorChecks
+    ) throws(TresorError) -> RecordSummary? {
+        let heads = try different(of: name, in: view, packs)
+        guard let first = heads.first, let entry = view.commits[first.revision] else { return nil }
+        var isVerified = true
+        do throws(TresorError) {
+            try authors.check(entry.author, generation: entry.generation, in: view.state)
+        } catch {
+            guard error == .unverified else { throw error }
+            isVerified = false
+        }
+        return RecordSummary(
+            name: name.text, revision: first.revision, author: entry.author,
+            status: view.status(of: entry, compared: try authors.comparedChain(of: entry.author)),
+            isVerified: isVerified, time: first.time,
+            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok)
+    }
+
+    private func record(
+        _ item: Item, at revision: UInt64?, in view: RecordView, versionCount: Int
+    ) throws(TresorError) -> Record {
+        let trust = session.client.trust
+        var (author, status) = (session.user, AuthorStatus.current)
+        if let entry = revision.flatMap({ view.commits[$0] }) {
+            try trust.authorTrust(of: entry.author, generation: entry.generation, in: view.state)
+            author = entry.author
+            status = view.status(of: entry, compared: try trust.comparedChain(of: entry.author))
+        }
+        let content: [UInt8]?
+        let type: Name
+        switch item.content {
+        case .deleted: throw .notFound
+        case .bytes(let bytes, let said): (content, type) = (bytes, said)
+        case .attachment(_, let said): (content, type) = (nil, said)
+        }
+        return Record(
+            name: item.record.text, type: type.text, content: content, revision: revision, author: author,
+            status: status, time: item.time, versionCount: versionCount)
+    }
+}
+
+/// The view that the home has.
+extension Records {
+    /// Returns the view at the verified state of the home. A tresor that the home does not know is read from the store.
+    func view() async throws(TresorError) -> RecordView {
+        let state: LogState
+        let client = session.client
+        let known = try await Cores.apart { () throws(TresorError) in try client.archive.verifiedState(of: tresor) }
+        if let known {
+            state = known
+        } else {
+            state = try await session.client.logs.state(of: tresor)
+        }
+        if state.waiting[session.user] != nil { throw .waiting }
+        guard state.members[session.user] != nil else { throw .noAccess }
+        let isTrusted = try await Cores.apart { () throws(TresorError) in
+            if try client.trust.founderTrustBlocking(in: state).isVerified { return true }
+            return try client.trust.isKnownFromBefore(state)
+        }
+        guard isTrusted else { throw .unverified }
+        return try await view(at: state)
+    }
+
+    /// Returns the view at a state.
+    func view(at state: LogState) async throws(TresorError) -> RecordView {
+        let known = cache.view
+        if let known, known.state.head == state.head, known.unread.isEmpty {
+            let client = session.client
+            let isCurrent = try await Cores.apart { () throws(TresorError) in try known.isCurrent(in: client) }
+            if isCurrent { return known }
+        }
+        let view = try await RecordView.read(at: state, from: known, of: session)
+        cache.view = view
+        return view
+    }
+}
+
+extension RecordChange {
+    fileprivate func itemContent() throws(TresorError) -> Item.Content {
+        guard let content else { return .deleted }
+        let type = try Name(text: content.type)
+        try type.checkIsOfContents()
+        return .bytes(content.bytes, type: type)
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// People who wait, and approvers, at a service (SPEC §18.7).
+    @Suite(.overEveryEngine) struct ApprovalTests {
+        let bench: Bench
+        let owner: Session
+        let house: Session
+        let clinic: Session
+        let tresor: TresorID
+
+        init() async throws {
+            bench = try await Bench()
+            let cast = PreviewCast(store: SignedStore(bench), clock: bench.clock)
+            owner = try await cast.person("owner")
+            house = try await cast.person("house")
+            clinic = try await cast.person("clinic")
+            try cast.introduce(owner, house, clinic)
+            tresor = try await owner.tresors.create(Name(typed: "plans"), approvers: [clinic.chain]).tresor
+        }
+
+        private func state() async throws -> LogState { try await owner.client.logs.state(of: tresor) }
+
+        private func share(fromNow: Bool = false) async throws {
+            try await owner.tresors.perform(
+                .share(with: [.user(house.chain)], role: .reader, fromNow: fromNow, notAfter: nil), on: tresor)
+        }
+
+        private func approve() async throws {
+            let state = try await clinic.client.logs.state(of: tresor)
+            for grant in PendingGrant.all(in: state) { try await clinic.tresors.perform(.approve(grant), on: tresor) }
+        }
+
+        private func append(_ body: EntryBody, by author: Session) async throws -> AppendRequest {
+            let head = try await state().head
+            let entry = try Entry(
+                tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: author.identity,
+                time: bench.clock.now, body: body)
+            return AppendRequest(
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
+                removing: [])
+        }
+
+        @Test func aPersonWaitsAndIsApproved() async throws {
+            let file = try await owner.files.seal(
+                [1, 2, 3], record: .empty, type: Name(typed: "text/plain"), in: tresor)
+            try await share()
+            #expect(try await clinic.client.store.tresors(of: clinic.user) == [tresor])
+            do {
+                _ = try await house.files.open(file, expecting: .anyTresor)
+                Issue.record("opened before the approval")
+            } catch {
+                #expect(error == .waiting)
+            }
+            try await owner.tresors.perform(.rotate, on: tresor)
+            try await approve()
+            #expect(try await house.files.open(file, expecting: .anyTresor).content == [1, 2, 3])
+            try await share(fromNow: false)
+            try await owner.tresors.perform(.revoke([.user(house.user)]), on: tresor)
+            try await share(fromNow: true)
+            try await owner.tresors.perform(.setApprovers([]), on: tresor)
+            try await owner.tresors.perform(.rotate, on: tresor)
+            #expect(try await state().waiting.count == 1)
+        }
+
+        @Test func A128_whoWaitsDoesNothingButReadTheLog() async throws {
+            try await share()
+            let waiting = try bench.signer(house.identity)
+            #expect(try await waiting.reply(EntriesRequest(tresor: tresor, first: 0, limit: 10)).status == 200)
+            let own = WrapsRequest(tresor: tresor, epoch: nil, users: [house.user])
+            #expect(try await waiting.ask(own).wraps == [try await bench.signer(owner.identity).ask(own).wraps[0]])
+            let others = WrapsRequest(tresor: tresor, epoch: nil, users: [house.user, owner.user])
+            #expect(try await waiting.reply(others) == .forbidden)
+            #expect(try await waiting.reply(append(.additive(.sample), by: house)) == .refused(.noAccess))
+            #expect(try await waiting.reply(DeleteTresorRequest(tresor: tresor)) == .forbidden)
+            let keys = try await owner.keyRing.keys(of: 1, in: state())
+            let plain = try Wrap(keys, of: tresor, for: house.chain.newest, user: house.user, history: .all)
+            let put = PutWrapsRequest(tresor: tresor, wraps: [plain.bytes])
+            #expect(try await waiting.reply(put) == .forbidden)
+            // Not even an owner gives the keys to somebody who waits.
+            #expect(try await bench.signer(owner.identity).reply(put) == .refused(.altered))
+        }
+
+        @Test func A128_anApproverReadsWrapsAndApproves() async throws {
+            try await share()
+            let approver = try bench.signer(clinic.identity)
+            #expect(try await approver.reply(EntriesRequest(tresor: tresor, first: 0, limit: 10)).status == 200)
+            let wraps = WrapsRequest(tresor: tresor, epoch: nil, users: [clinic.user, house.user])
+            #expect(try await approver.reply(wraps).status == 200)
+            #expect(try await approver.reply(append(.additive(.sample), by: clinic)) == .refused(.noAccess))
+            #expect(try await approver.reply(DeleteTresorRequest(tresor: tresor)) == .forbidden)
+            try await owner.tresors.perform(.setApprovers([]), on: tresor)
+            let unknown = TresorID(try #require(Hash256(try randomBytes(32))))
+            for tresor in [tresor, unknown] {
+                #expect(try await approver.reply(EntriesRequest(tresor: tresor, first: 0, limit: 10)) == .forbidden)
+            }
+        }
+
+        @Test func aServiceMayAskForItsApprovers() async throws {
+            let other = try await bench.person("friend")
+            let strict = try await bench.anotherService { $0.approvers = [clinic.chain, other.identity.chain] }
+            let signer = try bench.signer(owner.identity)
+            let speaker = Signer(service: strict, clock: bench.clock, identity: signer.identity, key: signer.key)
+            let request = try await append(.approvers(ApproversBody([Approver(clinic.chain)])), by: owner)
+            #expect(try await speaker.reply(request) == .forbidden)
+            let both = [clinic.chain, other.identity.chain].sorted { $0.user < $1.user }.map(Approver.init)
+            #expect(try await speaker.reply(append(.approvers(ApproversBody(both)), by: owner)).status == 200)
+            let answer = try await speaker.ask(ServerRequest())
+            #expect(answer.approvers == [clinic.chain.bytes, other.identity.chain.bytes])
+        }
+    }
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCore
+
+/// Random histories of people who wait, with real keys: nobody opens anything before an approval, everybody who is
+/// entitled after it, and no approver ever, with everything that a store ever had (SPEC §9.11). Eight seeds, or as many
+/// as `TRESOR_HISTORIES` says.
+@Suite struct ApprovalHistoryTests {
+    private static let batchCount = 4
+
+    @Test(arguments: 0..<batchCount) func nobodyReadsBeforeTheApprovalAndEveryoneAfterIt(batch: Int) async throws {
+        for seed in seeds("TRESOR_HISTORIES", else: 8, batch: batch, of: Self.batchCount) {
+            var dice = Dice(seed: seed)
+            var history = try await WaitingHistory("seed \(seed)")
+            for _ in 0..<Int.random(in: 8...16, using: &dice) { try await history.step(using: &dice) }
+            try await history.judge()
+        }
+    }
+}
+
+/// One tresor with approvers, doctors who come and go, and files of each epoch.
+private struct WaitingHistory {
+    private let evil = EvilStore()
+    private let world: World
+    private let seed: Comment
+    private let tresor: TresorID
+    private var anna: Session
+    private var doctors: [Session] = []
+    private var clinics: [Session] = []
+    /// One file of each epoch, at least.
+    private var files: [SealedFile] = []
+    /// Who was ever a member.
+    private var admitted: Set<UserID> = []
+
+    init(_ seed: Comment) async throws {
+        self.seed = seed
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        for index in 0..<3 { doctors.append(try await world.quick("doctor-\(index)")) }
+        for index in 0..<2 { clinics.append(try await world.quick("clinic-\(index)")) }
+        for person in doctors + clinics { try world.introduce(anna, person) }
+        tresor = try await anna.tresors.create(Name(typed: "plans"), approvers: [clinics[0].chain]).tresor
+        try await seal()
+    }
+
+    private func state() async throws -> LogState { try await anna.client.logs.state(of: tresor) }
+
+    private mutating func seal() async throws { files.append(try await anna.seal("file \(files.count)", in: tresor)) }
+
+    mutating func step(using dice: inout Dice) async throws {
+        world.clock.advance(by: 60)
+        let state = try await state()
+        let doctor = doctors[Int.random(in: doctors.indices, using: &dice)]
+        switch Int.random(in: 0..<14, using: &dice) {
+        case 0..<4 where !state.isIn(doctor.user):
+            let fromNow = Bool.random(using: &dice)
+            try await anna.share(tresor, with: [doctor], as: fromNow ? .reader : .writer, fromNow: fromNow)
+        case 0..<7: try await decide(state, using: &dice)
+        case 7: try await anna.tresors.perform(.rotate, on: tresor)
+        case 8 where state.isIn(doctor.user): try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
+        case 9 where state.isIn(doctor.user): try await doctor.tresors.perform(.leave, on: tresor)
+        case 10: try await replaceApprovers(using: &dice)
+        case 11: doctors = try await renewed(doctors, using: &dice)
+        case 12: clinics = try await renewed(clinics, using: &dice)
+        default: break
+        }
+        try await seal()
+        let after = try await self.state()
+        admitted.formUnion(after.members.keys)
+        if Int.random(in: 0..<4, using: &dice) == 0 { try await judge() }
+    }
+
+    /// An approver decides about one grant.
+    private func decide(_ state: LogState, using dice: inout Dice) async throws {
+        guard let pending = PendingGrant.all(in: state).randomElement(using: &dice),
+            let approver = clinics.first(where: { state.approvers.contains($0.user) })
+        else { return }
+        let refuses = Int.random(in: 0..<5, using: &dice) == 0
+        try await approver.tresors.perform(refuses ? .refuse(pending) : .approve(pending), on: tresor)
+    }
+
+    private func replaceApprovers(using dice: inout Dice) async throws {
+        let chosen = clinics.filter { _ in Bool.random(using: &dice) }.map(\.chain)
+        try await anna.tresors.perform(.setApprovers(chosen), on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
+    }
+
+    /// New keys for one of these people, which the owner compares again.
+    private func renewed(_ people: [Session], using dice: inout Dice) async throws -> [Session] {
+        var people = people
+        let index = Int.random(in: people.indices, using: &dice)
+        let person = people[index]
+        let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
+        let file = try person.client.identityFileBlocking()
+        let home = try #require(person.client.home as? MemoryHome)
+        people[index] = try await world.settle(next, previous: [sealed] + file.previous, home: home)
+        for renewal in try await people[index].renewal.finishInEachTresor() { #expect(renewal.error == nil, seed) }
+        try anna.client.people.pinBlocking(next.chain)
+        return people
+    }
+
+    func judge() async throws {
+        let state = try await state()
+        let entries = try await log(tresor, in: evil.truth)
+        let wraps = evil.everyWrap.map(\.bytes)
+        for doctor in doctors {
+            try await judge(doctor, state)
+            // Somebody who was never a member opens nothing with everything that the store ever had.
+            guard !admitted.contains(doctor.user) else { continue }
+            let found = try Plunder(of: [doctor.identity], wraps: wraps, log: entries)
+            #expect(found.keys.isEmpty, seed)
+        }
+        let found = try Plunder(of: clinics.map(\.identity), wraps: wraps, log: entries)
+        #expect(found.keys.isEmpty && !files.contains { found.opens($0) }, seed)
+        try compare(entries)
+    }
+
+    private func judge(_ doctor: Session, _ state: LogState) async throws {
+        let session = world.session(of: doctor)
+        for file in files {
+            let opened = await failure { _ = try await session.files.open(file) }
+            let expected: TresorError? =
+                if let member = state.members[doctor.user] {
+                    file.header.epoch >= member.history.firstEpoch ? nil : .noAccess
+                } else {
+                    state.waiting[doctor.user] == nil ? .noAccess : .waiting
+                }
+            #expect(opened == expected, seed)
+        }
+    }
+
+    /// The naive model agrees with fold about each entry.
+    private func compare(_ entries: Log) throws {
+        let people = ([anna] + doctors + clinics).map(\.user).sorted()
+        var told = try Retelling(genesis: entries[0], people: people)
+        for entry in entries.dropFirst() { try told.tell(Entry(entry)) }
+        try told.review()
+        #expect(told.disputes.isEmpty, seed)
+    }
+
+    private typealias Log = [[UInt8]]
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+/// Three devices for 40 days. Seeds 0 to 199, or as many as `TRESOR_SIMULATIONS` says; `TRESOR_SEED` names one of them.
+@Suite struct RecordSimulationTests {
+    private static let batchCount = 4
+
+    @Test(arguments: 0..<batchCount)
+    func A145_threeDevicesAgreeAndNothingIsLostOrDoubled(batch: Int) async throws {
+        let seeds = seeds("TRESOR_SIMULATIONS", else: 200, batch: batch, of: Self.batchCount)
+        var tally = RecordSimulation.Tally()
+        for seed in seeds {
+            let simulation = RecordSimulation(seed: seed)
+            let findings = try await simulation.run()
+            #expect(findings == [], "TRESOR_SEED=\(seed)")
+            tally.add(simulation.tally)
+        }
+        guard seeds.count >= 50 else { return }
+        // Enough happened: each kind of fault, conflicts, and a stop before and behind each write of a sync.
+        let faults = tally.faults
+        #expect([faults.lostCount, faults.staleCount, faults.lateCount, faults.withheldCount].allSatisfy { $0 > 100 })
+        #expect(tally.conflictCount > seeds.count / 4, "\(tally)")
+        #expect(tally.commitCount > 10 * seeds.count && tally.editCount > tally.commitCount, "\(tally)")
+        for (object, isDeletion) in [
+            ("outbox", false), ("outbox", true), ("records", false), ("log", false), ("heads", false),
+        ] {
+            for isBehind in [false, true] {
+                let stop = StoppingHome.Stop(object: object, isDeletion: isDeletion, isBehind: isBehind)
+                #expect(tally.stops[stop] != nil, "\(stop)")
+            }
+        }
+    }
+}
