@@ -12,7 +12,7 @@
     @testable import TresorService
 
     /// Each attack on the service that a check defeats is tried twice: as things are, when it is refused, and with that
-    /// one check disabled, when it reaches its end. Built and run by `scripts/attacks --service` alone; `service.txt`
+    /// one check disabled, when it reaches its end. Built and run by `scripts/attacks` alone; `service.txt`
     /// says which check defeats which attack.
     @Suite struct RealServiceTests {
         /// Tries an attack as things are, and without the check that defeats it.
