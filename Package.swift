@@ -156,14 +156,15 @@ let package = Package(
         .testTarget(
             name: "TresorCryptoTests",
             dependencies: [
-                "CProbe", "Tresor", "TresorCore", "TresorCrypto", "TresorSQLite", "TresorStore",
+                "CProbe", "TestSupport", "Tresor", "TresorCore", "TresorCrypto", "TresorSQLite", "TresorStore",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TresorTests",
             dependencies: [
-                "CProbe", "Tresor", "TresorCommand", "TresorCore", "TresorRecords", "TresorRemote", "TresorSQLite",
+                "CProbe", "TestSupport", "Tresor", "TresorCommand", "TresorCore", "TresorRecords", "TresorRemote",
+                "TresorSQLite",
                 "TresorStore", "TresorTesting",
                 .target(name: "TresorPostgres", condition: server), .target(name: "TresorServer", condition: server),
                 .target(name: "TresorService", condition: server),
@@ -173,7 +174,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TresorStoreTests",
-            dependencies: ["Tresor", "TresorCore", "TresorSQLite", "TresorStore", "TresorTesting"],
+            dependencies: ["TestSupport", "Tresor", "TresorCore", "TresorSQLite", "TresorStore", "TresorTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "CLITests",
@@ -187,14 +188,16 @@ let package = Package(
         .testTarget(
             name: "VectorTests",
             dependencies: [
-                "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorSQLite", "TresorStore",
+                "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorSQLite",
+                "TresorStore",
                 "tresor-vectors",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TresorServiceTests",
             dependencies: [
-                "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorRemote",
+                "TestSupport", "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres",
+                "TresorRemote",
                 "TresorServer", "TresorService", "TresorStore", "TresorTesting",
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),

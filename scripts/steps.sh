@@ -5,22 +5,22 @@
 # or it is compiled again.
 options=(-Xcxx -O2 --traits "default,Server")
 programs=.build/debug
-# The tests that start programs.
-with_programs='^(CLITests|AttackTests)\.'
 export SWIFT_DETERMINISTIC_HASHING=1 NO_COLOR=1
+# Tests find the packages of the second implementation.
+export PATH=$PWD/.venv/bin:$PATH
 
 # Tests write thousands of times to stable storage. In memory that costs nothing, and the calls are the same.
 memory=/dev/shm
-if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "$(df --output=avail --block-size=M "$memory" | tr -dc 0-9)" -ge 1024 ] &&
-    ! grep " $memory " /proc/mounts | grep -qw noexec; then
-    export TMPDIR=$memory
+if [ -n "${TMPDIR:-}" ] || [ ! -w "$memory" ] || grep " $memory " /proc/mounts | grep -qw noexec ||
+    [ "$(df --output=avail --block-size=M "$memory" | tr -dc 0-9)" -lt 1024 ]; then
+    memory=${TMPDIR:-/tmp}
 fi
-# Tests find the packages of the second implementation.
-export PATH=$PWD/.venv/bin:$PATH
-place=$(mktemp -d)
+place=$(mktemp -d -p "$memory" tresor-tests.XXXXXX)
 # Parts of the tests run as an unprivileged user, who has to pass.
 chmod 711 "$place"
 trap 'rm -rf "$place"' EXIT
+logs=.build/logs
+mkdir -p "$logs"
 
 steps=() step_start=0
 step() { # step NAME: ends the step before, and begins this one
@@ -34,39 +34,59 @@ end_step() {
 }
 end_steps() {
     end_step
-    echo "== all of it: $SECONDS s, temporary files in ${TMPDIR:-/tmp}"
+    echo "== passed in $SECONDS s; temporary files of tests were in $memory"
     printf '%s\n' "${steps[@]}"
 }
 
-run_tests() { # run_tests NAME ARGUMENTS: runs tests in a process and a temporary folder of their own
-    local name=$1 seconds=$SECONDS
+# The tests in groups, the longest first. What is in no other group is in the last one.
+declare -A groups=(
+    [scripts]='--filter ^CLITests\.ScriptTests'
+    [attacks]='--filter ^AttackTests\.'
+    [client]='--filter ^TresorTests\.'
+    [service]='--filter ^TresorServiceTests\.'
+    [vectors]='--filter ^VectorTests\.'
+    [commands]='--filter ^CLITests\. --skip ^CLITests\.ScriptTests'
+    [others]='--skip ^(CLITests|AttackTests|TresorTests|TresorServiceTests|VectorTests)\.'
+)
+group_order=(scripts attacks client service commands vectors others)
+
+run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a process and a temporary folder of their own
+    local name=$1 start=$SECONDS log=$logs/$1.log
     shift
-    mkdir -m 711 "$place/$name.tmp"
-    if TMPDIR=$place/$name.tmp "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
-        >"$place/$name" 2>&1 </dev/null; then
-        echo "$name: $((SECONDS - seconds)) s, $(tail -n 1 "$place/$name")"
-        grep -a -e ' skipped' "$place/$name" | sed 's/^. /  /' || true
+    mkdir -p -m 711 "$place/$name"
+    if TMPDIR=$place/$name "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
+        >"$log" 2>&1 </dev/null; then
+        echo "$name: $((SECONDS - start)) s, $(tail -n 1 "$log")"
+        grep -a -e '^. .* skipped' "$log" | sed 's/^. /  /' || true
+        # Tests leave neither files nor processes behind.
+        local left
+        left=$(find "$place/$name" -mindepth 1 -maxdepth 1; pgrep -af "$place/$name/" || true)
+        [ -n "$left" ] || return 0
+        echo "$name left behind: $left"
     else
-        return 1
+        echo "$name failed after $((SECONDS - start)) s (all of it: $log):"
+        grep -a -A 8 -e '^✘' -e '^error:' -e 'Fatal error' "$log" | grep -av -e '^✔' -e '^◇' | tail -n 120
+        tail -n 3 "$log"
     fi
+    return 1
 }
 
-fail() { # fail NAME: shows what its output says of failures
-    echo "what failed in $1:"
-    grep -a -A 8 -e '^✘' -e '^error:' -e 'Fatal error' "$place/$1" | grep -av -e '^✔' -e '^◇' | tail -n 120 || true
-    tail -n 3 "$place/$1"
-    exit 1
-}
-
-# Tests leave neither files nor processes behind.
-clean_up_after_tests() {
-    local left
-    left=$(find "$place"/*.tmp -mindepth 1 -maxdepth 1)
-    left+=$(pgrep -af "$place/" || true)
-    [ -z "$left" ] || {
-        echo "tests left behind: $left"
-        exit 1
-    }
+run_groups() { # runs all groups, one process a core
+    local name running=0 red=0
+    for name in "${group_order[@]}"; do
+        if [ "$running" -ge "$(nproc)" ]; then
+            wait -n || red=1
+            running=$((running - 1))
+        fi
+        # shellcheck disable=SC2086 # the words of a group
+        run_tests "$name" ${groups[$name]} &
+        running=$((running + 1))
+    done
+    while [ "$running" -gt 0 ]; do
+        wait -n || red=1
+        running=$((running - 1))
+    done
+    return "$red"
 }
 
 second_implementation() {

@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import TestSupport
     import Testing
 
     /// `scripts/demo --service`: what it prints is what README shows, and it leaves nothing behind.
@@ -22,7 +23,7 @@
         }
 
         /// A demonstration that somebody interrupts in its middle, or of which a step fails.
-        @Test(arguments: [nil, "create"])
+        @Test(.longRun, arguments: [nil, "create"])
         func aDemonstrationThatEndsEarlyLeavesNothing(failing: String?) async throws {
             let run = try DemonstrationRun(failing: failing, holding: failing == nil ? "create" : nil)
             if failing == nil {
@@ -85,7 +86,7 @@
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = try FileHandle(forWritingTo: log)
             process.standardError = process.standardOutput
-            try process.run()
+            try process.start()
         }
 
         deinit {

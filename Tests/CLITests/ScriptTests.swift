@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @Suite("Scripts")
 struct ScriptTests {
-    @Test("The built program does what a script says", arguments: try Script.all())
-    func script(_ script: Script) throws {
+    @Test("The built program does what a script says", arguments: try Script.all(areLong: false))
+    func script(_ script: Script) throws { try run(script) }
+
+    @Test(
+        "The built program does what a script of the long run says", .longRun,
+        arguments: try Script.all(areLong: true))
+    func longScript(_ script: Script) throws { try run(script) }
+
+    private func run(_ script: Script) throws {
         let runner = try ScriptRunner(script)
         do {
             try runner.run()

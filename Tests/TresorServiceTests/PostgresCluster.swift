@@ -3,6 +3,7 @@
 #if Server
     import Foundation
     import Synchronization
+    import TestSupport
     import TresorCore
     import TresorCrypto
     import TresorPostgres
@@ -89,7 +90,7 @@
             output = Pipe()
             process.standardInput = input
             process.standardOutput = output
-            try process.run()
+            try process.start()
             let line = try Self.line(from: output)
             guard line.hasPrefix("/") else { throw TresorError.store(.other) }
             // The disk is mounted for its programs alone; this is the way to it from outside.
@@ -167,7 +168,7 @@
             process.executableURL = URL(fileURLWithPath: "\(Self.programs ?? "")/\(program)")
             process.arguments = arguments
             process.currentDirectoryURL = URL(fileURLWithPath: "/")
-            try process.run()
+            try process.start()
             process.waitUntilExit()
             guard process.terminationStatus == 0 else { throw TresorError.store(.other) }
         }

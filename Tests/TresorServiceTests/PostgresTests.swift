@@ -110,18 +110,23 @@
             let (engine, other) = try await Self.engines()
             let runs = Runs()
             let meeting = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+            let ended = DispatchSemaphore(value: 0)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for side in 0..<2 {
                     group.addTask {
                         try await engine.write { (transaction) throws(TresorError) in
                             let items: [UInt8] = side == 0 ? [1, 2] : [2, 1]
+                            let isFirst = runs.add() <= 2
+                            // The one that is tried again could come before the one that waits for it, as often as it likes.
+                            if !isFirst { ended.wait() }
                             _ = try transaction.run([SQL(Self.count, [.bytes([items[0]])])])
-                            if runs.add() <= 2 {
+                            if isFirst {
                                 meeting[side].signal()
                                 meeting[1 - side].wait()
                             }
                             _ = try transaction.run([SQL(Self.count, [.bytes([items[1]])])])
                         }
+                        ended.signal()
                     }
                 }
                 try await group.waitForAll()

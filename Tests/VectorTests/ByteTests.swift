@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TresorCommand
@@ -18,14 +19,14 @@ import Testing
     /// The operations that read whole objects without proving the parts that they skip.
     private static let unproved: [String: Set<String>] = ["openNames": ["tresor"], "derive": ["K"], "hash": ["x"]]
 
-    /// Of the first valid test of an operation every byte of the header, every byte near the end and many between are
-    /// changed, of the others a few.
-    private static func places(_ count: Int, all: Bool) -> [Int] {
-        var places: Set = [0, count / 3, count / 2, count - 17, count - 1]
-        if all {
-            places.formUnion(0..<min(count, 160))
-            places.formUnion(max(0, count - 80)..<count)
-            places.formUnion(stride(from: 0, to: count, by: max(1, count / 24)))
+    /// Of the first valid test of an operation many bytes are changed, most of them in the header and near the end; of
+    /// the others a few. The long run changes more.
+    private static func places(_ count: Int, isFirst: Bool) -> [Int] {
+        var places: Set = LongRun.isOn ? [0, count / 3, count / 2, count - 17, count - 1] : [count / 2, count - 1]
+        if isFirst {
+            places.formUnion(0..<min(count, LongRun.isOn ? 160 : 64))
+            places.formUnion(max(0, count - (LongRun.isOn ? 80 : 40))..<count)
+            places.formUnion(stride(from: 0, to: count, by: max(1, count / (LongRun.isOn ? 24 : 12))))
         }
         return places.filter { (0..<count).contains($0) }.sorted()
     }
@@ -40,7 +41,7 @@ import Testing
                 guard Self.unproved[test.operation]?.contains(key) != true else { continue }
                 let isFirst = seen.insert("\(test.operation) \(key)").inserted
                 for (object, replaced) in try Self.values(key, of: test.input) where !object.isEmpty {
-                    for place in Self.places(object.count, all: isFirst) {
+                    for place in Self.places(object.count, isFirst: isFirst) {
                         var changed = object
                         changed[place] ^= place.isMultiple(of: 2) ? 0x04 : 0x80
                         let problem = await VectorCase(

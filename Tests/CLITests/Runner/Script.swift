@@ -6,7 +6,8 @@ import Foundation
 ///
 /// A command is one line of words, quoted as in a shell: '…' is literal; in "…" and outside quotes `$NAME` and
 /// `${NAME}` stand for variables of the script, `$WORK` for its directory. `!` before a verb negates it, `#` at the
-/// start of a line makes a comment. `-- NAME --` begins a file that ends before the next such line.
+/// start of a line makes a comment. `-- NAME --` begins a file that ends before the next such line. A script whose first
+/// line is `# long` is a part of the long run.
 struct Script: CustomStringConvertible, Sendable {
     struct Command: Sendable {
         let line: Int
@@ -14,6 +15,7 @@ struct Script: CustomStringConvertible, Sendable {
     }
 
     let name: String
+    let isLong: Bool
     let commands: [Command]
     let files: [(name: String, content: String)]
 
@@ -21,6 +23,7 @@ struct Script: CustomStringConvertible, Sendable {
 
     init(name: String, text: String) {
         self.name = name
+        isLong = text.hasPrefix("# long\n")
         var commands: [Command] = []
         var files: [(name: String, content: String)] = []
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -52,6 +55,9 @@ struct Script: CustomStringConvertible, Sendable {
                     text: try String(contentsOf: file, encoding: .utf8))
             }
     }
+
+    /// The scripts of the gate, or those of the long run.
+    static func all(areLong: Bool) throws -> [Script] { try all().filter { $0.isLong == areLong } }
 }
 
 /// Splits a command into words.

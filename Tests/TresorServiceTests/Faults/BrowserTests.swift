@@ -2,13 +2,14 @@
 
 #if Server && os(Linux)
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
 
     @testable import TresorServer
 
     /// A web page of another origin in a real browser, on the machine on which the service runs.
-    @Suite(.enabled(if: Daemon.path("chromium") != nil, "Chromium is not installed")) struct BrowserTests {
+    @Suite(.longRun, .enabled(if: Daemon.path("chromium") != nil, "Chromium is not installed")) struct BrowserTests {
         /// What the page tries, and tells of each try. It then waits until its own host and port are those of the
         /// service, as a name server of its owner could make them.
         private static func page(service: Int, report: UInt16) -> String {

@@ -3,6 +3,7 @@
 #if Server
     import Foundation
     import ServiceLifecycle
+    import TestSupport
     import Testing
     import Tresor
     import TresorCore
@@ -14,7 +15,7 @@
     @testable import TresorService
 
     /// A connection that ends at any byte of a request or of its answer.
-    @Suite(.serialized) struct CutTests {
+    @Suite(.serialized, .longRun) struct CutTests {
         /// An act that is done once or not at all.
         enum Subject: String, CaseIterable, Sendable {
             case append

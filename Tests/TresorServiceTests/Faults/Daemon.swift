@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 
 #if canImport(Darwin)
     import Darwin
@@ -25,7 +26,7 @@ final class Daemon: @unchecked Sendable {
         process.standardOutput = FileHandle(forWritingAtPath: output)
         process.standardError = process.standardOutput
         process.currentDirectoryURL = URL(fileURLWithPath: directory)
-        try process.run()
+        try process.start()
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }

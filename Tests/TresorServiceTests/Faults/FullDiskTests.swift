@@ -2,6 +2,7 @@
 
 #if Server && os(Linux)
     import Foundation
+    import TestSupport
     import Testing
     import Tresor
     import TresorCore
@@ -13,7 +14,7 @@
 
     /// Disks that take no more: that of the service, and that of a client who registers. Each is a small one of its own
     /// in a mount namespace of the program's own.
-    @Suite(.serialized, .enabled(if: SmallDisk.isPossible, "only root mounts a disk for a test"))
+    @Suite(.serialized, .longRun, .enabled(if: SmallDisk.isPossible, "only root mounts a disk for a test"))
     struct FullDiskTests {
         /// The service says that it is full, keeps what it has acknowledged, answers readers, and goes on once there is
         /// room.
@@ -156,7 +157,7 @@
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
             process.arguments = ["-m", "/bin/sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
-            guard (try? process.run()) != nil else { return false }
+            guard (try? process.start()) != nil else { return false }
             process.waitUntilExit()
             return process.terminationStatus == 0
         }()

@@ -2,12 +2,13 @@
 
 #if Server
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
     import TresorService
 
     /// Processes that are killed while many people write. `scripts/kill-service` makes a long run of it.
-    @Suite(.serialized) struct KillTests {
+    @Suite(.serialized, .longRun) struct KillTests {
         private static func number(_ name: String, _ otherwise: UInt64) -> UInt64 {
             ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } ?? otherwise
         }

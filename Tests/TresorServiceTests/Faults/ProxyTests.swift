@@ -2,13 +2,14 @@
 
 #if Server
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
 
     @testable import TresorServer
 
     /// The service behind the proxies that operators use, set up as its page says.
-    @Suite(.serialized, .enabled(if: !Proxy.Kind.installed.isEmpty, "nginx and HAProxy are not installed"))
+    @Suite(.serialized, .longRun, .enabled(if: !Proxy.Kind.installed.isEmpty, "nginx and HAProxy are not installed"))
     struct ProxyTests {
         private static let mark = "MARKED-4711-BODY"
         private static let authorization = "Authorization: Tresor MARKED-4711-SESSION"

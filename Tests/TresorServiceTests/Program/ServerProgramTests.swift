@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -198,7 +199,7 @@
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = FileHandle(forWritingAtPath: outputPath)
             process.standardError = FileHandle(forWritingAtPath: errorPath)
-            try process.run()
+            try process.start()
         }
 
         deinit {

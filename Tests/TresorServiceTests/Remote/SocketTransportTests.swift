@@ -2,6 +2,7 @@
 
 #if !canImport(Darwin)
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -10,7 +11,7 @@
     @testable import TresorRemote
 
     /// The transport over sockets, before servers that do what they should not.
-    @Suite(.serialized) struct SocketTransportTests {
+    @Suite(.serialized, .longRun) struct SocketTransportTests {
         private static func request(
             _ body: [UInt8] = [], timeout: Duration = .seconds(20), authorization: String? = nil
         ) -> TransportRequest {

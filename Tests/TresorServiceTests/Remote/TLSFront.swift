@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// A relay that speaks TLS to its client and plain TCP to a server of this machine.
@@ -44,7 +45,7 @@ final class TLSFront {
         ]
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let line = output.fileHandleForReading.availableData
         port = try #require(
             UInt16(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -61,7 +62,7 @@ final class TLSFront {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = words
-        try process.run()
+        try process.start()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
     }

@@ -3,13 +3,14 @@
 #if Server
     import NIOCore
     import ServiceLifecycle
+    import TestSupport
     import Testing
     import TresorCore
 
     @testable import TresorServer
 
     /// What one client may take, and how waits and the service end.
-    @Suite(.serialized) struct WireLimitTests {
+    @Suite(.serialized, .longRun) struct WireLimitTests {
         @Test("A126: a slow head ends the connection, and others are served")
         func endsSlowHeads() async throws {
             var limits = ServerLimits()

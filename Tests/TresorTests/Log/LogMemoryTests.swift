@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 import TresorCrypto
 import TresorStore
@@ -13,7 +14,7 @@ import TresorStore
     private static let count: UInt64 = 80_000
 
     @Test(
-        .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
+        .longRun, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
         .disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
     func A73_readingALongLogHoldsTheStateAndAPage() async {
         await #expect(processExitsWith: .success) {
