@@ -5,7 +5,7 @@
 # or it is compiled again.
 options=(-Xcxx -O2 --traits "default,Server")
 programs=.build/debug
-export SWIFT_DETERMINISTIC_HASHING=1 NO_COLOR=1
+export SWIFT_DETERMINISTIC_HASHING=1
 # Tests find the packages of the second implementation.
 export PATH=$PWD/.venv/bin:$PATH
 
@@ -54,7 +54,7 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
     local name=$1 start=$SECONDS log=$logs/$1.log
     shift
     mkdir -p -m 711 "$place/$name"
-    if TMPDIR=$place/$name "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
+    if NO_COLOR=1 TMPDIR=$place/$name "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
         >"$log" 2>&1 </dev/null; then
         echo "$name: $((SECONDS - start)) s, $(tail -n 1 "$log")"
         grep -a -e '^. .* skipped' "$log" | sed 's/^. /  /' || true
