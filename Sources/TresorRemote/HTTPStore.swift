@@ -140,10 +140,13 @@ extension HTTPStore: LogStore {
         of user: UserID, in tresor: TresorID, epoch: UInt64?
     ) async throws(TresorError) -> [[UInt8]] {
         guard let epoch else { return try await allWraps(of: [user], in: tresor)[0] }
-        return try await wraps(of: [user], in: tresor, epoch: epoch).compactMap(\.self)
+        let answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: [user])).wraps
+        guard answer.count == 1, answer[0].count <= Wrap.maximumCount else { throw .store(.foreign) }
+        return answer[0]
     }
 
-    /// Returns the wraps of many members under one epoch, in their order, in as few requests as they fit.
+    /// Returns the wraps of many members under one epoch, in their order, in as few requests as they fit: of each member
+    /// the one that was put first.
     public func wraps(
         of users: [UserID], in tresor: TresorID, epoch: UInt64
     ) async throws(TresorError) -> [[UInt8]?] {
@@ -151,7 +154,8 @@ extension HTTPStore: LogStore {
         while found.count < users.count {
             let next = Array(users[found.count...].prefix(Self.usersOfRequest))
             let answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: next)).wraps
-            guard answer.count <= next.count, answer.allSatisfy({ $0.count <= 1 }) else { throw .store(.foreign) }
+            guard answer.count <= next.count, answer.allSatisfy({ $0.count <= Wrap.maximumCount })
+            else { throw .store(.foreign) }
             found += answer.map(\.first)
         }
         return found

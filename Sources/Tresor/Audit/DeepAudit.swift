@@ -94,7 +94,6 @@ package struct DeepAudit: Sendable {
         return zip(wraps, present).filter { wrap, present in
             guard let present, let stored = try? Wrap(present) else { return true }
             return stored.user != wrap.user || stored.epoch != epoch || stored.firstEntry(in: state) == nil
-                || stored.generation != state.chain(of: wrap.user)?.newest.generation
         }.map(\.0)
     }
 
@@ -106,13 +105,14 @@ package struct DeepAudit: Sendable {
             do throws(TresorError) {
                 try await client.store.putWraps(wraps, in: state.tresor)
             } catch {
-                // A service lets an owner alone replace a wrap of somebody else for which the log calls.
+                // A service lets an owner alone add a wrap of somebody else where one lies for which the log calls.
                 let missing = error == .noAccess ? try await lost(wraps, in: state) : wraps
                 guard missing.count < wraps.count else { throw error }
                 wraps = missing
                 if !wraps.isEmpty { try await client.store.putWraps(wraps, in: state.tresor) }
             }
-            if try await LogWriter(session: session).areKept(wraps, in: state.tresor, orOthers: false) { return }
+            let areKept = try await LogWriter(session: session).areKept(wraps, in: state, orOthers: client.isDistant)
+            if areKept { return }
         }
         guard try await client.logs.state(of: state.tresor).head.sequence > state.head.sequence else {
             throw .store(.notStored)

@@ -94,7 +94,10 @@ struct WrapCheck: Sendable {
         var remarks: [Finding.Remark] = []
         if wraps.count < stored.count { remarks.append(.failed(.altered)) }
         if !needed.allSatisfy(epochs.contains) { remarks.append(.missingWrap) }
-        if epochs.count < wraps.count || epochs.contains(where: { !(first...state.epoch).contains($0) }) {
+        let counts = Dictionary(grouping: wraps, by: \.epoch).values.map(\.count)
+        if counts.contains(where: { $0 > Wrap.maximumCount })
+            || epochs.contains(where: { !(first...state.epoch).contains($0) })
+        {
             remarks.append(.surplusWrap)
         }
         return remarks

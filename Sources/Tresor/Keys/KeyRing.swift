@@ -88,7 +88,7 @@ package actor KeyRing {
         }
     }
 
-    /// Opens the wrap that a search took, unless a wrap of that epoch was already taken from the store.
+    /// Opens the wrap that a search took. Only one that fits counts.
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
         let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
         search.spend(wrap)
@@ -190,6 +190,8 @@ package actor KeyRing {
             : try fitting.wrap.openWrap(
                 as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
+        // Another wrap of the epoch did not open; the approver and the author of the epoch told no lie.
+        if spoiled?.0.tresor == tresor, spoiled?.2 == unwrapped.epoch { spoiled = nil }
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
     }
@@ -318,20 +320,32 @@ extension KeyRing {
     func approvalKeys(of epochs: ClosedRange<UInt64>, in state: LogState) async throws(TresorError) -> ApprovalKeys {
         let only = epochs.count == 1 ? epochs.lowerBound : nil
         let stored = try await client.store.wraps(of: identity.user, in: state.tresor, epoch: only)
-        var wraps: [UInt64: [UInt8]] = [:]
+        var wraps: [UInt64: [[UInt8]]] = [:]
         for bytes in stored {
             let epoch = if let only { only } else { try Wrap(bytes).epoch }
-            wraps[epoch] = bytes
+            wraps[epoch, default: []].append(bytes)
         }
         var keys: [ApprovalKeys.Box] = []
-        for epoch in epochs {
-            guard let bytes = wraps[epoch] else { throw .store(.withheld) }
-            let fitting = try fitting(bytes, of: epoch, in: state)
-            let key = try fitting.wrap.openApproval(
-                as: identity, of: state.tresor, statement: fitting.statement, card: fitting.card)
-            keys.append(ApprovalKeys.Box(key))
-        }
+        for epoch in epochs { keys.append(try approvalKey(in: wraps[epoch] ?? [], of: epoch, state)) }
         return ApprovalKeys(keys)
+    }
+
+    /// Opens the first of an approver's wraps that opens.
+    private func approvalKey(
+        in wraps: [[UInt8]], of epoch: UInt64, _ state: LogState
+    ) throws(TresorError) -> ApprovalKeys.Box {
+        var refusal: TresorError?
+        for bytes in wraps.prefix(Wrap.maximumCount) {
+            do throws(TresorError) {
+                let fitting = try fitting(bytes, of: epoch, in: state)
+                let key = try fitting.wrap.openApproval(
+                    as: identity, of: state.tresor, statement: fitting.statement, card: fitting.card)
+                return ApprovalKeys.Box(key)
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        throw refusal ?? .store(.withheld)
     }
 }
 

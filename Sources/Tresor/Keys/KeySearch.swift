@@ -50,8 +50,8 @@ struct KeySearch {
     private var unopened: [UInt64: EpochKeys] = [:]
     private var wraps: [OwnWrap] = []
     private var tried: Set<[UInt8]> = []
-    /// The epochs whose wrap from the store was opened. A store that gives many wraps of one epoch costs one opening.
-    private var spent: Set<UInt64> = []
+    /// The number of wraps from the store that were opened, by epoch. A store that gives very many costs no more.
+    private var spent: [UInt64: Int] = [:]
 
     init(state: LogState, target: UInt64, history: History) {
         self.state = state
@@ -67,19 +67,19 @@ struct KeySearch {
 
     /// Takes the next wrap to open: of the newest epoch that nothing has reached, the store's before the home's.
     ///
-    /// Of the store's wraps for one epoch, only the first that fits is used.
+    /// Of the store's wraps for one epoch, the first that opens is used. Of those that fit, 16 are tried.
     mutating func takeWrap() -> OwnWrap? {
         while let wrap = wraps.popLast() {
             let isUseful = (max(target, 1)...state.epoch).contains(wrap.epoch) && !reached.contains(wrap.epoch)
-            guard isUseful, wrap.isKept || !spent.contains(wrap.epoch) else { continue }
+            guard isUseful, wrap.isKept || spent[wrap.epoch, default: 0] < Wrap.maximumCount else { continue }
             if tried.insert(wrap.bytes).inserted { return wrap }
         }
         return nil
     }
 
-    /// Ends the use of the store's wraps of this one's epoch.
+    /// Counts a wrap that is opened.
     mutating func spend(_ wrap: OwnWrap) {
-        if !wrap.isKept { spent.insert(wrap.epoch) }
+        if !wrap.isKept { spent[wrap.epoch, default: 0] += 1 }
     }
 
     mutating func reach(_ keys: EpochKeys) {

@@ -90,7 +90,7 @@ package struct LogWriter: Sendable {
             return nil
         }
         if state.head.sequence == entry.sequence,
-            try await !areKept(wraps, in: entry.tresor, orOthers: outcome == .conflict)
+            try await !areKept(wraps, in: state, orOthers: outcome == .conflict)
         {
             // A later act of another member may have deleted a wrap.
             let later = try await client.logs.state(of: entry.tresor)
@@ -117,17 +117,18 @@ package struct LogWriter: Sendable {
         return state
     }
 
-    /// Whether the store returns the wraps that were put, byte for byte.
+    /// Whether the store returns the wraps that were put, byte for byte. An approver may have another one from before.
     ///
-    /// - Parameter orOthers: whether another device of this person may have written the same entry with its own wraps.
+    /// - Parameter orOthers: whether others may lie in their places: another device of this person may have written the
+    ///   same entry with its own wraps, and a service replaces none.
     func areKept(
-        _ wraps: [StoredWrap], in tresor: TresorID, orOthers: Bool
+        _ wraps: [StoredWrap], in state: LogState, orOthers: Bool
     ) async throws(TresorError) -> Bool {
         for (epoch, wraps) in Dictionary(grouping: wraps, by: \.epoch) {
-            let kept = try await client.store.wraps(of: wraps.map(\.user), in: tresor, epoch: epoch)
+            let kept = try await client.store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard kept.count == wraps.count else { return false }
             for (kept, wrap) in zip(kept, wraps) {
-                guard kept == wrap.bytes || orOthers && kept != nil else { return false }
+                guard kept == wrap.bytes || kept != nil && (orOthers || !state.isIn(wrap.user)) else { return false }
             }
         }
         return true

@@ -18,7 +18,8 @@ struct ApproveCommand: SurfaceCommand {
                 Without ID, lists the people who wait for you: shares of tresors whose approver you are, and people who \
                 ask for an account at a service that you operate. To approve a share lets these people open the tresor; \
                 you cannot open it yourself, and do not see its name. Compare the safety numbers that are shown. To \
-                admit somebody to a service says that they may use it. A refusal of an account frees its handle.
+                admit somebody to a service says that they may use it. A refusal of an account frees its handle. \
+                Somebody who has asked, and has not sent everything, can only be refused.
                 """,
             classes: [.identity, .store, .write], further: [.noAccess],
             examples: ["tresor approve", "tresor approve k3m9xq", "tresor approve k3m9xq --refuse --yes"])
@@ -49,6 +50,7 @@ struct ApproveCommand: SurfaceCommand {
         if !yes || !options.quiet {
             for line in try chosen.flatMap({ try $0.lines(workplace) }) { workplace.output.explain(line) }
         }
+        if !refuse { for petition in chosen { try petition.checkComplete() } }
         let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
         try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: yes)
         for petition in chosen { try await decide(petition, session, workplace) }
@@ -57,7 +59,7 @@ struct ApproveCommand: SurfaceCommand {
     private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
         let output = workplace.output
         guard !options.json else {
-            for petition in waiting { try output.object(petition.object(state: "waiting", workplace)) }
+            for petition in waiting { try output.object(petition.object(state: petition.state, workplace)) }
             return
         }
         var table = Table("ID", "KIND", "WHO", "ROLE", "HISTORY", "UNTIL", "OF", "SINCE")

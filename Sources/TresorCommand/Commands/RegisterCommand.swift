@@ -67,11 +67,7 @@ struct RegisterCommand: SurfaceCommand {
             let statement = try LoginStatement(
                 by: service.session.identity, server: try await service.serverID(), revision: 1, record: .zero,
                 copy: .zero, time: service.workplace.now)
-            let kit = try service.session.unlocking.kitCopyBlocking()
-            let finish = FinishRequest(
-                record: [], statement: statement, copy: [], locator: kit?.locator ?? .zero,
-                kitCopy: kit?.copy.bytes ?? [])
-            return try await service.call(finish).state
+            return try await service.call(FinishRequest(record: [], statement: statement, copy: [])).state
         } catch {
             throw failure(of: error, service)
         }
@@ -83,20 +79,31 @@ struct RegisterCommand: SurfaceCommand {
             CommandFailure(
                 of: error,
                 "the service at \(service.place) has another card under the handle "
-                    + DisplayText.name(service.session.handle.bytes),
-                hints: ["tresor keygen NAME --no-kit --force"])
+                    + DisplayText.name(service.session.handle.bytes)
+                    + (invitation == nil ? "; an invitation of the operator comes before somebody who only waits" : ""),
+                hints: hints(wayOutOf: service))
         case .noAccess where invitation != nil:
             CommandFailure(
                 of: error, "the invitation is not good at \(service.place): it was used, or its time is over",
                 hints: ["tresor register --no-login"])
         case .noAccess:
             CommandFailure(
-                of: error, "the service at \(service.place) does not let you register: your account was deleted")
+                of: error,
+                "the service at \(service.place) does not let you register: your account was deleted, or has newer keys "
+                    + "than this home")
         case .busy:
             CommandFailure(
                 of: error, "the service at \(service.place) takes no registration at this moment; try again later")
         default: CommandFailure(error)
         }
+    }
+
+    /// Without an invitation, one may help. Another handle is another identity: that is no way out for somebody who has
+    /// tresors.
+    private func hints(wayOutOf service: AskedService) -> [String] {
+        let tresors = try? service.session.client.logs.knownBlocking()
+        return (invitation == nil ? ["tresor register --no-login --invitation FILE"] : [])
+            + (tresors?.isEmpty == true ? ["tresor keygen NAME --no-kit --force"] : [])
     }
 
     private static func waiting(_ state: AccountState, _ service: AskedService) -> CommandFailure {

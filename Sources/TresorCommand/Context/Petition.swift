@@ -52,6 +52,22 @@ enum Petition: Sendable {
 
     var isPlural: Bool { if case .share(let pending) = self { pending.people.count > 1 } else { false } }
 
+    /// What they are before a decision.
+    var state: String {
+        if case .account(let applicant, _) = self, !applicant.isComplete { "asked" } else { "waiting" }
+    }
+
+    /// Checks that they have sent all that the operator admits.
+    ///
+    /// - Throws: ``CommandFailure`` for somebody who can only be refused.
+    func checkComplete() throws(CommandFailure) {
+        guard case .account(let applicant, _) = self, !applicant.isComplete else { return }
+        throw CommandFailure(
+            .noAccess,
+            "\(who) has asked, and not sent everything: they run tresor register again first; --refuse frees the handle",
+            hints: ["tresor … --refuse"])
+    }
+
     /// What an approval makes of them.
     var approvedState: String { if case .share = self { "approved" } else { "admitted" } }
 
@@ -66,7 +82,7 @@ enum Petition: Sendable {
             ]
         case .account(let applicant, _):
             [
-                id, "account", applicant.handle, "-", "-", "-",
+                id, applicant.isComplete ? "account" : "account (asked)", applicant.handle, "-", "-", "-",
                 applicant.label.isEmpty ? "-" : DisplayText.name(applicant.label.bytes), applicant.date,
             ]
         }
@@ -132,6 +148,8 @@ struct Applicant: Sendable {
     let label: Name
     /// The time of asking by the service's account, in seconds since 1970.
     let asked: UInt64
+    /// Whether they have sent all that is needed. Others can only be refused.
+    let isComplete: Bool
 
     /// The most people who are believed to wait.
     private static let most = 1 << 16
@@ -149,7 +167,10 @@ struct Applicant: Sendable {
                 guard all.last.map({ $0.chain.user < chain.user }) ?? true, all.count < most else {
                     throw .store(.foreign)
                 }
-                all.append(Applicant(chain: chain, label: waiting.label, asked: waiting.asked))
+                all.append(
+                    Applicant(
+                        chain: chain, label: waiting.label, asked: waiting.asked,
+                        isComplete: waiting.state == .complete))
             }
             if !page.more { return all }
         }
@@ -163,7 +184,8 @@ struct Applicant: Sendable {
     var row: String {
         get throws(TresorError) {
             let words = label.isEmpty ? "" : "  \(DisplayText.name(label.bytes))"
-            return "  \(id)  \(handle)  \(try chain.number().grouped)  asked \(date)\(words)"
+            let state = isComplete ? "" : ", and has not sent everything"
+            return "  \(id)  \(handle)  \(try chain.number().grouped)  asked \(date)\(state)\(words)"
         }
     }
 

@@ -9,6 +9,9 @@ package struct Wrap: Hashable, Sendable {
     private static let ciphertextCounts = [32 + 16, 64 + 16, 32 + 72 + 16, 64 + 72 + 16]
     /// The maximum size in bytes: 1359.
     package static let maximumByteCount = 1359
+    /// The maximum number of wraps of a person for one epoch that a service keeps, and of which a reader opens one after
+    /// the other: 16.
+    package static let maximumCount = 16
 
     package let tresor: TresorID
     package let epoch: UInt64

@@ -86,37 +86,24 @@ package struct FinishRequest: ServiceRequest {
     package let statement: LoginStatement
     /// The login copy; empty for none.
     package let copy: [UInt8]
-    package let locator: Hash256
-    /// The kit copy under the locator; empty for none, and then the locator is zero.
-    package let kitCopy: [UInt8]
 
-    package init(
-        record: [UInt8], statement: LoginStatement, copy: [UInt8], locator: Hash256, kitCopy: [UInt8]
-    ) {
+    package init(record: [UInt8], statement: LoginStatement, copy: [UInt8]) {
         self.record = record
         self.statement = statement
         self.copy = copy
-        self.locator = locator
-        self.kitCopy = kitCopy
     }
 
     package func encode(to encoder: inout ByteEncoder) {
         encoder.vector8(record)
         statement.encode(to: &encoder)
         encoder.vector32(copy)
-        encoder.digest(locator)
-        encoder.vector32(kitCopy)
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         record = try decoder.emptyOr(Self.recordByteCount)
         statement = try LoginStatement(from: &decoder)
         copy = try decoder.vector32(0...IdentityFile.maximumByteCount)
-        locator = try decoder.digest()
-        kitCopy = try decoder.vector32(0...IdentityFile.maximumByteCount)
-        guard record.isEmpty == copy.isEmpty, record.isEmpty == (statement.record == .zero),
-            kitCopy.isEmpty == (locator == .zero)
-        else { throw .altered }
+        guard record.isEmpty == copy.isEmpty, record.isEmpty == (statement.record == .zero) else { throw .altered }
     }
 }
 

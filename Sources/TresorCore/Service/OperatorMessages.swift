@@ -96,13 +96,16 @@ package struct InboxRequest: ServiceRequest {
 package struct InboxAnswer: ServiceMessage {
     /// A person who waits.
     package struct Case: Hashable, Sendable {
+        /// *asked* or *complete*. The operator admits who is *complete*, and refuses either.
+        package let state: AccountState
         package let chain: [UInt8]
         /// The label of the invitation; empty for none.
         package let label: Name
         /// The time of asking by the service's account, in seconds since 1970.
         package let asked: UInt64
 
-        package init(chain: [UInt8], label: Name, asked: UInt64) {
+        package init(state: AccountState, chain: [UInt8], label: Name, asked: UInt64) {
+            self.state = state
             self.chain = chain
             self.label = label
             self.asked = asked
@@ -120,6 +123,7 @@ package struct InboxAnswer: ServiceMessage {
     package func encode(to encoder: inout ByteEncoder) {
         encoder.flag(more)
         encoder.list(cases) { encoder, waiting in
+            encoder.integer(waiting.state.rawValue)
             encoder.vector32(waiting.chain)
             encoder.vector16(waiting.label.bytes)
             encoder.integer(waiting.asked)
@@ -128,9 +132,11 @@ package struct InboxAnswer: ServiceMessage {
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         more = try decoder.flag()
-        cases = try decoder.list(of: more ? 1 : 0, byteCount: 14) { (decoder) throws(TresorError) in
-            Case(
-                chain: try decoder.vector32(1...CardChain.maximumByteCount),
+        cases = try decoder.list(of: more ? 1 : 0, byteCount: 15) { (decoder) throws(TresorError) -> Case in
+            let state = try AccountState(from: &decoder)
+            guard state == .asked || state == .complete else { throw .altered }
+            return Case(
+                state: state, chain: try decoder.vector32(1...CardChain.maximumByteCount),
                 label: try Name(decoder.vector16(0...Name.maximumByteCount)), asked: try decoder.time())
         }
     }

@@ -5,7 +5,6 @@
     import TresorCore
     import TresorCrypto
     import TresorService
-    import TresorSQLite
 
     /// Compares the database of a service with its logs.
     struct CheckCommand: AsyncParsableCommand {
@@ -27,58 +26,6 @@
             guard report.isClean else {
                 throw ServerFailure(
                     .store(.damaged), "the database does not agree with its logs; restore it from a backup")
-            }
-        }
-    }
-
-    /// Takes an embedded store into a service.
-    struct ImportCommand: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "import", abstract: "Take the store of a file, whole, into a service.",
-            discussion: """
-                Each card becomes an account, and each log is judged entry by entry. Recovery kits stay good. What the \
-                service has already stays as it is. Each person trusts their devices again with tresor remember.
-                """)
-
-        @OptionGroup var place: StoreOptions
-
-        @Argument(help: "The store of a file.")
-        var from: String
-
-        func run() async throws {
-            let store = try await source()
-            let (service, engine) = try await StoredService.open(place)
-            let report: ImportReport
-            do throws(TresorError) {
-                report = try await service.importStore(store)
-            } catch {
-                throw ServerFailure(
-                    error, "import ended early: \(ServerFailure(error).message); what was taken stays, run it again")
-            }
-            await engine.close()
-            print(
-                "took \(report.accounts) accounts, \(report.kitCopies) kit copies, and \(report.tresors) tresors with "
-                    + "\(report.entries) entries")
-            if !report.present.isEmpty {
-                print("the service had \(report.present.count) tresors already")
-            }
-            if report.missingBlobs > 0 {
-                print("the store lacks \(report.missingBlobs) packs, attachments or volumes that its logs name")
-            }
-            if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that nobody needs") }
-        }
-
-        private func source() async throws(ServerFailure) -> SQLiteStore {
-            do throws(TresorError) {
-                return try await SQLiteStore.open(at: from, creating: false)
-            } catch {
-                let reason =
-                    switch error {
-                    case .notFound: "it is missing"
-                    case .store(let fault): fault.rawValue
-                    default: ServerFailure(error).message
-                    }
-                throw ServerFailure(error, "cannot open the store \(from): \(reason)")
             }
         }
     }

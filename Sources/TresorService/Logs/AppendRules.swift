@@ -130,14 +130,54 @@
         }
     }
 
-    /// The place of a wrap in a tresor.
-    private struct WrapPlace: Hashable {
+    /// The place of wraps in a tresor.
+    struct WrapPlace: Hashable {
         let user: UserID
         let epoch: UInt64
     }
 
+    /// A wrap that lies in a place.
+    struct PresentWrap: Hashable, Sendable {
+        /// The person who put it.
+        let putter: UserID
+        let bytes: [UInt8]
+    }
+
     /// The rules of wraps that a service can judge. It opens none.
     enum WrapRules {
+        /// What happens where somebody puts a wrap.
+        struct Change: Hashable, Sendable {
+            /// The wraps that go.
+            let going: [PresentWrap]
+            /// Whether the wrap is added.
+            let isAdded: Bool
+        }
+
+        /// Judges a wrap beside those in its place.
+        ///
+        /// One that the log calls for stays, whoever puts another: its receiver may still open it. Only who put their own
+        /// replaces it. So nobody takes away what a person can open, and a wrap that does not open stands in nobody's way.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for a wrap of another person where one stays, unless an owner puts it;
+        ///   `TresorError.store(_:)` with `full` for one too many. The receiver always has a place.
+        static func change(
+            _ present: [PresentWrap], adding wrap: Wrap, by putter: UserID, _ role: Role, in state: LogState
+        ) throws(TresorError) -> Change {
+            let isOwn = wrap.user == putter
+            let staying = present.filter { other in
+                guard let read = try? Wrap(other.bytes), read.user == wrap.user, read.epoch == wrap.epoch,
+                    read.firstEntry(in: state) != nil
+                else { return false }
+                return !isOwn || other.putter != putter
+            }
+            let going = present.filter { !staying.contains($0) }
+            if staying.contains(where: { $0.bytes == wrap.bytes }) { return Change(going: going, isAdded: false) }
+            guard isOwn || role == .owner || staying.isEmpty else { throw .noAccess }
+            guard !staying.contains(where: { $0.putter == putter }) else { return Change(going: going, isAdded: false) }
+            guard isOwn || staying.count < Wrap.maximumCount - 1 else { throw .store(.full) }
+            return Change(going: going, isAdded: true)
+        }
+
         /// Reads the wraps of one tresor.
         ///
         /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.

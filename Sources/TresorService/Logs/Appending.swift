@@ -155,7 +155,10 @@
                 draft.request.blobs, naming: judgment.named, at: draft.request.sequence, of: draft.request.tresor,
                 orElse: .forked)
             let changes =
-                blobs + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
+                blobs
+                + Self.statements(
+                    draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
+                )
             do throws(TresorError) {
                 _ = try await context.engine.write(places + changes)
             } catch {
@@ -171,7 +174,7 @@
 
         /// The statements that write an entry and what changes with it.
         static func statements(
-            _ entry: [UInt8], _ wraps: [Wrap], _ removing: [UserID], _ judgment: Judgment
+            _ entry: [UInt8], _ wraps: [Wrap], by author: UserID, removing: [UserID], _ judgment: Judgment
         ) -> [SQL] {
             let state = judgment.state
             let tresor = SQLValue.digest(state.tresor.digest)
@@ -192,7 +195,9 @@
                         """, gone))
                 statements.append(SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", gone))
             }
-            statements += wraps.map(Wraps.storing)
+            // A wrap that an approver has from the same author stays, and the new one takes no room.
+            statements += wraps.filter { !state.isIn($0.user) }.map { Wraps.sparing($0, by: author) }
+            statements += wraps.map { Wraps.storing($0, by: author, at: state.head.sequence) }
             statements += judgment.people.map { Access.storing($0, in: state) }
             return statements + StateCache.storing(state)
         }

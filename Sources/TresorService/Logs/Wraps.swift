@@ -37,30 +37,37 @@
                     for user in users {
                         var wraps = found[user] ?? []
                         if answer.isEmpty { wraps = Self.page(wraps) }
-                        byteCount += wraps.reduce(4) { $0 + 2 + $1.count }
+                        byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
                         guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
                             return WrapsAnswer(wraps: answer)
                         }
-                        answer.append(wraps)
+                        answer.append(wraps.map(\.bytes))
                     }
                 }
                 return WrapsAnswer(wraps: answer)
             }
         }
 
-        /// The first wraps that fit into a page.
-        private static func page(_ wraps: [[UInt8]]) -> [[UInt8]] {
+        /// A wrap as a page has it.
+        private struct Found {
+            let epoch: UInt64
+            let bytes: [UInt8]
+        }
+
+        /// The first wraps that fit into a page. The client asks on from the epoch after the last: none is cut.
+        private static func page(_ wraps: [Found]) -> [Found] {
             var byteCount = 8
-            return Array(
-                wraps.prefix { wrap in
-                    byteCount += 2 + wrap.count
-                    return byteCount <= ServiceOperation.pageByteCount
-                })
+            let next = wraps.first { wrap in
+                byteCount += 2 + wrap.bytes.count
+                return byteCount > ServiceOperation.pageByteCount
+            }
+            guard let next else { return wraps }
+            return wraps.filter { $0.epoch < next.epoch }
         }
 
         private static func find(
             _ users: ArraySlice<UserID>, _ request: WrapsRequest, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> [UserID: [[UInt8]]] {
+        ) throws(TresorError) -> [UserID: [Found]] {
             guard let last = users.last else { return [:] }
             let tresor = request.tresor
             let statement: SQL
@@ -69,43 +76,44 @@
                 let ids = users.map { SQLValue.digest($0.digest) }
                 statement = SQL(
                     """
-                    SELECT account, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
+                    SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
                     ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                    ORDER BY since, putter
                     """,
                     [.digest(tresor.digest), .number(epoch)] + ids
                         + [SQLValue](repeating: .digest(last.digest), count: missing))
             } else {
                 statement = SQL(
                     """
-                    SELECT account, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch >= $3
-                    ORDER BY epoch LIMIT $4
+                    SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch >= $3
+                    ORDER BY epoch, since, putter LIMIT $4
                     """,
                     [
                         .digest(tresor.digest), .digest(last.digest),
                         .number(request.first), .integer(Int64(greatestCount)),
                     ])
             }
-            var wraps: [UserID: [[UInt8]]] = [:]
+            var wraps: [UserID: [Found]] = [:]
             for row in try transaction.run(statement) {
-                wraps[UserID(try row.digest(0)), default: []].append(try row.bytes(1))
+                let found = Found(epoch: try row.number(1), bytes: try row.bytes(2))
+                wraps[UserID(try row.digest(0)), default: []].append(found)
             }
             return wraps
         }
 
-        /// Puts wraps that the log calls for: an owner those of anybody, a member with full history those that are
-        /// missing, each member their own.
+        /// Adds wraps that the log needs: an owner those of anybody, a member with full history those that are missing,
+        /// each member their own.
         ///
-        /// - Throws: ``TresorError/noAccess`` for anybody else, and for a wrap of another member that is there and that
-        ///   the log calls for; ``TresorError/altered`` for a wrap that the log does not call for;
-        ///   ``TresorError/busy`` if the log grows in between.
+        /// - Throws: ``TresorError/noAccess`` for anybody else, and for a wrap of another member where one lies that the
+        ///   log calls for; ``TresorError/altered`` for a wrap that the log does not need; ``TresorError/busy`` if the log
+        ///   grows in between; `TresorError.store(_:)` with `full` where too many lie.
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let wraps = try WrapRules.read(request.wraps, of: request.tresor)
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role != nil else { throw .noAccess }
             let state = try await context.states.state(of: request.tresor, at: seat.end)
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
-            let others = wraps.filter { $0.user != caller.user }
-            guard others.isEmpty || member.history == .all else { throw .noAccess }
+            guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
             guard wraps.allSatisfy({ $0.isNeeded(in: state) }) else { throw .altered }
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 // The row of the tresor is held, so that nobody is removed meanwhile.
@@ -115,66 +123,77 @@
                         [.digest(state.tresor.digest), .digest(state.head.hash)])
                 ])
                 guard held == [1] else { throw .busy }
-                if member.role != .owner { try Self.checkMissing(others, in: state, transaction) }
-                try Self.store(wraps, in: state.tresor, transaction)
+                try Self.add(wraps, by: caller.user, member.role, in: state, transaction)
                 return DoneAnswer()
             }
         }
 
-        /// Stores wraps, and counts the room that they take more than those which they replace.
-        private static func store(
-            _ wraps: [Wrap], in tresor: TresorID, _ transaction: any SQLTransaction
+        /// Adds wraps, and counts the room that they take. What the log calls for stays; of two for the same place the
+        /// first one counts.
+        private static func add(
+            _ wraps: [Wrap], by putter: UserID, _ role: Role, in state: LogState, _ transaction: any SQLTransaction
         ) throws(TresorError) {
-            // Of two for the same place the last one stays.
-            let places = Dictionary(wraps.map { (Place(user: $0.user, epoch: $0.epoch), $0) }) { $1 }
+            var places: Set<WrapPlace> = []
+            let wraps = wraps.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             let present = try transaction.rows(
-                of: places.keys.map { place in
+                of: wraps.map { wrap in
                     SQL(
-                        """
-                        SELECT CAST(length(wrap) AS bigint) FROM wraps
-                        WHERE tresor = $1 AND account = $2 AND epoch = $3
-                        """,
-                        [.digest(tresor.digest), .digest(place.user.digest), .number(place.epoch)])
+                        "SELECT putter, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3",
+                        [.digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch)])
                 })
-            var growth = places.values.reduce(Int64(0)) { $0 + Int64($1.bytes.count) }
-            for row in present.joined() { growth -= try row.integer(0) }
-            let count = SQL(
-                "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1", [.digest(tresor.digest), .integer(growth)])
-            _ = try transaction.run(places.values.map(Self.storing) + [count])
-        }
-
-        /// The place of a wrap in a tresor.
-        private struct Place: Hashable {
-            let user: UserID
-            let epoch: UInt64
-        }
-
-        /// Checks that no wrap replaces another one that the log calls for.
-        private static func checkMissing(
-            _ wraps: [Wrap], in state: LogState, _ transaction: any SQLTransaction
-        ) throws(TresorError) {
-            for wrap in wraps {
-                let found = try transaction.run(
-                    SQL(
-                        "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3",
-                        [.digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch)]))
-                guard let present = try found.first?.bytes(0), present != wrap.bytes else { continue }
-                guard let stored = try? Wrap(present), stored.user == wrap.user, stored.epoch == wrap.epoch,
-                    stored.isNeeded(in: state)
-                else { continue }
-                throw .noAccess
+            var statements: [SQL] = []
+            var growth: Int64 = 0
+            for (wrap, rows) in zip(wraps, present) {
+                let stored = try rows.map { (row) throws(TresorError) in
+                    PresentWrap(putter: UserID(try row.digest(0)), bytes: try row.bytes(1))
+                }
+                let change = try WrapRules.change(stored, adding: wrap, by: putter, role, in: state)
+                statements += change.going.map { Self.deletion(of: wrap, by: $0.putter) }
+                growth -= change.going.reduce(0) { $0 + Int64($1.bytes.count) }
+                guard change.isAdded else { continue }
+                statements.append(Self.storing(wrap, by: putter, at: state.entryCount))
+                growth += Int64(wrap.bytes.count)
             }
+            let count = SQL(
+                "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1",
+                [.digest(state.tresor.digest), .integer(growth)])
+            _ = try transaction.run(statements + [count])
         }
 
-        /// The statement that stores a wrap in place of that of the same person and epoch.
-        static func storing(_ wrap: Wrap) -> SQL {
+        /// The statement that deletes a wrap of the same person and epoch, which somebody put.
+        private static func deletion(of wrap: Wrap, by putter: UserID) -> SQL {
+            SQL(
+                "DELETE FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3 AND putter = $4",
+                [
+                    .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .digest(putter.digest),
+                ])
+        }
+
+        /// The statement that stores a wrap, unless one of the same person and epoch lies there from the same putter.
+        ///
+        /// - Parameter sequence: that of its entry, or the number of entries.
+        static func storing(_ wrap: Wrap, by putter: UserID, at sequence: UInt64) -> SQL {
             SQL(
                 """
-                INSERT INTO wraps (tresor, account, epoch, wrap) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (tresor, account, epoch) DO UPDATE SET wrap = $4
+                INSERT INTO wraps (tresor, account, epoch, putter, since, wrap) VALUES ($1, $2, $3, $4, $5, $6)
+                ON CONFLICT DO NOTHING
                 """,
                 [
-                    .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .bytes(wrap.bytes),
+                    .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .digest(putter.digest),
+                    .number(sequence), .bytes(wrap.bytes),
+                ])
+        }
+
+        /// The statement that gives the room of a wrap back before it is stored, where it will not be.
+        static func sparing(_ wrap: Wrap, by putter: UserID) -> SQL {
+            SQL(
+                """
+                UPDATE tresors SET bytes = bytes - $5 WHERE tresor = $1 AND EXISTS
+                (SELECT 1 FROM wraps WHERE wraps.tresor = $1 AND account = $2 AND epoch = $3 AND putter = $4)
+                """,
+                [
+                    .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .digest(putter.digest),
+                    .integer(Int64(wrap.bytes.count)),
                 ])
         }
     }

@@ -22,8 +22,12 @@
                 key: ["tresor", "sequence"], partCount: 32),
             Table(
                 name: "wraps",
-                columns: [.bytes("tresor"), .bytes("account"), .integer("epoch"), .incompressible("wrap")],
-                key: ["tresor", "account", "epoch"], partCount: 32),
+                // putter: who put it; since: the entry that it came with, or the number of entries when it was put.
+                columns: [
+                    .bytes("tresor"), .bytes("account"), .integer("epoch"), .bytes("putter"), .integer("since"),
+                    .incompressible("wrap"),
+                ],
+                key: ["tresor", "account", "epoch", "putter"], partCount: 32),
             // Who may read: since which epoch, and for somebody who was put out, up to which entry.
             Table(
                 name: "access",
@@ -64,7 +68,7 @@
                 key: ["account", "device"]),
             Table(
                 name: "kit_copies",
-                columns: [.bytes("locator"), .bytes("account").optional, .incompressible("copy")],
+                columns: [.bytes("locator"), .bytes("account"), .incompressible("copy")],
                 key: ["locator"], indexes: [.init(columns: ["account"])]),
         ]
 

@@ -28,6 +28,19 @@
             sessionsSince = try row.number(3)
         }
 
+        /// The statement that holds the row of a user until the transaction ends: what is counted after it stays so.
+        static func holding(_ user: UserID) -> SQL {
+            SQL("UPDATE accounts SET state = state WHERE account = $1", [.digest(user.digest)])
+        }
+
+        /// The statement that ends the case of somebody else under the handle of a chain, unless the operator knows of
+        /// them: they were invited, or have an account.
+        static func displacing(by chain: CardChain) -> SQL {
+            SQL(
+                "DELETE FROM accounts WHERE handle = $1 AND account <> $2 AND state < 3 AND invitation IS NULL",
+                [.bytes(chain.handle.bytes), .digest(chain.user.digest)])
+        }
+
         /// The statement that makes an account; it changes no row if the user or the handle has one.
         static func insertion(
             of chain: CardChain, _ state: AccountState, invitation: Hash256?, at now: UInt64

@@ -82,7 +82,11 @@
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                if !statements.isKnown(session), let seconds = look(call.source) { return .tooOften(seconds) }
+                if !statements.isKnown(session), let seconds = look(call.source),
+                    try await goodInvitation(in: call, of: authorization.statement.user) == nil
+                {
+                    return .tooOften(seconds)
+                }
                 if let outcome = try await prove(session, authorization, call) { return outcome }
                 refusal = unauthorized
             } catch {
@@ -145,14 +149,18 @@
             else { return nil }
             var chain: CardChain?
             if !signer.chain.isEmpty {
-                if rows.account == nil, let seconds = limits.take(.registration(call.source), .registration) {
+                if rows.account == nil, let seconds = try await takeRegistration(call, of: statement.user) {
                     noteFailure(of: call.source)
                     return .tooOften(seconds)
                 }
-                chain = try await prove(signer.chain, of: statement, call.operation)
+                chain = try await prove(signer.chain, of: statement, rows.account)
                 guard chain != nil else { return nil }
             }
-            if let seconds = limits.take(.requests(statement.user.digest.bytes), rate) { return .tooOften(seconds) }
+            // A device has a bucket of its own: whoever has it uses up nothing of the person's.
+            let device = statement.kind == .device ? statement.device?.bytes ?? [] : []
+            if let seconds = limits.take(.requests(statement.user.digest.bytes + device), rate) {
+                return .tooOften(seconds)
+            }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             guard isOpen(statement, rows) else { return nil }
             statements.keep(session, of: signer.key)
@@ -183,7 +191,9 @@
             guard statement.kind == .identity else { return rows.deviceKey.map { Signer(key: $0) } }
             let chain: [UInt8]
             switch call.operation {
-            case .register: chain = try RegisterRequest(call.body).chain
+            // Below the newest generation nothing is proved. An old seed takes nothing from the bucket of its person.
+            case .register where statement.generation >= rows.account?.generation ?? 0:
+                chain = try RegisterRequest(call.body).chain
             case .putCard where statement.generation > rows.account?.generation ?? .max:
                 chain = try PutCardRequest(call.body).chain
             default: chain = []
@@ -197,18 +207,40 @@
             return Signer(key: claim.signingKey, chain: chain)
         }
 
-        /// Reads the chain of a body; `nil` for one of somebody else, and for a new card that does not continue the
-        /// chain that is there.
+        /// Reads the chain of a body; `nil` for one of somebody else, and for one that does not continue the chain that
+        /// is there.
         private func prove(
-            _ bytes: [UInt8], of statement: SessionStatement, _ operation: ServiceOperation
+            _ bytes: [UInt8], of statement: SessionStatement, _ account: Account?
         ) async throws(TresorError) -> CardChain? {
-            if operation == .putCard {
+            if account != nil {
                 let present = try await engine.read(Account.chain(of: statement.user, .asked ... .active)).first
                 // Cards lie one after the other: a chain begins with the bytes of each chain that it extends.
                 guard let present, try bytes.starts(with: present.bytes(0)) else { return nil }
             }
             let chain = try CardChain(bytes)
             return chain.user == statement.user ? chain : nil
+        }
+
+        /// Takes a registration from the bucket of its source. Whom the operator invited goes on where others used that
+        /// up: each invitation has a bucket.
+        private func takeRegistration(_ call: ServiceCall, of user: UserID) async throws(TresorError) -> UInt32? {
+            guard let seconds = limits.take(.registration(call.source), .registration) else { return nil }
+            guard let invitation = try await goodInvitation(in: call, of: user) else { return seconds }
+            return limits.take(.registration(invitation.bytes), .registration)
+        }
+
+        /// Returns the hash of the invitation in a registration; `nil` for none, and for one that is not good.
+        private func goodInvitation(in call: ServiceCall, of user: UserID) async throws(TresorError) -> Hash256? {
+            guard call.operation == .register, let request = try? RegisterRequest(call.body),
+                let hash = try? Invitation(request.invitation).hash()
+            else { return nil }
+            let found = try await engine.read(
+                SQL(
+                    "SELECT account FROM invitations WHERE hash = $1 AND until >= $2",
+                    [.digest(hash), .number(clock())]))
+            guard let row = found.first else { return nil }
+            if try row.isNull(0) { return hash }
+            return try row.digest(0) == user.digest ? hash : nil
         }
 
         /// Whether the session was not ended, and its device not removed.

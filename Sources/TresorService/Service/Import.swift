@@ -4,15 +4,26 @@
     package import TresorCore
     import TresorCrypto
 
+    /// What an import makes of the people of an embedded store. Anybody could write there, so the operator looks at it.
+    package struct ImportPlan: Sendable {
+        /// The people in the logs who have no account, each with the newest card. They get one.
+        package let members: [CardChain]
+        /// The others who have a card in the store. They wait for the operator as if they had asked.
+        package let others: [CardChain]
+        let tresors: [TresorID]
+    }
+
     /// The count of the things that came from an embedded store.
     package struct ImportReport: Hashable, Sendable {
-        /// The number of accounts that were made.
+        /// The number of accounts that were made, and of the people who wait for the operator.
         package var accounts = 0
+        package var waiting = 0
         /// The number of tresors, and of their entries.
         package var tresors = 0
         package var entries: UInt64 = 0
-        /// The number of kit copies.
+        /// The number of kit copies, and of those of people without an account, which were left behind.
         package var kitCopies = 0
+        package var leftKitCopies = 0
         /// The number of wraps that nobody needs, and that were left behind.
         package var leftWraps = 0
         /// The number of blobs that entries above the floor name, and that were not there.
@@ -23,23 +34,93 @@
 
     /// Takes an embedded store whole, through the rules.
     ///
-    /// Cards become active accounts. Server shares stay behind, since a store does not know the keys of their devices:
-    /// each person trusts their device again. A kit copy belongs to the person whose identity file it is; one that does
-    /// not read, or whose person has no account, belongs to nobody.
+    /// The people in its logs get accounts, and everybody else waits. Server shares stay behind, since a store does not
+    /// know the keys of their devices: each person trusts their device again. A kit copy belongs to the person whose
+    /// identity file it is; it is taken where they have an account.
     struct Import: Sendable {
         private static let pageCount = 1_024
 
         let context: ServiceContext
 
-        func run(_ store: any Store) async throws(TresorError) -> ImportReport {
-            var report = ImportReport()
-            let users = try await store.users(prefix: [], limit: .max)
-            for user in users { try await takeCard(of: user, from: store, &report) }
+        /// Reads and judges the cards and the logs, and changes nothing.
+        func plan(_ store: any Store) async throws(TresorError) -> ImportPlan {
+            var cards: [UserID: CardChain] = [:]
             var tresors: Set<TresorID> = []
-            for user in users { tresors.formUnion(try await store.tresors(of: user)) }
-            for tresor in tresors.sorted() { try await take(tresor, from: store, &report) }
+            for user in try await store.users(prefix: [], limit: .max) {
+                tresors.formUnion(try await store.tresors(of: user))
+                guard let bytes = try await store.card(of: user) else { continue }
+                let chain = try CardChain(bytes)
+                guard chain.user == user else { throw .altered }
+                cards[user] = chain
+            }
+            var members: [UserID: CardChain] = [:]
+            for tresor in tresors {
+                let state = try Fold.state(of: try await entries(of: tresor, from: store), tresor: tresor)
+                for user in state.everybody where state.author(user) != nil {
+                    guard let known = state.chain(of: user) else { throw .altered }
+                    let offered = cards[user].flatMap { $0.extends(known) ? $0 : nil } ?? known
+                    members[user] = try Self.longer(members[user] ?? offered, offered)
+                }
+            }
+            let others = cards.values.filter { members[$0.user] == nil }
+            return ImportPlan(
+                members: try await newcomers(among: members.values.sorted { $0.user < $1.user }),
+                others: others.sorted { $0.user < $1.user }, tresors: tresors.sorted())
+        }
+
+        /// - Throws: ``TresorError/unverified`` for two chains of which neither continues the other.
+        private static func longer(_ one: CardChain, _ other: CardChain) throws(TresorError) -> CardChain {
+            guard !one.extends(other) else { return one }
+            guard other.extends(one) else { throw .unverified }
+            return other
+        }
+
+        /// Returns those who have no account. A person may have renewed their keys since an import that was interrupted.
+        ///
+        /// - Throws: ``TresorError/unverified`` for a person with an account that does not continue their card.
+        private func newcomers(among members: [CardChain]) async throws(TresorError) -> [CardChain] {
+            var newcomers: [CardChain] = []
+            for chain in members {
+                let rows = try await context.engine.read(Account.chain(of: chain.user, .active ... .closed))
+                guard let row = rows.first else {
+                    newcomers.append(chain)
+                    continue
+                }
+                guard try CardChain(row.bytes(0)).extends(chain) else { throw .unverified }
+            }
+            return newcomers
+        }
+
+        /// Takes a store.
+        ///
+        /// - Parameter plan: what the operator has seen. Nobody else gets an account, whatever the store has by now.
+        func run(_ store: any Store, by plan: ImportPlan) async throws(TresorError) -> ImportReport {
+            var report = ImportReport()
+            for chain in plan.members {
+                try await makeAccount(of: chain)
+                report.accounts += 1
+            }
+            for chain in plan.others {
+                let inserted = try await context.engine.write([
+                    Account.insertion(of: chain, .complete, invitation: nil, at: context.now)
+                ])
+                if inserted == [1] { report.waiting += 1 }
+            }
+            for tresor in plan.tresors { try await take(tresor, from: store, &report) }
             if let list = store as? any KitCopyList { try await takeKitCopies(from: list, &report) }
             return report
+        }
+
+        /// Makes an account, also of somebody who waits with this very chain.
+        private func makeAccount(of chain: CardChain) async throws(TresorError) {
+            let changes = try await context.engine.write([
+                Account.displacing(by: chain),
+                SQL(
+                    "UPDATE accounts SET state = 3 WHERE account = $1 AND chain = $2 AND state < 3",
+                    [.digest(chain.user.digest), .bytes(chain.bytes)]),
+                Account.insertion(of: chain, .active, invitation: nil, at: context.now),
+            ])
+            guard changes[1] + changes[2] == 1 else { throw .unverified }
         }
 
         private func takeKitCopies(
@@ -50,14 +131,19 @@
                 let page = try await store.kitCopyLocators(after: last, limit: Self.pageCount)
                 for locator in page {
                     guard let copy = try await store.kitCopy(locator: locator) else { continue }
-                    let owner = (try? IdentityFile(copy))?.chain.user
+                    guard let owner = (try? IdentityFile(copy))?.chain.user,
+                        try await !context.engine.read(Account.chain(of: owner, .active ... .active)).isEmpty
+                    else {
+                        report.leftKitCopies += 1
+                        continue
+                    }
                     let inserted = try await context.engine.write([
                         SQL(
                             """
-                            INSERT INTO kit_copies (locator, account, copy)
-                            VALUES ($1, (SELECT account FROM accounts WHERE account = $2), $3) ON CONFLICT DO NOTHING
+                            INSERT INTO kit_copies (locator, account, copy) VALUES ($1, $2, $3)
+                            ON CONFLICT DO NOTHING
                             """,
-                            [.digest(locator), owner.map { .digest($0.digest) } ?? .bytes([]), .bytes(copy)])
+                            [.digest(locator), .digest(owner.digest), .bytes(copy)])
                     ])
                     if inserted == [1] { report.kitCopies += 1 }
                 }
@@ -66,35 +152,19 @@
             }
         }
 
-        private func takeCard(
-            of user: UserID, from store: any Store, _ report: inout ImportReport
-        ) async throws(TresorError) {
-            guard let bytes = try await store.card(of: user) else { return }
-            let chain = try CardChain(bytes)
-            guard chain.user == user else { throw .altered }
-            let inserted = try await context.engine.write([
-                Account.insertion(of: chain, .active, invitation: nil, at: context.now)
-            ])
-            guard inserted != [1] else {
-                report.accounts += 1
-                return
+        private func entries(of tresor: TresorID, from store: any Store) async throws(TresorError) -> [[UInt8]] {
+            var entries: [[UInt8]] = []
+            while true {
+                let page = try await store.entries(of: tresor, from: UInt64(entries.count), limit: Self.pageCount)
+                entries += page
+                guard page.count == Self.pageCount else { return entries }
             }
-            // A person may have renewed their keys since an import that was interrupted.
-            let rows = try await context.engine.read(Account.chain(of: user, .active ... .active))
-            guard let present = try rows.first.map({ (row) throws(TresorError) in try CardChain(row.bytes(0)) }),
-                present.extends(chain)
-            else { throw .unverified }
         }
 
         private func take(
             _ tresor: TresorID, from store: any Store, _ report: inout ImportReport
         ) async throws(TresorError) {
-            var entries: [[UInt8]] = []
-            while true {
-                let page = try await store.entries(of: tresor, from: UInt64(entries.count), limit: Self.pageCount)
-                entries += page
-                guard page.count == Self.pageCount else { break }
-            }
+            let entries = try await entries(of: tresor, from: store)
             let state = try Fold.state(of: entries, tresor: tresor)
             let (named, size) = try await takeBlobs(of: entries, in: state, from: store, &report)
             let wraps = try await wraps(of: state, from: store, &report)
@@ -175,7 +245,9 @@
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
             let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
-            return rows + wraps.map(Wraps.storing) + access + StateCache.storing(state, isDue: true)
+            // Whoever put a wrap there: its receiver may replace it, and others add.
+            let stored = wraps.map { Wraps.storing($0, by: $0.user, at: 0) }
+            return rows + stored + access + StateCache.storing(state, isDue: true)
         }
     }
 #endif

@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// The kit copies. Anyone who has the kit knows the locator; a copy that was imported may belong to no account.
+    /// The kit copies. Anyone who has the kit knows the locator. Each belongs to an active account.
     struct KitCopies: Sendable {
         let context: ServiceContext
 
@@ -20,7 +20,21 @@
         func put(_ request: PutKitCopyRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let greatest = context.settings.quotas.kitCopies
             return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
-                try Self.put(request.copy, request.locator, of: caller.user, greatest: greatest, in: transaction)
+                let (locator, user) = (SQLValue.digest(request.locator), SQLValue.digest(caller.user.digest))
+                let found = try transaction.rows(of: [
+                    Account.holding(caller.user),
+                    SQL("SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2", [user, locator]),
+                ])
+                guard let count = found[1].first, try count.number(0) < greatest else { throw .store(.full) }
+                let changed = try transaction.run([
+                    SQL(
+                        """
+                        INSERT INTO kit_copies (locator, account, copy) VALUES ($1, $2, $3)
+                        ON CONFLICT (locator) DO UPDATE SET copy = $3 WHERE kit_copies.account = $2
+                        """,
+                        [locator, user, .bytes(request.copy)])
+                ])
+                guard changed == [1] else { throw .noAccess }
                 return DoneAnswer()
             }
         }
@@ -30,31 +44,11 @@
             try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
                 _ = try transaction.run([
                     SQL(
-                        "DELETE FROM kit_copies WHERE locator = $1 AND (account = $2 OR account IS NULL)",
+                        "DELETE FROM kit_copies WHERE locator = $1 AND account = $2",
                         [.digest(request.locator), .digest(caller.user.digest)])
                 ])
                 return DoneAnswer()
             }
-        }
-
-        static func put(
-            _ copy: [UInt8], _ locator: Hash256, of user: UserID, greatest: UInt64, in transaction: any SQLTransaction
-        ) throws(TresorError) {
-            let count = try transaction.run(
-                SQL(
-                    "SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2",
-                    [.digest(user.digest), .digest(locator)]))
-            guard let count = count.first, try count.number(0) < greatest else { throw .store(.full) }
-            let changed = try transaction.run([
-                SQL(
-                    """
-                    INSERT INTO kit_copies (locator, account, copy) VALUES ($1, $2, $3)
-                    ON CONFLICT (locator) DO UPDATE SET account = $2, copy = $3
-                    WHERE kit_copies.account = $2 OR kit_copies.account IS NULL
-                    """,
-                    [.digest(locator), .digest(user.digest), .bytes(copy)])
-            ])
-            guard changed == [1] else { throw .noAccess }
         }
     }
 #endif

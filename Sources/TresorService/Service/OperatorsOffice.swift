@@ -39,9 +39,9 @@
             let found = try await context.engine.read(
                 SQL(
                     """
-                    SELECT a.chain, i.label, a.asked FROM accounts a
+                    SELECT a.chain, i.label, a.asked, a.state FROM accounts a
                     LEFT JOIN invitations i ON i.hash = a.invitation
-                    WHERE a.state = 2 AND a.account > $1 ORDER BY a.account LIMIT $2
+                    WHERE a.state < 3 AND a.account > $1 ORDER BY a.account LIMIT $2
                     """,
                     [.digest(request.after), .integer(Int64(Self.pageCount + 1))]))
             var cases: [InboxAnswer.Case] = []
@@ -51,31 +51,41 @@
                 byteCount += chain.count
                 guard cases.isEmpty || byteCount <= ServiceOperation.pageByteCount else { break }
                 let label = try row.isNull(1) ? Name.empty : try Name(try row.bytes(1))
-                cases.append(InboxAnswer.Case(chain: chain, label: label, asked: try row.number(2)))
+                cases.append(
+                    InboxAnswer.Case(
+                        state: try AccountState(column: row.number(3)), chain: chain, label: label,
+                        asked: try row.number(2)))
             }
             return InboxAnswer(cases: cases, more: cases.count < found.count)
         }
 
-        /// Admits a person who waits, or refuses them, which frees their handle.
+        /// Admits a person who waits, or refuses them, which frees their handle. One who has only asked can be refused.
         ///
         /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
-        ///   than the one that the operator was shown.
+        ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
         func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            try await context.change(for: caller, erasing: !request.isAdmitted) { (transaction) throws(TresorError) in
+            try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
                 let found = try transaction.run(
                     SQL("SELECT state, chain FROM accounts WHERE account = $1", [user]))
                 guard let row = found.first else { throw .noAccess }
                 let state = try AccountState(column: row.number(0))
-                guard state == .complete || state == .active && request.isAdmitted else { throw .noAccess }
-                guard try CardChain(row.bytes(1)).newest.hash == request.card else { throw .unverified }
-                guard state == .complete else { return DoneAnswer() }
+                let waits = state == .complete || state == .asked && !request.isAdmitted
+                guard waits || state == .active && request.isAdmitted else { throw .noAccess }
+                let chain = try CardChain(row.bytes(1))
+                guard chain.newest.hash == request.card else { throw .unverified }
+                guard waits else { return DoneAnswer() }
+                // A renewal in between would have another card admitted than the one that was shown.
+                let shown = [user, .integer(Int64(state.rawValue)), .bytes(chain.bytes)]
                 let changed =
                     request.isAdmitted
-                    ? [SQL("UPDATE accounts SET state = 3 WHERE account = $1 AND state = 2", [user])]
+                    ? [
+                        SQL(
+                            "UPDATE accounts SET state = 3 WHERE account = $1 AND state = $2 AND chain = $3",
+                            shown)
+                    ]
                     : [
-                        SQL("DELETE FROM accounts WHERE account = $1 AND state = 2", [user]),
-                        SQL("DELETE FROM kit_copies WHERE account = $1", [user]),
+                        SQL("DELETE FROM accounts WHERE account = $1 AND state = $2 AND chain = $3", shown),
                         SQL("DELETE FROM invitations WHERE account = $1", [user]),
                     ]
                 guard try transaction.run(changed).first == 1 else { throw .busy }

@@ -8,6 +8,8 @@
     struct Registrations: Sendable {
         /// The time after which a registration that was only asked for lapses, in seconds: 7 days.
         static let lapse: UInt64 = 7 * 86_400
+        /// The time after which a registration lapses for which the operator decided nothing, in seconds: 30 days.
+        static let longLapse: UInt64 = 30 * 86_400
 
         let context: ServiceContext
 
@@ -83,7 +85,7 @@
             let now = context.now
             _ = try await context.engine.write(
                 [SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])]
-                    + Desk.lapsing(before: now - min(now, Self.lapse)))
+                    + Desk.lapsing(at: now))
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
                 try Cancellation.check()
             }
@@ -105,20 +107,20 @@
         func register(
             _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
-            _ = try transaction.run(Self.lapsing(before: now - min(now, Registrations.lapse)))
+            _ = try transaction.run(Self.lapsing(at: now))
             if let present = try find(chain.user, in: transaction) {
                 return try resume(present, chain, invitation, in: transaction)
             }
-            let counts = try transaction.rows(of: [
-                SQL("SELECT count(*) FROM accounts WHERE handle = $1", [.bytes(chain.handle.bytes)]),
-                SQL("SELECT count(*) FROM accounts WHERE state < 3"),
-            ])
-            guard let holders = counts[0].first, try holders.number(0) == 0 else { throw .unverified }
             if let invitation {
-                // Strangers who fill the list of open cases do not stop the people whom the operator invited.
+                // Strangers who take the handle, or fill the list of open cases, do not stop the people whom the
+                // operator invited.
                 try take(invitation, for: chain.user, in: transaction)
+                _ = try transaction.run([Account.displacing(by: chain)])
             } else {
-                guard let open = counts[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
+                let found = try transaction.rows(of: [
+                    Account.holding(settings.operator), SQL("SELECT count(*) FROM accounts WHERE state < 3"),
+                ])
+                guard let open = found[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
             }
             let inserted = try transaction.run([Account.insertion(of: chain, .asked, invitation: invitation, at: now)])
             guard inserted == [1] else { throw .unverified }
@@ -155,10 +157,6 @@
             guard present.state == .asked else {
                 guard present.statement == request.statement.bytes else { throw .failed(.other) }
                 return present.state
-            }
-            if !request.kitCopy.isEmpty {
-                try KitCopies.put(
-                    request.kitCopy, request.locator, of: user, greatest: settings.quotas.kitCopies, in: transaction)
             }
             let state = stateWhenComplete(isInvited: present.isInvited)
             let changed = try transaction.run([
@@ -204,16 +202,22 @@
             guard taken == [1] else { throw .noAccess }
         }
 
-        /// The statements that free the handles and the invitations of cases that were only asked for.
-        static func lapsing(before time: UInt64) -> [SQL] {
-            [
+        /// The statements that free the handles and the invitations of cases that were only asked for, and the handles
+        /// of those without an invitation for which the operator decided nothing.
+        static func lapsing(at now: UInt64) -> [SQL] {
+            let asked = now - min(now, Registrations.lapse)
+            let complete = now - min(now, Registrations.longLapse)
+            return [
                 SQL(
                     """
                     UPDATE invitations SET account = NULL
                     WHERE account IN (SELECT account FROM accounts WHERE state = 1 AND asked < $1)
                     """,
-                    [.number(time)]),
-                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1", [.number(time)]),
+                    [.number(asked)]),
+                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1", [.number(asked)]),
+                SQL(
+                    "DELETE FROM accounts WHERE state = 2 AND asked < $1 AND invitation IS NULL",
+                    [.number(complete)]),
             ]
         }
     }

@@ -18,11 +18,13 @@
         func put(_ request: PutServerShareRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let greatest = context.settings.quotas.devices
             return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
-                let count = try transaction.run(
+                let found = try transaction.rows(of: [
+                    Account.holding(caller.user),
                     SQL(
                         "SELECT count(*) FROM server_shares WHERE account = $1 AND device <> $2",
-                        [.digest(caller.user.digest), .bytes(request.device.bytes)]))
-                guard let count = count.first, try count.number(0) < greatest else { throw .store(.full) }
+                        [.digest(caller.user.digest), .bytes(request.device.bytes)]),
+                ])
+                guard let count = found[1].first, try count.number(0) < greatest else { throw .store(.full) }
                 _ = try transaction.run([
                     SQL(
                         """

@@ -70,11 +70,22 @@
         /// - Throws: the errors of the engine.
         package func check() async throws(TresorError) -> CheckReport { try await Check(context: context).run() }
 
-        /// Takes an embedded store whole: its cards become active accounts, and its logs are judged entry by entry.
+        /// Looks at an embedded store before it is taken. Nothing is changed.
         ///
-        /// - Throws: the errors of the store and of the engine; the error of a log that does not fold.
-        package func importStore(_ store: any Store) async throws(TresorError) -> ImportReport {
-            try await Import(context: context).run(store)
+        /// - Throws: the errors of the store and of the engine; the error of a log that does not fold;
+        ///   ``TresorError/unverified`` for two cards of a person of which neither continues the other.
+        package func planImport(of store: any Store) async throws(TresorError) -> ImportPlan {
+            try await Import(context: context).plan(store)
+        }
+
+        /// Takes an embedded store whole, as the operator has seen it: its logs are judged entry by entry.
+        ///
+        /// - Throws: the errors of the store and of the engine; the error of a log that does not fold;
+        ///   ``TresorError/unverified`` for a handle that belongs to somebody else.
+        package func importStore(
+            _ store: any Store, by plan: ImportPlan
+        ) async throws(TresorError) -> ImportReport {
+            try await Import(context: context).run(store, by: plan)
         }
 
         private func judge(_ call: ServiceCall) async throws(Refusal) -> ServiceReply {
@@ -97,14 +108,20 @@
             case .caller(let proved): caller = proved
             }
             if let seconds = limit(call.operation, caller) { return Self.refusal(until: seconds) }
+            var refusal: TresorError?
             do throws(TresorError) {
-                return try await Dispatch(context: context).answer(call, of: caller)
+                let reply = try await Dispatch(context: context).answer(call, of: caller)
+                guard reply == Self.conflict else { return reply }
             } catch {
-                // Another process may have answered this very request in the meantime.
-                if error == .busy, let kept = try? await kept(caller.request) { return try Self.reply(kept) }
-                throw Refusal(error)
+                refusal = error
             }
+            // A copy of this very request may have been answered in the meantime. It did what this one could not.
+            if let kept = try? await kept(caller.request) { return try Self.reply(kept) }
+            guard let refusal else { return Self.conflict }
+            throw Refusal(refusal)
         }
+
+        private static let conflict = ServiceReply(OutcomeAnswer(.conflict))
 
         private static func refusal(until seconds: UInt32) -> ServiceReply {
             ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: seconds)

@@ -79,14 +79,15 @@
                         [.digest(change.tresor.digest), .digest(user.digest)]))
             }
             if let judgment {
-                statements += Appending.statements(change.entry, [], [], judgment)
+                statements += Appending.statements(
+                    change.entry, [], by: judgment.state.founder, removing: [], judgment)
             } else {
                 statements.append(
                     SQL(
                         "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3)",
                         [.digest(change.tresor.digest), .number(change.sequence), .bytes(change.entry)]))
             }
-            statements += change.putting.map { storing($0, in: change.tresor) }
+            statements += change.putting.flatMap { storing($0, in: change.tresor) }
             let founder = judgment?.state.founder ?? UserID(.zero)
             statements.append(
                 SQL(
@@ -138,13 +139,16 @@
                 state: state, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), named: [])
         }
 
-        private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> SQL {
-            SQL(
-                """
-                INSERT INTO wraps (tresor, account, epoch, wrap) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (tresor, account, epoch) DO UPDATE SET wrap = $4
-                """,
-                [.digest(tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .bytes(wrap.bytes)])
+        private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> [SQL] {
+            let place = [SQLValue.digest(tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch)]
+            return [
+                SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3", place),
+                SQL(
+                    """
+                    INSERT INTO wraps (tresor, account, epoch, putter, since, wrap) VALUES ($1, $2, $3, $2, 0, $4)
+                    """,
+                    place + [.bytes(wrap.bytes)]),
+            ]
         }
 
         func restore(
@@ -157,12 +161,14 @@
             guard let epoch else {
                 return try await column(
                     SQL(
-                        "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 ORDER BY epoch",
+                        "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 ORDER BY epoch, since, putter",
                         [.digest(tresor.digest), .digest(user.digest)]))
             }
             return try await column(
                 SQL(
-                    "SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3",
+                    """
+                    SELECT wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch = $3 ORDER BY since, putter
+                    """,
                     [.digest(tresor.digest), .digest(user.digest), .number(epoch)]))
         }
 
@@ -170,7 +176,7 @@
             let count = SQL(
                 "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1",
                 [.digest(tresor.digest), .number(Self.size(wraps))])
-            try await change(wraps.map { storing($0, in: tresor) } + [count])
+            try await change(wraps.flatMap { storing($0, in: tresor) } + [count])
         }
 
         private static func size(_ wraps: [StoredWrap]) -> UInt64 { UInt64(wraps.reduce(0) { $0 + $1.bytes.count }) }
@@ -250,13 +256,14 @@
         }
 
         func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+            let owner = (try? IdentityFile(copy))?.chain.user.digest ?? locator
             try await change([
                 SQL(
                     """
-                    INSERT INTO kit_copies (locator, account, copy) VALUES ($1, NULL, $2)
-                    ON CONFLICT (locator) DO UPDATE SET copy = $2
+                    INSERT INTO kit_copies (locator, account, copy) VALUES ($1, $2, $3)
+                    ON CONFLICT (locator) DO UPDATE SET copy = $3
                     """,
-                    [.digest(locator), .bytes(copy)])
+                    [.digest(locator), .digest(owner), .bytes(copy)])
             ])
         }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import ArgumentParser
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+    import TresorCore
+    import TresorCrypto
+    import TresorService
+    import TresorSQLite
+
+    /// Takes an embedded store into a service.
+    struct ImportCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import", abstract: "Take the store of a file, whole, into a service.",
+            discussion: """
+                Anybody who could write the file could put cards and logs into it. So the people in its logs are shown \
+                with their safety numbers, and get accounts after a yes. Everybody else who has a card in it waits: \
+                tresor approve lists them. Each log is judged entry by entry. The recovery kits of those who have \
+                accounts stay good. What the service has already stays as it is. Each person trusts their devices again \
+                with tresor remember.
+                """)
+
+        @OptionGroup var place: StoreOptions
+
+        @Argument(help: "The store of a file.")
+        var from: String
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
+        func run() async throws {
+            let store = try await source()
+            let (service, engine) = try await StoredService.open(place)
+            let plan: ImportPlan
+            do throws(TresorError) {
+                plan = try await service.planImport(of: store)
+            } catch {
+                throw ServerFailure(error, "took nothing: \(ServerFailure(error).message)")
+            }
+            try ask(about: plan)
+            let report: ImportReport
+            do throws(TresorError) {
+                report = try await service.importStore(store, by: plan)
+            } catch {
+                throw ServerFailure(
+                    error, "import ended early: \(ServerFailure(error).message); what was taken stays, run it again")
+            }
+            await engine.close()
+            say(report)
+        }
+
+        /// Shows who gets an account, and asks.
+        private func ask(about plan: ImportPlan) throws {
+            guard !plan.members.isEmpty else { return }
+            print("these people are in logs of \(from), and get accounts:")
+            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
+            guard !yes else { return }
+            guard isatty(STDIN_FILENO) == 1 else {
+                throw ServerFailure.usage("this needs a yes: compare the safety numbers, and run it again with --yes")
+            }
+            print("Are all of them known to you? Type yes: ", terminator: "")
+            _ = fflush(nil)
+            guard readLine() == "yes" else { throw ServerFailure(.failed(.other), "took nothing") }
+        }
+
+        private func say(_ report: ImportReport) {
+            print(
+                "took \(report.accounts) accounts, \(report.kitCopies) kit copies, and \(report.tresors) tresors with "
+                    + "\(report.entries) entries")
+            if report.waiting > 0 { print("\(report.waiting) people wait for the operator: tresor approve") }
+            if !report.present.isEmpty { print("the service had \(report.present.count) tresors already") }
+            if report.missingBlobs > 0 {
+                print("the store lacks \(report.missingBlobs) packs, attachments or volumes that its logs name")
+            }
+            if report.leftKitCopies > 0 {
+                print("left \(report.leftKitCopies) kit copies of people without an account")
+            }
+            if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that nobody needs") }
+        }
+
+        private func source() async throws(ServerFailure) -> SQLiteStore {
+            do throws(TresorError) {
+                return try await SQLiteStore.open(at: from, creating: false)
+            } catch {
+                let reason =
+                    switch error {
+                    case .notFound: "it is missing"
+                    case .store(let fault): fault.rawValue
+                    default: ServerFailure(error).message
+                    }
+                throw ServerFailure(error, "cannot open the store \(from): \(reason)")
+            }
+        }
+    }
+#endif
