@@ -198,7 +198,7 @@ let package = Package(
             dependencies: [
                 "TestSupport", "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres",
                 "TresorRemote",
-                "TresorServer", "TresorService", "TresorStore", "TresorTesting",
+                "TresorServer", "TresorService", "TresorSQLite", "TresorStore", "TresorTesting",
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),

@@ -49,7 +49,9 @@
             }
             let entries = try await owner.client.store.entries(of: plans.id, from: 0, limit: 100)
             let restored = ServiceStage(try await Bench())
-            _ = try await restored.bench.service.importStore(backup(of: people, plans.id, entries.prefix(count)))
+            _ = try await restored.bench.engine.write(
+                people.map { Account.insertion(of: $0.chain, .active, invitation: nil, at: restored.bench.clock.now) })
+            _ = try await restored.bench.service.importWhole(backup(of: people, plans.id, entries.prefix(count)))
             return Stage(
                 now: now, restored: restored, owner: owner, writer: writer, newcomer: newcomer, tresor: plans.id)
         }
@@ -138,7 +140,7 @@
                 // The epoch stands behind magic, suite and tresor.
                 Array(wrap[..<41]) + bigEndianBytes(UInt64(number) + 100) + Array(wrap[49...])
             }
-            let rows = try wraps.map { Wraps.storing(try Wrap($0)) }
+            let rows = try wraps.map { Wraps.storing(try Wrap($0), by: stage.owner.user, at: 0) }
             try await stage.now.bench.engine.write { (transaction) throws(TresorError) in
                 _ = try transaction.run(rows)
             }

@@ -33,7 +33,7 @@
                     by: identity, server: try await service.serverID(), revision: 1, record: .zero, copy: .zero,
                     time: time)
                 return try await service.call(
-                    FinishRequest(record: [], statement: statement, copy: [], locator: .zero, kitCopy: [])
+                    FinishRequest(record: [], statement: statement, copy: [])
                 ).state
             }
             guard state == .active else { throw TresorError.waiting }

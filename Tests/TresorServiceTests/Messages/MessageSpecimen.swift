@@ -90,14 +90,12 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
     private static func accounts() throws -> [MessageSpecimen] {
         let label = try Name(text: "ward")
         let statement = try login(record: digest(8), copy: digest(9))
-        let waiting = InboxAnswer.Case(chain: [1], label: label, asked: 5)
+        let waiting = InboxAnswer.Case(state: .complete, chain: [1], label: label, asked: 5)
         return [
             MessageSpecimen(RegisterRequest(chain: [1], invitation: .init(repeating: 2, count: 16), blinded: [])),
             MessageSpecimen(RegisterAnswer(state: .asked, evaluated: [UInt8](repeating: 3, count: 32))),
             MessageSpecimen(
-                FinishRequest(
-                    record: [UInt8](repeating: 1, count: 192), statement: statement, copy: [1], locator: digest(1),
-                    kitCopy: [2])),
+                FinishRequest(record: [UInt8](repeating: 1, count: 192), statement: statement, copy: [1])),
             MessageSpecimen(FinishAnswer(state: .complete)), MessageSpecimen(AccountRequest()),
             MessageSpecimen(
                 AccountAnswer(

@@ -3,6 +3,10 @@
 #if Server
     import Foundation
     import Testing
+    import Tresor
+    import TresorCore
+    import TresorSQLite
+    import TresorTesting
 
     /// What an operator does wrong: each time the message says what, and nothing is half done.
     @Suite struct MistakeTests {
@@ -156,6 +160,25 @@
             expect(await ServerProcess.run(["check", postgres]), 18, "try the same address with psql")
             try FileManager.default.removeItem(atPath: site["server.key"])
             expect(await ServerProcess.run(run), 10, "the server key is missing")
+        }
+
+        @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {
+            let site = try await made()
+            let clock = FixedClock()
+            let store = try await SQLiteStore.open(at: site["store.db"], creating: true)
+            let cast = PreviewCast(store: store, clock: clock)
+            let anna = try await cast.person("anna")
+            _ = try await cast.tresor("plans", of: anna)
+            _ = try await cast.person("chief-physician")
+            let number = try anna.chain.number().grouped
+            let command = ["import", site["clinic.db"], site["store.db"]]
+            let asked = await ServerProcess.run(command)
+            #expect(asked.code == 64 && asked.error.contains("this needs a yes"), "\(asked.error)")
+            #expect(asked.output.contains("\(number)  anna") && !asked.output.contains("chief-physician"))
+            let taken = await ServerProcess.run(command + ["--yes"])
+            #expect(taken.code == 0, "\(taken.error)")
+            #expect(taken.output.contains("\(number)  anna") && taken.output.contains("took 1 accounts"))
+            #expect(taken.output.contains("1 people wait for the operator"))
         }
     }
 #endif

@@ -117,6 +117,38 @@
             #expect(try await eve.ask(eve.registration()).state == .asked)
             let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
             #expect(taken.contains("another card under the handle anna"))
+            #expect(taken.contains("--invitation FILE") && taken.contains("keygen NAME --no-kit --force"))
+        }
+
+        /// A new identity would lose them what they have.
+        @Test func A234_whoHasTresorsIsNotToldToMakeAnotherIdentity() async throws {
+            let bench = try await Bench(.open)
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            try await stage.run(0, as: "anna", "create", "plans")
+            // Their service lost the account to somebody who asked under the handle.
+            let eve = try bench.stranger("anna")
+            _ = try await bench.engine.write([
+                SQL("DELETE FROM accounts WHERE handle = $1", [.bytes(eve.identity.handle.bytes)])
+            ])
+            _ = try await eve.ask(eve.registration())
+            let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
+            #expect(taken.contains("--invitation FILE") && !taken.contains("--force"))
+        }
+
+        @Test func A234_whoHasOnlyAskedCanOnlyBeRefused() async throws {
+            let bench = try await Bench(.closed)
+            let stage = try await stage(bench)
+            let eve = try bench.stranger("anna")
+            _ = try await eve.ask(eve.registration())
+            let list = try await stage.run(0, as: "operator", "approve")
+            #expect(list.contains("account (asked)"))
+            let id = eve.user.description
+            let early = try await stage.failure(13, as: "operator", "approve", id, "--yes")
+            #expect(early.contains("has asked, and not sent everything"))
+            try await stage.run(0, as: "operator", "approve", id, "--refuse", "--yes")
+            #expect(try await stage.run(0, as: "operator", "approve").isEmpty)
         }
 
         /// Whatever answer is lost, the same command goes on.

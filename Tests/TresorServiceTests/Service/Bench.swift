@@ -82,7 +82,7 @@
                 try transaction.rows(of: [
                     SQL("SELECT * FROM tresors ORDER BY tresor"),
                     SQL("SELECT * FROM entries ORDER BY tresor, sequence"),
-                    SQL("SELECT * FROM wraps ORDER BY tresor, account, epoch"),
+                    SQL("SELECT * FROM wraps ORDER BY tresor, account, epoch, putter"),
                     SQL("SELECT * FROM access ORDER BY tresor, account"), SQL("SELECT * FROM states ORDER BY tresor"),
                     SQL("SELECT * FROM accounts ORDER BY account"), SQL("SELECT * FROM invitations ORDER BY hash"),
                     SQL("SELECT * FROM server_shares ORDER BY account, device"),
@@ -149,13 +149,13 @@
                 tresor: tresor, sequence: 0, previous: .zero, entry: entry.bytes, wraps: [wrap.bytes], removing: [])
         }
 
-        func finishing(kit: (locator: Hash256, copy: [UInt8])? = nil, server: Hash256? = nil) throws -> FinishRequest {
+        func finishing(server: Hash256? = nil) throws -> FinishRequest {
             FinishRequest(
                 record: [],
                 statement: try LoginStatement(
                     by: identity, server: server ?? service.id, revision: 1, record: .zero, copy: .zero,
                     time: clock.now),
-                copy: [], locator: kit?.locator ?? .zero, kitCopy: kit?.copy ?? [])
+                copy: [])
         }
     }
 

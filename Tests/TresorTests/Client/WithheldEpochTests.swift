@@ -222,12 +222,12 @@ import TresorStore
         #expect(try await fresh(anna).seal("x", in: tresor).header.epoch == 3)
     }
 
-    /// However many wraps of one epoch a store gives: the first that fits is opened, and the home's.
-    @Test func A200_ofTheStoresWrapsOfAnEpochOneIsOpened() async throws {
+    /// However many wraps of one epoch a store gives: 16 that fit are tried, and the home's. The first that opens serves.
+    @Test func A200_A238_ofTheStoresWrapsOfAnEpochTheFirstThatOpensServes() async throws {
         let (user, state) = (house.identity.user, try await state())
         let own = try #require(try await evil.truth.wraps(of: user, in: tresor, epoch: 1).first)
         let other = try #require(try await evil.truth.wraps(of: anna.identity.user, in: tresor, epoch: 1).first)
-        let spoiled = (0..<3).map { flipped(own, own.count * 8 - 1 - $0) }
+        let spoiled = (0..<16).map { flipped(own, own.count * 8 - 1 - $0) }
         func outcome(_ shown: [[UInt8]], kept: [UInt8]? = nil) async throws -> TresorError? {
             var wraps = KeptWraps()
             wraps[tresor, 1] = kept
@@ -238,21 +238,23 @@ import TresorStore
         }
         #expect(try await outcome([own] + spoiled) == nil)
         #expect(try await outcome([other, Array(own.dropLast()), own] + spoiled) == nil)
+        #expect(try await outcome(spoiled.dropLast() + [own]) == nil)
+        #expect(try await outcome([other] + spoiled.dropLast() + spoiled.dropLast() + [own]) == nil)
         #expect(try await outcome(spoiled + [own]) == .altered)
         #expect(try await outcome([other] + spoiled + [own]) == .altered)
         #expect(try await outcome(spoiled, kept: own) == nil)
         #expect(try await outcome([], kept: own) == nil)
     }
 
-    @Test func A200_aLinkIsMadeOfOneWrapOfAnEpoch() async throws {
+    @Test func A200_A238_aLinkIsMadeOfTheFirstWrapThatOpens() async throws {
         let (user, state) = (anna.identity.user, try await state())
         let own = try #require(try await evil.truth.wraps(of: user, in: tresor, epoch: 1).first)
-        let spoiled = flipped(own, own.count * 8 - 1)
-        evil.showWraps { _, _, _ in [spoiled, own] }
+        let spoiled = (0..<16).map { flipped(own, own.count * 8 - 1 - $0) }
+        evil.showWraps { _, _, _ in spoiled + [own] }
         #expect(try await fresh(anna).keyRing.reachableKeys(in: state).map(\.epoch) == [1])
         try anna.client.home.delete(.wraps)
         #expect(try await fresh(anna).keyRing.reachableKeys(in: state).isEmpty)
-        evil.showWraps { _, _, _ in [own, spoiled] }
+        evil.showWraps { _, _, _ in spoiled.dropLast() + [own] }
         #expect(try await fresh(anna).keyRing.reachableKeys(in: state).map(\.epoch) == [1])
     }
 

@@ -104,7 +104,7 @@
                 let statement = try LoginStatement(
                     by: identity, server: service.id, revision: 1, record: .zero, copy: .zero, time: now)
                 _ = try await ask(
-                    FinishRequest(record: [], statement: statement, copy: [], locator: .zero, kitCopy: []), key,
+                    FinishRequest(record: [], statement: statement, copy: []), key,
                     at: now)
             }
             known.withLock { _ = $0.insert(identity.user) }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// Requests between whose steps another process does something.
+    @Suite(.overEveryEngine) struct InterleavingTests {
+        @Test func A244_aCopyOfARequestThatComesBehindGetsTheAnswerOfTheFirst() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let founding = try anna.founding()
+            _ = try await anna.ask(founding)
+            let entry = try Entry(
+                tresor: founding.tresor, sequence: 1, previous: try Entry(founding.entry).hash(),
+                author: anna.identity, time: bench.clock.now, body: .additive(.sample))
+            let request = AppendRequest(
+                tresor: entry.tresor, sequence: 1, previous: entry.previous, entry: entry.bytes, wraps: [],
+                removing: [])
+            let call = try anna.call(request)
+            let engine = MeddlingEngine(bench.engine)
+            let slow = try Service(engine: engine, settings: bench.settings)
+            engine.beforeNextWrite { _ = await bench.service.answer(call) }
+            #expect(await slow.answer(call) == ServiceReply(OutcomeAnswer(.done)))
+            #expect(try await bench.rows()[1].count == 2)
+            // Another request for the same place is a conflict.
+            #expect(try await anna.reply(request) == ServiceReply(OutcomeAnswer(.conflict)))
+        }
+
+        /// What the first one ended looks to the second one as if it had never been there.
+        @Test func A244_aCopyThatFindsNothingGetsTheAnswerOfTheFirst() async throws {
+            let bench = try await Bench(.closed)
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            let refusal = AdmitRequest(user: anna.user, card: anna.identity.chain.newest.hash, isAdmitted: false)
+            let call = try bench.admin.call(refusal)
+            let engine = MeddlingEngine(bench.engine)
+            let slow = try Service(engine: engine, settings: bench.settings)
+            engine.beforeNextWrite { _ = await bench.service.answer(call) }
+            #expect(await slow.answer(call) == ServiceReply(DoneAnswer()))
+            #expect(try await bench.admin.reply(refusal) == .forbidden)
+        }
+
+        @Test func A251_aCardThatTheOperatorWasNotShownIsNotDecidedOn() async throws {
+            let bench = try await Bench(.closed)
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            _ = try await anna.ask(try anna.finishing())
+            let renewed = try anna.identity.renewCard(time: bench.clock.now).identity
+            let engine = MeddlingEngine(bench.engine)
+            let admin = Signer(
+                service: try Service(engine: engine, settings: bench.settings), clock: bench.clock,
+                identity: bench.operatorIdentity, key: try bench.admin.key)
+            for isAdmitted in [true, false] {
+                engine.behindNextRead([Account.replacement(by: renewed.chain, after: 0)])
+                let decision = AdmitRequest(
+                    user: anna.user, card: anna.identity.chain.newest.hash, isAdmitted: isAdmitted)
+                #expect(try await admin.reply(decision).status == 429)
+                #expect(try await anna.ask(AccountRequest()).state == .complete)
+            }
+        }
+
+        @Test func A251_whatIsCountedStaysSoUntilTheEnd() async throws {
+            let bench = try await Bench(.closed)
+            let engine = MeddlingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            func expectHeld(_ user: UserID, source: SourceLocation = #_sourceLocation) throws {
+                let texts = engine.takeTexts()
+                let holding = try #require(
+                    texts.firstIndex(of: Account.holding(user).text), "\(texts)", sourceLocation: source)
+                let counting = try #require(
+                    texts.firstIndex { $0.contains("count(*)") }, "\(texts)", sourceLocation: source)
+                #expect(holding < counting, sourceLocation: source)
+            }
+            let anna = try bench.stranger("anna")
+            let speaking = Signer(service: service, clock: bench.clock, identity: anna.identity, key: anna.key)
+            _ = try await speaking.ask(anna.registration())
+            try expectHeld(bench.operatorIdentity.user)
+            let admin = Signer(
+                service: service, clock: bench.clock, identity: bench.operatorIdentity, key: try bench.admin.key)
+            _ = engine.takeTexts()
+            _ = try await admin.ask(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
+            try expectHeld(admin.user)
+            _ = try await admin.ask(PutServerShareRequest(DeviceShare(user: admin.user)))
+            try expectHeld(admin.user)
+        }
+    }
+#endif
