@@ -1997,16 +1997,17 @@ def seal_back_link(tresor, number_, HK, links, salt=None):
 
 
 def openable(state, identity, wraps):
-    """Of `wraps`, (epoch, bytes, whether the store gave it), those that may be opened: of each epoch, of what the store gives, the first that fits
-    alone; all that do not fit, for their error; and the home's."""
-    taken = set()
+    """Of `wraps`, (epoch, bytes, whether the store gave it), those that may be opened, each once: of each epoch, of what the store gives, the first
+    16 that fit; all that do not fit, for their error; and the home's."""
+    taken, seen = {}, set()
     for e, data, from_store in wraps:
-        if from_store and e in taken:
+        if data in seen or from_store and taken.get(e, 0) == 16:
             continue
+        seen.add(data)
         try:
             fitting_wrap(data, state.tresor, state.epochs[e], state.chains[identity.user], identity)
             if from_store:
-                taken.add(e)
+                taken[e] = taken.get(e, 0) + 1
         except Refused:
             pass
         yield e, data
@@ -3110,8 +3111,8 @@ def more_has_something(values):
 
 
 def finish_is_whole(values):
-    record, login, copy, locator, kit_copy = values
-    require((not record) == (not copy) and (not record) == (login.record == ZERO) and (not kit_copy) == (locator == ZERO))
+    record, login, copy = values
+    require((not record) == (not copy) and (not record) == (login.record == ZERO))
 
 
 def blobs_have_their_sizes(values):
@@ -3178,7 +3179,7 @@ MESSAGES = {
     "DeleteKitCopyRequest": ([DIGEST],),
     "RegisterRequest": ([CHAIN, none_or(16), none_or(32)],),
     "RegisterAnswer": ([STATE_FIELD, none_or(32)],),
-    "FinishRequest": ([none_or(192), Field(read_login_fields, encode_login), COPY_OR_NONE, DIGEST, COPY_OR_NONE], finish_is_whole),
+    "FinishRequest": ([none_or(192), Field(read_login_fields, encode_login), COPY_OR_NONE], finish_is_whole),
     "FinishAnswer": ([STATE_FIELD],),
     "AccountRequest": ([],),
     "AccountAnswer": ([STATE_FIELD] + [integer(8)] * 6,),
@@ -3186,7 +3187,7 @@ MESSAGES = {
     "DeleteAccountRequest": ([],),
     "InviteRequest": ([DIGEST, NAME, TIME_FIELD],),
     "InboxRequest": ([DIGEST],),
-    "InboxAnswer": ([FLAG, counted(4, several(CHAIN, NAME, TIME_FIELD))], more_has_something),
+    "InboxAnswer": ([FLAG, counted(4, several(at_most(STATE_FIELD, 2), CHAIN, NAME, TIME_FIELD))], more_has_something),
     "AdmitRequest": ([DIGEST, DIGEST, FLAG],),
 }
 
@@ -5149,8 +5150,9 @@ def check_own_keys(holds):
             return keys_of(log.state, person, store if callable(store) else lambda: store, list(home), wanted) == log.keys[wanted]
         except Refused as refused:
             return refused.name
-    spoiled = lambda wrap: (wrap[0], wrap[1][:-1] + bytes([wrap[1][-1] ^ 1]))
+    spoiled = lambda wrap, at=1: (wrap[0], wrap[1][:-at] + bytes([wrap[1][-at] ^ 1]) + wrap[1][len(wrap[1]) - at + 1:])
     alien = lambda wrap: (wrap[0], wrap[1][:8] + b"\2" + wrap[1][9:])
+    many = lambda wrap, count: [spoiled(wrap, at) for at in range(1, count + 1)]
     for what, wanted, store, home, result in [
             ("withheld: the one before", 1, [one], [], True), ("withheld", 2, [one], [], "no_access"),
             ("by the home's wrap", 1, [], [one], True), ("the store's is spoiled", 1, [spoiled(one)], [one], True),
@@ -5161,7 +5163,9 @@ def check_own_keys(holds):
             ("a wrap of another epoch in its place", 2, [(2, one[1])], [], "altered"),
             ("the newer wrap is spoiled", 1, [one, spoiled((2, one[1]))], [], True),
             ("the first error is that of the newest", 1, [spoiled(one), alien((2, one[1]))], [], "unsupported"),
-            ("two of one epoch: the first alone", 1, [spoiled(one), one], [], "altered"),
+            ("two of one epoch: the first that opens", 1, [spoiled(one), one], [], True),
+            ("sixteen of one epoch", 1, [alien(one)] + many(one, 15) + many(one, 15) + [one], [], True),
+            ("seventeen of one epoch", 1, many(one, 16) + [one], [], "altered"),
             ("two of one epoch: the first that fits", 1, [alien(one), (1, two[1]), one], [], True),
             ("two of one epoch, and the home's", 1, [spoiled(one), one], [one], True),
             ("epoch 0", 0, [one], [], "no_access"), ("beyond the current epoch", 3, [one], [], "no_access")]:
@@ -5205,7 +5209,8 @@ def check_own_keys(holds):
     holds("reachable, links", links(anna, wraps(1, 2, 3, 4, 5)) == [5, 4, 3, 2] and links(anna, wraps(1, 3)) == [3]
           and links(anna, wraps(1, 3) + wraps(3, 4)) == [4, 3] and made(anna, wraps(1, 2, 4)) == [4, 2])
     holds("reachable, a wrap of the home alone", [link[0] for link in reachable(log.state, anna, [spoiled(own[5])], [own[5]])] == [5])
-    holds("reachable, two of one epoch", links(anna, [spoiled(own[5]), own[5]]) == [] and links(anna, [alien(own[5]), own[5]]) == [5])
+    holds("reachable, two of one epoch", links(anna, [spoiled(own[5]), own[5]]) == [5] and links(anna, many(own[5], 16) + [own[5]]) == []
+          and links(anna, [alien(own[5]), own[5]]) == [5])
     holds("openBackLink, no links", open_back_link(log.tresor, log.state.epochs, 4, log.keys[4][1]) == [])
     holds("openBackLink, not to the epoch before", [link[0] for link in open_back_link(log.tresor, log.state.epochs, 3, good[1])] == [1])
     log.begin(anna, 750, [1])                               # 6

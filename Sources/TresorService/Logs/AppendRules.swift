@@ -155,8 +155,8 @@
 
         /// Judges a wrap beside those in its place.
         ///
-        /// One that the log calls for stays, whoever puts another: its receiver may still open it. Only who put their own
-        /// replaces it. So nobody takes away what a person can open, and a wrap that does not open stands in nobody's way.
+        /// One that the log calls for stays: its receiver may still open it. Only a receiver who put it replaces it. So
+        /// nobody takes away what a person can open, and a wrap that does not open stands in nobody's way.
         ///
         /// - Throws: ``TresorError/noAccess`` for a wrap of another person where one stays, unless an owner puts it;
         ///   `TresorError.store(_:)` with `full` for one too many. The receiver always has a place.

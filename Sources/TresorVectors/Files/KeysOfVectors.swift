@@ -57,17 +57,21 @@ struct KeysOfVectors: TestWriter {
         let spoiled = own.map { $0.flipped(at: $0.count - 1) }
         let older = stage.wraps(Cast.bert, [4]).map { u64(5) + $0.at(8, $0.count - 8) }
         let foreign = stage.wraps(Cast.cleo, [5])
+        let many = own.flatMap { wrap in (1...16).map { wrap.flipped(at: wrap.count - $0) } }
         let secret = stage.log.epochs[4]
+        let keys: Values = ["keys": secret.tk + secret.hk]
         valid(
             "several wraps of one epoch: the first that fits", ["EdgeCase"],
-            in: stage.input(Cast.bert, 5, older + foreign + own + spoiled), out: ["keys": secret.tk + secret.hk])
+            in: stage.input(Cast.bert, 5, older + foreign + own + spoiled), out: keys)
+        valid(
+            "several wraps of one epoch: the first that fits does not open, the second does", ["EdgeCase"],
+            in: stage.input(Cast.bert, 5, spoiled + own), out: keys)
+        valid(
+            "several wraps of one epoch: those that do not fit count for nothing, and the sixteenth opens", ["EdgeCase"],
+            in: stage.input(Cast.bert, 5, older + foreign + many.dropLast() + own), out: keys)
         invalid(
-            "several wraps of one epoch: the first that fits does not open", "ModifiedTag", "altered", base: base,
-            in: Values([]).with("wraps", spoiled + own))
-        invalid(
-            "several wraps of one epoch: behind one that does not fit, the first that fits does not open",
-            "ModifiedTag",
-            "altered", base: base, in: Values([]).with("wraps", foreign + spoiled + own))
+            "several wraps of one epoch: the seventeenth is not tried", "ModifiedTag", "altered", base: base,
+            in: Values([]).with("wraps", foreign + many + own))
     }
 
     /// A member from epoch 2 on has one wrap for each epoch, and TK alone. The store also has a wrap of epoch 1 from

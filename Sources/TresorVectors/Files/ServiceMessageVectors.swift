@@ -297,21 +297,18 @@ struct ServiceMessageVectors: TestWriter {
     private func addFinish() {
         let without = fixture.login()
         let with = fixture.login(record: draw(0)("record hash", 32), copy: draw(0)("copy hash", 32))
-        let (record, locator) = (vector8(draw(0)("record", 192)), draw(0)("locator", 32))
-        let none = zeros(32) + u32(0)
+        let record = vector8(draw(0)("record", 192))
         message(
-            "FinishRequest", record + with + prefixed([1]) + locator + prefixed([2]),
+            "FinishRequest", record + with + prefixed([1]),
             [
-                ("a record and no copy", "NonCanonical", record + with + u32(0) + none),
-                ("a record, and a statement without", "NonCanonical", record + without + prefixed([1]) + none),
-                ("no record, and a statement with one", "NonCanonical", [0] + with + u32(0) + none),
-                ("a copy and no record", "NonCanonical", [0] + without + prefixed([1]) + none),
-                ("a record of 191 bytes", "LengthOverflow", vector8(zeros(191)) + with + prefixed([1]) + none),
-                ("a locator and no kit copy", "NonCanonical", [0] + without + u32(0) + locator + u32(0)),
-                ("a kit copy and no locator", "NonCanonical", [0] + without + u32(0) + zeros(32) + prefixed([2])),
-                ("revision 0", "NonCanonical", [0] + fixture.login(revision: 0) + u32(0) + none),
+                ("a record and no copy", "NonCanonical", record + with + u32(0)),
+                ("a record, and a statement without", "NonCanonical", record + without + prefixed([1])),
+                ("no record, and a statement with one", "NonCanonical", [0] + with + u32(0)),
+                ("a copy and no record", "NonCanonical", [0] + without + prefixed([1])),
+                ("a record of 191 bytes", "LengthOverflow", vector8(zeros(191)) + with + prefixed([1])),
+                ("revision 0", "NonCanonical", [0] + fixture.login(revision: 0) + u32(0)),
             ])
-        edge("FinishRequest", "a statement alone", [0] + without + u32(0) + none)
+        edge("FinishRequest", "a statement alone", [0] + without + u32(0))
     }
 
     private func addAccounts() {
@@ -336,13 +333,15 @@ struct ServiceMessageVectors: TestWriter {
                 ("after the last time", "Oversize", digest + label + u64(latestTime + 1)),
             ])
         message("InboxRequest", zeros(32))
-        let waiting = prefixed(Cast.anna.chain) + label + u64(5)
+        let waiting = [2] + prefixed(Cast.anna.chain) + label + u64(5)
+        let asked = [1] + prefixed(Cast.bert.chain) + u16(0) + u64(6)
         message(
-            "InboxAnswer", [1] + u32(2) + waiting + prefixed(Cast.bert.chain) + u16(0) + u64(6),
+            "InboxAnswer", [1] + u32(2) + waiting + asked,
             [
                 ("more after nothing", "NonCanonical", [1] + u32(0)),
-                ("no chain", "LengthOverflow", [0] + u32(1) + u32(0) + label + u64(5)),
-                ("a control character", "ControlInName", [0] + u32(1) + prefixed([1]) + vector16([0]) + u64(5)),
+                ("an active account", "NonCanonical", [0] + u32(1) + [3] + waiting.dropFirst()),
+                ("no chain", "LengthOverflow", [0] + u32(1) + [2] + u32(0) + label + u64(5)),
+                ("a control character", "ControlInName", [0] + u32(1) + [2] + prefixed([1]) + vector16([0]) + u64(5)),
                 ("2^32 − 1 people", "LengthOverflow", [0, 255, 255, 255, 255] + waiting),
             ])
         edge("InboxAnswer", "nobody", [0] + u32(0))

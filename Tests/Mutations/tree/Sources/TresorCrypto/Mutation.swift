@@ -266,7 +266,7 @@ package enum Mutation: String, CaseIterable, Sendable {
     case sessionSignature
     /// That a person registers their own user id.
     case registeredUser
-    /// That a half-finished registration goes on with a chain that extends its own.
+    /// That a registration goes on with a chain that extends its own.
     case resumedChain
     /// That a session of a removed device has ended.
     case removedDevice
@@ -288,6 +288,16 @@ package enum Mutation: String, CaseIterable, Sendable {
     case requestBody
     /// That a member who restores an entry of somebody else brings no wraps.
     case restoredWraps
+    /// That an invitation comes before somebody who only asked under the handle.
+    case invitedFirst
+    /// That a wrap that its receiver may open stays.
+    case standingWrap
+    /// That an import makes accounts of the people in the logs alone.
+    case importedMembers
+    /// That a copy of a request gets the answer of the first one.
+    case repeatedRequest
+    /// That the card that was shown is the one that is admitted.
+    case shownCard
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }
