@@ -156,7 +156,7 @@
                 chain = try await prove(signer.chain, of: statement, rows.account)
                 guard chain != nil else { return nil }
             }
-            // A device has a bucket of its own: whoever has it uses up nothing of the person's.
+            // A device has a bucket of its own: a thief of it uses up nothing of the person's.
             let device = statement.kind == .device ? statement.device?.bytes ?? [] : []
             if let seconds = limits.take(.requests(statement.user.digest.bytes + device), rate) {
                 return .tooOften(seconds)

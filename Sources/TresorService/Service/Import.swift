@@ -245,7 +245,7 @@
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
             let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
-            // Whoever put a wrap there: its receiver may replace it, and others add.
+            // Each counts as put by its receiver, who may replace it; others add.
             let stored = wraps.map { Wraps.storing($0, by: $0.user, at: 0) }
             return rows + stored + access + StateCache.storing(state, isDue: true)
         }

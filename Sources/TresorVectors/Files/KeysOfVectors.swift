@@ -67,7 +67,7 @@ struct KeysOfVectors: TestWriter {
             "several wraps of one epoch: the first that fits does not open, the second does", ["EdgeCase"],
             in: stage.input(Cast.bert, 5, spoiled + own), out: keys)
         valid(
-            "several wraps of one epoch: those that do not fit count for nothing, and the sixteenth opens", ["EdgeCase"],
+            "several wraps of one epoch: those that do not fit do not count, the sixteenth opens", ["EdgeCase"],
             in: stage.input(Cast.bert, 5, older + foreign + many.dropLast() + own), out: keys)
         invalid(
             "several wraps of one epoch: the seventeenth is not tried", "ModifiedTag", "altered", base: base,

@@ -5,6 +5,7 @@
     import Testing
     import Tresor
     import TresorCore
+    import TresorCrypto
     import TresorSQLite
     import TresorTesting
 
