@@ -121,6 +121,21 @@ public final class DirectoryHome: Home {
         return result
     }
 
+    /// Takes the right to change the key slots, by a lock on the file `slots.lock`. The lock ends with the process.
+    public func slotLock() throws(TresorError) -> SlotLock? {
+        let file = try lockFile("slots.lock")
+        guard try Self.isLocked(file) else { return nil }
+        let held = HeldFile(file)
+        return SlotLock { _ = held }
+    }
+
+    /// A file that stays open as long as somebody holds this.
+    private final class HeldFile: Sendable {
+        private let file: FileDescriptor
+
+        init(_ file: consuming FileDescriptor) { self.file = file }
+    }
+
     /// Opens a file whose lock belongs to the open file. It ends with the file or the process, and also works within one
     /// process.
     private func lockFile(_ name: String) throws(TresorError) -> FileDescriptor {
@@ -145,21 +160,6 @@ public final class DirectoryHome: Home {
             guard let opened = try open(directory, creating: false) else { continue }
             try SystemError.asFailed { () throws(SystemError) in try AtomicFile.sweep(opened) }
         }
-    }
-}
-
-extension DirectoryHome: TurnHome {
-    private final class FileTurn: Turn {
-        private let file: FileDescriptor
-
-        init(_ file: consuming FileDescriptor) { self.file = file }
-    }
-
-    /// Takes the turn by a lock on the file `turn`, without waiting; `nil` while another task or process has it.
-    package func takeTurn() throws(TresorError) -> (any Turn)? {
-        let file = try lockFile("turn")
-        guard try Self.isLocked(file) else { return nil }
-        return FileTurn(file)
     }
 }
 

@@ -152,11 +152,11 @@ struct Paths: Sendable, Equatable {
 
     /// The files and directories in which a home keeps the data of its identity. The device share is apart.
     static let objectNames = ["identity", "pins", "heads", "stores", "names", "wraps", "leftovers", "marks"]
-    static let objectDirectories = ["logs", "evidence"]
+    static let objectDirectories = ["logs", "evidence", "records"]
 
     /// Whether a path is a file of a home or a store, under any name, and whether or not it exists yet.
     func isOwn(_ path: String) -> Bool {
-        let names = Self.objectNames + ["store", "lock"]
+        let names = Self.objectNames + ["store", "lock", "slots.lock"]
         let parts = AtomicFile.split(path)
         let above = AtomicFile.split(parts.directory)
         if IdentityBackup.isName(above.name), FileIdentity(path: above.directory) == FileIdentity(path: data) {
