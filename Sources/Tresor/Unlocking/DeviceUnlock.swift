@@ -116,8 +116,8 @@ public struct DeviceUnlock: Sendable {
 
     /// Whether there is a device share, or something to finish. A home that does not exist is not made for this.
     private func isForgettable() throws(TresorError) -> Bool {
-        let isRemembered = (try? isRememberedBlocking()) ?? true
-        return try isRemembered || client.cleanup.isNeeded()
+        if (try? isRememberedBlocking()) ?? true { return true }
+        return try client.cleanup.isNeeded()
     }
 
     private func destroyShareLocked() throws(TresorError) -> DeviceShare? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TresorCore
-package import TresorCrypto
+import TresorCrypto
 
 /// How a change of the key slots waits for another one in the same home (SPEC §8.4).
 package struct SlotWait: Sendable {

@@ -72,8 +72,9 @@ func isChanging(_ home: any Home) -> Bool {
         let home = TresorTesting.MemoryHome()
         let anna = try await anna(home)
         var client = anna.client
-        let (waits, pauses) = (Mutex(0), Mutex(Duration.zero))
-        let other = Mutex<SlotLock?>(try home.slotLock())
+        let waits = Mutex(0)
+        let pauses = Mutex(Duration.zero)
+        let other = Mutex<SlotLock?>(home.slotLock())
         client.slotWait.begins = { waits.withLock { $0 += 1 } }
         client.slotWait.pause = { time in
             let waited = pauses.withLock { total in
