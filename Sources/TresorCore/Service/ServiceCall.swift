@@ -9,7 +9,7 @@ package protocol ServiceHandler: Sendable {
 
     /// Judges the head of a request before its body comes.
     ///
-    /// - Returns: whether it proves by itself who asks. The body of another one is read all the same.
+    /// - Returns: whether it proves by itself who asks. The body of another one is read even so.
     /// - Throws: the refusal of a request whose body is not read.
     func proves(_ head: ServiceHead) async throws(Refusal) -> Bool
 

@@ -7,7 +7,7 @@
 
     /// The people of whom a request has held, with the source that it came from, of this process.
     ///
-    /// It proves nothing: whoever shares the source may name such a person. Who was not seen for long is forgotten first.
+    /// It proves nothing: anyone at that source may name such a person. Who was not seen for long is forgotten first.
     final class HeldPeople: Sendable {
         private struct Place: Hashable {
             let user: UserID
