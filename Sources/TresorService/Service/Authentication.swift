@@ -277,11 +277,6 @@
         }
     }
 
-    extension Refusal {
-        /// The refusal of a session or a signature that does not hold.
-        fileprivate static let unauthorized = Refusal(.unauthorized, .noAccess)
-    }
-
     extension Authentication {
         /// Whether a signature verifies.
         ///
