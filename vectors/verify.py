@@ -6220,6 +6220,7 @@ class LiveService:
             yield 400, {"Host": "127.0.0.1:x"}, {}
             yield 411, {"Transfer-Encoding": "chunked", "Content-Length": None}, {}
             yield 400, {"Transfer-Encoding": "chunked"}, {}
+            yield 400, {"X-Other": "w\u00f6rter"}, {}
             yield 415, {"Content-Encoding": "identity"}, {}
             for name in ("Upgrade", "Expect", "Trailer", "TE"):
                 yield 400, {name: "x"}, {}

@@ -59,6 +59,8 @@
         /// - Throws: the refusal, after which the connection ends.
         func accept(_ head: HTTPRequestHead) throws(Refusal) -> AcceptedHead {
             guard head.version == .http1_1 else { throw .malformed }
+            // Other letters become ASCII where case is folded: the sign of kelvin is a k.
+            guard head.headers.allSatisfy({ $0.value.utf8.allSatisfy { $0 < 0x80 } }) else { throw .malformed }
             try checkHost(head.headers)
             try checkForms(head.headers)
             guard head.method == .POST || head.method == .GET else { throw .method }

@@ -26,8 +26,8 @@
     /// once in every process.
     ///
     /// The cheap checks come first: form and time, the signature of the request by the key that the statement names, the
-    /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is refused
-    /// before all signatures. That bars no session of which a request has held before.
+    /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is barred:
+    /// it is still heard for an account whose rows prove the session, and no chain is read for it.
     struct Authentication: Sendable {
         /// What a request proves.
         enum Outcome: Sendable {
@@ -60,6 +60,7 @@
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         private let statements = VerifiedStatements()
+        private let people = HeldPeople()
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -75,39 +76,68 @@
         /// - Throws: 401 for a session or a signature that does not hold; 403 for a caller who may not ask for this, or
         ///   who waits for the operator; 400 for a body that proves the session and does not read.
         func authenticate(_ call: ServiceCall) async throws(Refusal) -> Outcome {
-            let unauthorized = Refusal(.unauthorized, .noAccess)
-            guard let text = call.authorization, let authorization = try? Authorization(text),
-                authorization.statement.server == server, isInTime(authorization)
-            else { throw unauthorized }
+            guard let authorization = read(call.authorization) else { throw .unauthorized }
+            let barred = limits.look(.failure, of: call.source)
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                if !statements.isKnown(session), let seconds = look(call.source) { return .tooOften(seconds) }
-                if let outcome = try await prove(session, authorization, call) { return outcome }
-                refusal = unauthorized
+                if let outcome = try await prove(session, authorization, call, isBarred: barred != nil) {
+                    return outcome
+                }
+                refusal = .unauthorized
             } catch {
                 guard error == .altered || error == .unsupported else { throw Refusal(error) }
                 refusal = Refusal(error)
             }
             noteFailure(of: call.source)
+            if let barred { return .tooOften(barred) }
             throw refusal
         }
 
-        /// Whether a request of this session has held before.
-        func knows(_ text: String) -> Bool {
-            guard let statement = try? Authorization(text).statement, let session = try? statement.hash() else {
+        /// Judges the head of a request before its body comes.
+        ///
+        /// - Returns: whether it proves by itself who asks. A small body of somebody of whom a request from this source
+        ///   has held needs no other proof: it is little, and takes the room of the source.
+        /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
+        ///   error of an engine that does not answer.
+        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
+            if case .anyone = head.operation.speaker { return false }
+            guard let statement = read(head.authorization)?.statement else {
+                if head.isLarge { throw .unauthorized }
                 return false
             }
-            return statements.isKnown(session)
+            if !head.isLarge, people.isKnown(statement.user, from: head.source) { return true }
+            do throws(TresorError) {
+                if try await holds(statement) { return true }
+            } catch {
+                throw Refusal(error)
+            }
+            guard limits.look(.failure, of: head.source) == nil else { throw Refusal(.busy) }
+            if head.isLarge, !head.operation.isProvedByBody {
+                noteFailure(of: head.source)
+                throw .unauthorized
+            }
+            return false
         }
 
-        /// Returns the seconds for which a source is barred. A call without a source comes from this process.
-        private func look(_ source: [UInt8]) -> UInt32? {
-            source.isEmpty ? nil : limits.look(.failure(source), .failure)
+        /// Notes that a source sent something that proves nothing.
+        func noteFailure(of source: [UInt8]) { _ = limits.take(.failure, of: source) }
+
+        /// Reads the header; `nil` for none, for another service, and for a time that is not now.
+        private func read(_ text: String?) -> Authorization? {
+            guard let text, let authorization = try? Authorization(text), authorization.statement.server == server,
+                isInTime(authorization)
+            else { return nil }
+            return authorization
         }
 
-        private func noteFailure(of source: [UInt8]) {
-            if !source.isEmpty { _ = limits.take(.failure(source), .failure) }
+        /// Whether the rows of an account prove a session, and it is open.
+        private func holds(_ statement: SessionStatement) async throws(TresorError) -> Bool {
+            let rows = try await rows(of: statement, nil)
+            guard rows.account != nil, isOpen(statement, rows), let key = Self.key(of: statement, rows) else {
+                return false
+            }
+            return try statements.verify(statement, hash: try statement.hash(), by: key)
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -120,7 +150,7 @@
 
         /// Returns `nil` for a session or a signature that does not hold.
         private func prove(
-            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall
+            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
             let request = try RequestStatement(
@@ -130,14 +160,19 @@
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
             guard isSigned else { return nil }
-            let outcome = try await prove(RequestKey(request, of: statement.user), statement, session, call)
-            if outcome == nil { statements.forget(session) }
+            let key = RequestKey(request, of: statement.user)
+            let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
+            if outcome == nil {
+                statements.forget(session)
+                people.forget(statement.user, from: call.source)
+            }
             return outcome
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.
         private func prove(
-            _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall
+            _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
+            isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
             guard let signer = try signer(of: statement, call, rows),
@@ -145,7 +180,8 @@
             else { return nil }
             var chain: CardChain?
             if !signer.chain.isEmpty {
-                if rows.account == nil, let seconds = limits.take(.registration(call.source), .registration) {
+                if isBarred { return nil }
+                if rows.account == nil, let seconds = limits.take(.registration, of: call.source) {
                     noteFailure(of: call.source)
                     return .tooOften(seconds)
                 }
@@ -156,6 +192,7 @@
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             guard isOpen(statement, rows) else { return nil }
             statements.keep(session, of: signer.key)
+            people.keep(statement.user, from: call.source)
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
                 account: rows.account, chain: chain, request: request)
@@ -163,24 +200,32 @@
             return .caller(caller)
         }
 
-        private func rows(of statement: SessionStatement, _ key: RequestKey) async throws(TresorError) -> Rows {
+        /// Reads the rows of a session and, unless it is `nil`, of a request.
+        private func rows(of statement: SessionStatement, _ key: RequestKey?) async throws(TresorError) -> Rows {
             try await engine.read { (transaction) throws(TresorError) in
-                var searches = [Account.search(statement.user), key.search]
-                if let device = statement.device { searches.append(ServerShares.key(statement.user, device)) }
+                let device = statement.device.map { ServerShares.key(statement.user, $0) }
+                let searches = [Account.search(statement.user)] + [device, key?.search].compactMap { $0 }
                 let found = try transaction.run(searches, finishing: true).map(\.rows)
                 return Rows(
                     account: try found[0].first.map { (row) throws(TresorError) in try Account(row) },
-                    requests: found[1],
-                    deviceKey: found.count > 2
-                        ? try found[2].first.map { (row) throws(TresorError) in try row.digest(0) } : nil)
+                    requests: key == nil ? [] : found[found.count - 1],
+                    deviceKey: device != nil
+                        ? try found[1].first.map { (row) throws(TresorError) in try row.digest(0) } : nil)
             }
+        }
+
+        /// The key of the rows that must have signed a session; `nil` if there is none.
+        private static func key(of statement: SessionStatement, _ rows: Rows) -> Hash256? {
+            guard statement.kind == .identity else { return rows.deviceKey }
+            return rows.account.flatMap { $0.generation == statement.generation ? $0.key : nil }
         }
 
         /// The key that must have signed the session; `nil` if there is none.
         private func signer(
             of statement: SessionStatement, _ call: ServiceCall, _ rows: Rows
         ) throws(TresorError) -> Signer? {
-            guard statement.kind == .identity else { return rows.deviceKey.map { Signer(key: $0) } }
+            let known = Self.key(of: statement, rows).map { Signer(key: $0) }
+            guard statement.kind == .identity else { return known }
             let chain: [UInt8]
             switch call.operation {
             case .register: chain = try RegisterRequest(call.body).chain
@@ -188,7 +233,6 @@
                 chain = try PutCardRequest(call.body).chain
             default: chain = []
             }
-            let known = rows.account.flatMap { $0.generation == statement.generation ? Signer(key: $0.key) : nil }
             guard !chain.isEmpty else { return known }
             let claim = try CardClaim(newestIn: chain)
             guard claim.generation == statement.generation else { return nil }
@@ -259,9 +303,6 @@
             if signers.withLock({ $0[hash] }) == signer { return true }
             return try Authentication.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
-
-        /// Whether a statement is kept.
-        func isKnown(_ hash: Hash256) -> Bool { signers.withLock { $0[hash] != nil } }
 
         /// Keeps a statement that held.
         func keep(_ hash: Hash256, of signer: Hash256) {

@@ -40,7 +40,11 @@
             }
         }
 
-        package func knows(_ authorization: String) -> Bool { authentication.knows(authorization) }
+        /// Judges the head of a request before its body comes.
+        package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { try await authentication.proves(head) }
+
+        /// Notes that a source sent something that proves nothing.
+        package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
 
         /// Whether the database answers.
         package func isHealthy() async -> Bool {
@@ -82,10 +86,7 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
-                // A call without a source comes from this process.
-                if call.operation == .kitCopy, !call.source.isEmpty,
-                    let seconds = context.limits.take(.kitCopy(call.source), .kitCopy)
-                {
+                if let seconds = context.limits.take(call.operation == .kitCopy ? .kitCopy : .server, of: call.source) {
                     return Self.refusal(until: seconds)
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }

@@ -76,10 +76,14 @@
         /// The operation whose calls wait until they are released; `nil` for none.
         private let holding: ServiceOperation?
         private let held = Mutex<[CheckedContinuation<Void, Never>]>([])
+        /// The authorization by which a head proves who asks; `nil` if each head does.
+        private let known: String?
+        private let failed = Mutex<[[UInt8]]>([])
 
-        init(growth: Int = 1, holding: ServiceOperation? = nil) {
+        init(growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil) {
             self.growth = growth
             self.holding = holding
+            self.known = known
         }
 
         /// The number of calls that wait.
@@ -94,8 +98,16 @@
             for call in waiting { call.resume() }
         }
 
-        func knows(_ authorization: String) -> Bool { authorization == "a session that has held" }
+        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
+            if known == nil || head.authorization == known { return true }
+            if head.isLarge { throw Refusal(.unauthorized, .noAccess) }
+            return false
+        }
 
+        func noteFailure(of source: [UInt8]) { failed.withLock { $0.append(source) } }
+
+        /// The sources of failures that were noted.
+        var failures: [[UInt8]] { failed.withLock { $0 } }
         var calls: [ServiceCall] { noted.withLock { $0 } }
         /// The waits for news that ended since their client left, or the service stopped.
         var endedWaits: Int { cancelled.withLock { $0 } }

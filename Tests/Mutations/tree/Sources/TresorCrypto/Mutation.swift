@@ -288,6 +288,22 @@ package enum Mutation: String, CaseIterable, Sendable {
     case requestBody
     /// That a member who restores an entry of somebody else brings no wraps.
     case restoredWraps
+    /// That a large body is read for a head that proves itself, and for no other.
+    case provedHead
+    /// That bodies of strangers share a small part of the room.
+    case strangersRoom
+    /// That large bodies leave room to small ones.
+    case keptRoom
+    /// The bytes of a body that must come in a span of time.
+    case bodyPace
+    /// That the networks of a line of IPv6 share limits.
+    case sourceNetworks
+    /// That an account is heard behind an address that is barred.
+    case heardIfBarred
+    /// That header values are ASCII.
+    case asciiHeaders
+    /// How often a source asks for what anyone may have.
+    case sourceBucket
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }

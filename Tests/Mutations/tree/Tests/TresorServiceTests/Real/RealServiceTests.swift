@@ -18,7 +18,7 @@
         /// Tries an attack as things are, and without the check that defeats it.
         ///
         /// - Parameter attack: whether it reached its end.
-        private static func expectReal(
+        static func expectReal(
             without mutation: Mutation, at source: SourceLocation = #_sourceLocation,
             _ attack: () async throws -> Bool
         ) async throws {
