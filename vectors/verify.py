@@ -1241,7 +1241,7 @@ def read_noted_stores(data):
     reader.preamble(b"tresorn1")
     while reader.left():
         stores.append((reader.digest(), reader.opaque16(1, 4096)))
-    require(all(a[0] < b[0] for a, b in zip(stores, stores[1:])))
+    require(all(a < b for a, b in zip(stores, stores[1:])))
     return stores
 
 

@@ -4,7 +4,7 @@
 /// 4096 bytes.
 ///
 /// A store never names itself: one that lies would take the name of another.
-package struct StoreName: Hashable, Sendable {
+package struct StoreName: Hashable, Comparable, Sendable {
     package static let maximumByteCount = 4096
 
     package let bytes: [UInt8]
@@ -14,4 +14,6 @@ package struct StoreName: Hashable, Sendable {
         guard (1...Self.maximumByteCount).contains(bytes.count) else { return nil }
         self.bytes = bytes
     }
+
+    package static func < (one: StoreName, other: StoreName) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
 }
