@@ -11,22 +11,45 @@ import TresorStore
     import Glibc
 #endif
 
-/// Standard input, which only one of data, password and card may use.
+/// Standard input and the other streams of a run, each of which only one of data, password, kit and card may use. A stream
+/// is the same one by whatever name or number it is opened.
 final class StandardInput: Sendable {
-    private let user = Mutex<String?>(nil)
+    private struct Use {
+        let stream: FileIdentity?
+        let user: String
+        let isStandard: Bool
+    }
+
+    private let uses = Mutex<[Use]>([])
 
     /// - Parameter user: the use, as in "the password".
     /// - Throws: 64 if it has another use already.
-    func claim(for user: String) throws(CommandFailure) {
-        let earlier = self.user.withLock { current -> String? in
-            defer { current = current ?? user }
-            return current
+    func claim(for user: String) throws(CommandFailure) { try claim(STDIN_FILENO, for: user, isOpened: false) }
+
+    /// Claims the stream of a descriptor.
+    ///
+    /// - Parameter isOpened: whether this program has opened it. A file that is opened twice is read twice; only a pipe,
+    ///   a socket or a terminal is then the same stream.
+    /// - Throws: 64 if it has another use already.
+    func claim(_ descriptor: Int32, for user: String, isOpened: Bool = true) throws(CommandFailure) {
+        let isStandard = descriptor == STDIN_FILENO
+        guard !isOpened || Self.isStream(descriptor) else { return }
+        let use = Use(stream: FileIdentity(descriptor: descriptor), user: user, isStandard: isStandard)
+        let earlier = uses.withLock { uses -> Use? in
+            defer { uses.append(use) }
+            return uses.first { $0.isStandard && isStandard || $0.stream != nil && $0.stream == use.stream }
         }
-        if let earlier {
-            throw .usage(
-                "standard input cannot be both \(earlier) and \(user)",
-                hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
-        }
+        guard let earlier, earlier.isStandard || earlier.user != user else { return }
+        let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
+        throw .usage(
+            "\(name) cannot be both \(earlier.user) and \(user)",
+            hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
+    }
+
+    private static func isStream(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return status.isKind(S_IFIFO) || status.isKind(S_IFSOCK) || isatty(descriptor) == 1
     }
 }
 
@@ -52,6 +75,7 @@ final class InputFile: Sendable {
         }
         path = argument
         let opened = try Self.open(argument)
+        try standardInput.claim(opened.number, for: "the data")
         descriptor = opened.number
         file = consume opened
         beginsAtStart = true
