@@ -46,7 +46,7 @@ final class StandardInput: Sendable {
             hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
     }
 
-    private static func isStream(_ descriptor: Int32) -> Bool {
+    static func isStream(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return false }
         return status.isKind(S_IFIFO) || status.isKind(S_IFSOCK) || isatty(descriptor) == 1
@@ -62,6 +62,8 @@ final class InputFile: Sendable {
     private let file: FileDescriptor?
     /// Whether reading starts at offset 0: the caller may have read a part of standard input.
     private let beginsAtStart: Bool
+    /// The state of a regular file when it was opened; `nil` for anything else.
+    private let begun: stat?
 
     /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
     init(_ argument: String?, standardInput: StandardInput) throws(CommandFailure) {
@@ -71,6 +73,7 @@ final class InputFile: Sendable {
             file = nil
             descriptor = STDIN_FILENO
             beginsAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
+            begun = Self.status(of: descriptor)
             return
         }
         path = argument
@@ -79,6 +82,37 @@ final class InputFile: Sendable {
         descriptor = opened.number
         file = consume opened
         beginsAtStart = true
+        begun = Self.status(of: descriptor)
+    }
+
+    private static func status(of descriptor: Int32) -> stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG) ? status : nil
+    }
+
+    /// Whether it is a pipe, a socket or a terminal. Nothing that came from one may mean that its writer failed.
+    var isStream: Bool { StandardInput.isStream(descriptor) }
+
+    /// Looks behind the last byte whether the file is still the one that was opened.
+    ///
+    /// - Returns: whether it has grown in between.
+    /// - Throws: 11 for a file that was cut or rewritten.
+    func hasGrown() throws(CommandFailure) -> Bool {
+        guard let begun, let now = Self.status(of: descriptor) else { return false }
+        if now.st_size > begun.st_size { return true }
+        guard now.st_size == begun.st_size, Self.times(now) == Self.times(begun) else {
+            throw CommandFailure(.busy, "\(shownName) was changed while it was read", file: path)
+        }
+        return false
+    }
+
+    private static func times(_ status: stat) -> [Int] {
+        #if canImport(Darwin)
+            let (content, state) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (content, state) = (status.st_mtim, status.st_ctim)
+        #endif
+        return [content.tv_sec, content.tv_nsec, state.tv_sec, state.tv_nsec]
     }
 
     /// The size of a regular file that is read as a whole; `nil` for anything else.
