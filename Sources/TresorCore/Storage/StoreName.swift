@@ -15,5 +15,7 @@ package struct StoreName: Hashable, Comparable, Sendable {
         self.bytes = bytes
     }
 
-    package static func < (one: StoreName, other: StoreName) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
+    package static func < (one: StoreName, other: StoreName) -> Bool {
+        one.bytes.lexicographicallyPrecedes(other.bytes)
+    }
 }
