@@ -1117,6 +1117,9 @@ def kit_words(K):
     return [WORDS[bits >> 11 * (23 - i) & 2047] for i in range(24)]
 
 
+WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+
+
 def read_kit(typed):
     require(len(typed if isinstance(typed, bytes) else typed.encode("utf-8")) <= 1024, "wrong_password")
     if isinstance(typed, bytes):
@@ -1124,7 +1127,7 @@ def read_kit(typed):
             typed = typed.decode("utf-8")
         except UnicodeDecodeError:
             raise Refused("wrong_password") from None
-    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in re.split("[ \t\r\n]+", typed)
+    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in WHITE_SPACE.split(typed)
              if word and not re.fullmatch("[0-9]{1,2}[.]?", word)]
     require(len(words) == 24 and all(word in WORD_NUMBERS for word in words), "wrong_password")
     bits = 0
@@ -1241,7 +1244,7 @@ def read_noted_stores(data):
     reader.preamble(b"tresorn1")
     while reader.left():
         stores.append((reader.digest(), reader.opaque16(1, 4096)))
-    require(all(a[0] < b[0] for a, b in zip(stores, stores[1:])))
+    require(all(a < b for a, b in zip(stores, stores[1:])))
     return stores
 
 

@@ -54,7 +54,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         note.slots = [try .random()]
         note.generations = [1, 2]
         var noted = NotedStores()
-        noted[tresor] = StoreName(Array("/srv/clinic.db".utf8))
+        #expect(noted.note(try #require(StoreName(Array("/srv/clinic.db".utf8))), of: tresor))
         let export = try TresorExport(
             tresor: tresor, entries: try await log(tresor, in: world.store).dropLast(), cards: [], wraps: [Wrap(wrap)])
         var specimens = [

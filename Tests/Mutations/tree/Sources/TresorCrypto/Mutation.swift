@@ -255,6 +255,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case exportJudged
     /// That a store is noted by the name that the person gave, and that this one is not silent.
     case notedStore
+    /// That each store that has shown a tresor is noted, and not the first alone.
+    case everyStore
 
     // The service.
 
