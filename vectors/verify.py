@@ -6234,8 +6234,9 @@ class LiveService:
             yield 403, {"Sec-Fetch-Site": "same-origin"}, {}
             yield 411, {"Content-Length": None}, {}
             yield 413, {"Content-Length": long}, {}
-            yield 413, {"Content-Length": "9" * 9}, {}
-            for length in ("00", "-0", "+0", "0x0", "0, 0"):
+            for digits in (9, 10, 18):
+                yield 413, {"Content-Length": "9" * digits}, {}
+            for length in ("00", "-0", "+0", "0x0", "0, 0", "9" * 19, "9" * 20, "9" * 21):
                 yield 400, {"Content-Length": length}, {}
             yield 400, {"content-length": "0"}, {}
             yield 415, {"Content-Type": None}, {}
