@@ -191,7 +191,8 @@
             let known = rows.account.flatMap { $0.generation == statement.generation ? Signer(key: $0.key) : nil }
             guard !chain.isEmpty else { return known }
             let claim = try CardClaim(newestIn: chain)
-            guard claim.generation == statement.generation else { return nil }
+            // The same key may have signed cards of two user ids.
+            guard claim.user == statement.user, claim.generation == statement.generation else { return nil }
             // The key of the newest card that is there needs no other proof.
             if let known, known.key == claim.signingKey { return known }
             return Signer(key: claim.signingKey, chain: chain)
