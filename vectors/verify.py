@@ -4540,8 +4540,8 @@ def test_verify_session(i, trace):
 
 @operation("verifyRequest")
 def test_verify_request(i, trace):
-    session, id_, time_, signature = read_authorization(i["authorization"])
     require(i["operation"] in TARGETS, "failed")
+    session, id_, time_, signature = read_authorization(i["authorization"])
     data = encode_session(session)
     request = request_statement(session_hash(data), id_, time_, i["operation"], i["body"])
     note(trace, request=request)
