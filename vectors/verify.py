@@ -4543,8 +4543,8 @@ def test_verify_session(i, trace):
 
 @operation("verifyRequest")
 def test_verify_request(i, trace):
-    session, id_, time_, signature = read_authorization(i["authorization"])
     require(i["operation"] in TARGETS, "failed")
+    session, id_, time_, signature = read_authorization(i["authorization"])
     data = encode_session(session)
     request = request_statement(session_hash(data), id_, time_, i["operation"], i["body"])
     note(trace, request=request)
@@ -6238,8 +6238,9 @@ class LiveService:
             yield 403, {"Sec-Fetch-Site": "same-origin"}, {}
             yield 411, {"Content-Length": None}, {}
             yield 413, {"Content-Length": long}, {}
-            yield 413, {"Content-Length": "9" * 9}, {}
-            for length in ("00", "-0", "+0", "0x0", "0, 0"):
+            for digits in (9, 10, 18):
+                yield 413, {"Content-Length": "9" * digits}, {}
+            for length in ("00", "-0", "+0", "0x0", "0, 0", "9" * 19, "9" * 20, "9" * 21):
                 yield 400, {"Content-Length": length}, {}
             yield 400, {"content-length": "0"}, {}
             yield 415, {"Content-Type": None}, {}

@@ -139,7 +139,7 @@ package final class ServiceClient: Sendable {
         }
         guard answer.isOfService else { throw .store(.foreign) }
         if answer.status == 200 { return .answer(answer.body) }
-        guard let refusal = Refusal(status: answer.status, body: answer.body) else { throw .store(.foreign) }
+        let refusal = try Refusal(status: answer.status, body: answer.body)
         guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
             return .refused(refusal, date: answer.date)
         }
@@ -300,10 +300,17 @@ extension ServiceOperation {
 }
 
 extension Refusal {
-    /// Reads the refusal of a service; `nil` for a status or a body that is none.
-    fileprivate init?(status: Int, body: [UInt8]) {
-        guard let status = Status(rawValue: status), let error = try? Self.error(body) else { return nil }
-        self.init(status, error)
+    /// Reads the refusal of a service.
+    ///
+    /// - Throws: ``TresorError/unsupported`` for one of another release; ``TresorError/store(_:)`` for a status or a body
+    ///   that is none.
+    fileprivate init(status: Int, body: [UInt8]) throws(TresorError) {
+        guard let status = Status(rawValue: status) else { throw .store(.foreign) }
+        let said: TresorError
+        do throws(TresorError) { said = try Self.error(body) } catch {
+            throw error == .unsupported ? error : .store(.foreign)
+        }
+        self.init(status, said)
     }
 
     /// The error that a store throws for it (SPEC §11).

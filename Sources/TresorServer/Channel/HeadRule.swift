@@ -116,7 +116,7 @@
         private static func bodyByteCount(_ headers: HTTPHeaders, maximum: Int) throws(Refusal) -> Int {
             let lengths = headers["Content-Length"]
             guard let length = lengths.first else { throw Refusal(.lengthRequired, .failed(.other)) }
-            guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(isDigit) else { throw .malformed }
+            guard lengths.count == 1, isLength(length) else { throw .malformed }
             guard let count = number(length[...]), count <= maximum else {
                 guard length == "0" || !length.hasPrefix("0") else { throw .malformed }
                 throw Refusal(.tooLarge, .failed(.other))
@@ -130,6 +130,11 @@
             let isCanonical = (1...9).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit)
             guard isCanonical, text == "0" || !text.hasPrefix("0") else { return nil }
             return Int(text)
+        }
+
+        /// Whether a text is decimal digits that every program can hold: at most 18 of them.
+        private static func isLength(_ text: String) -> Bool {
+            (1...18).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit)
         }
 
         private static func isDigit(_ character: UInt8) -> Bool {

@@ -235,7 +235,8 @@
             }
             guard !chain.isEmpty else { return known }
             let claim = try CardClaim(newestIn: chain)
-            guard claim.generation == statement.generation else { return nil }
+            // The same key may have signed cards of two user ids.
+            guard claim.user == statement.user, claim.generation == statement.generation else { return nil }
             // The key of the newest card that is there needs no other proof.
             if let known, known.key == claim.signingKey { return known }
             return Signer(key: claim.signingKey, chain: chain)

@@ -14,13 +14,11 @@
         /// Reserves the handle of the caller's chain for them.
         ///
         /// - Throws: ``TresorError/unverified`` for a handle of another user, and for another card of this user;
-        ///   ``TresorError/noAccess`` for the chain of another user, and for an invitation that is not good;
-        ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
+        ///   ``TresorError/noAccess`` for an invitation that is not good; ``TresorError/unsupported`` for a log-in by
+        ///   password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
             guard request.blinded.isEmpty else { throw .unsupported }
             let chain = try caller.readChain(request.chain)
-            // The same key may have signed cards of two user ids.
-            guard chain.user == caller.user else { throw .noAccess }
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)

@@ -64,6 +64,7 @@
             var identity = try Identity.make(handle: try Name(typed: "anna"), time: 1)
             for generation in 0..<3 {
                 let claim = try CardClaim(newestIn: identity.chain.bytes)
+                #expect(claim.user == identity.user)
                 #expect(claim.generation == generation)
                 #expect(claim.signingKey == identity.chain.newest.signingKey)
                 identity = try identity.renewCard(time: 2).identity

@@ -50,7 +50,10 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
         post("a hexadecimal length", 400, length: "Content-Length: 0x5", body: "hello"),
         post("a length beyond 64 bits", nil, length: "Content-Length: 18446744073709551621", body: "hello"),
         post("a length beyond the limit", 413, length: "Content-Length: 65537"),
-        post("a length of 19 digits", 413, length: "Content-Length: 1000000000000000000"),
+        post("a length of 18 digits", 413, length: "Content-Length: 999999999999999999"),
+        post("a length of 19 digits", 400, length: "Content-Length: 1000000000000000000"),
+        post("a length of 20 digits", 400, length: "Content-Length: 10000000000000000000"),
+        post("a length of 21 digits", 400, length: "Content-Length: 100000000000000000000"),
     ]
 
     private static let codings: [HostileRequest] = [
