@@ -18,7 +18,7 @@
         ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
             guard request.blinded.isEmpty else { throw .unsupported }
-            let chain = try caller.readChain(request.chain)
+            let chain = try await context.readChain(request.chain, of: caller)
             // The same key may have signed cards of two user ids.
             guard chain.user == caller.user else { throw .noAccess }
             let invitation: Hash256? =
@@ -131,7 +131,7 @@
         ) throws(TresorError) -> AccountState {
             guard present.state != .closed else { throw .noAccess }
             if chain.bytes != present.chain {
-                let former = try CardChain(present.chain)
+                let former = try CardChain(present.chain, knowing: present.chain)
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
@@ -151,7 +151,7 @@
             _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
-            try request.statement.verify(by: try CardChain(present.chain))
+            try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
             guard present.state == .asked else {
                 guard present.statement == request.statement.bytes else { throw .failed(.other) }
                 return present.state
