@@ -26,7 +26,7 @@
                 self.number = number
             }
 
-            /// Waits until a time or the end of the task, whoever rings.
+            /// Waits until a time or the end of the task. No ring ends it.
             fileprivate func rest(until time: ContinuousClock.Instant, unless isOver: () -> Bool) async {
                 while ContinuousClock.now < time, !isOver(), !Task.isCancelled {
                     reset()

@@ -48,7 +48,7 @@
         /// The memory that the states take, in bytes.
         var cost: Int { slots.withLock(\.cost) }
 
-        /// Returns the state of a log at its end. A log is folded once at a time: who asks for it meanwhile waits.
+        /// Returns the state of a log at its end. A log is folded once at a time, and who asks for it waits for that.
         ///
         /// - Parameter account: the account that pays for the fold.
         /// - Returns: `nil` for a log that has grown in the meantime.
@@ -59,9 +59,8 @@
             of tresor: TresorID, at end: LogEnd, for account: WorkApart.Account
         ) async throws(TresorError) -> LogState? {
             while true {
-                let base = slot(of: tresor)
-                if let base, base.state.head.hash == end.head, base.state.entryCount == end.count { return base.state }
-                let (flight, isOwn) = begin(tresor, end, from: base, for: account)
+                if let state = known(tresor), state.head.hash == end.head { return state }
+                let (flight, isOwn) = begin(tresor, end, for: account)
                 let result = await flight.task.value
                 if isOwn { return try result.get() }
                 // That of somebody else may lead elsewhere, or have failed for their sake.
@@ -71,10 +70,12 @@
 
         /// Begins a fold, unless one runs.
         private func begin(
-            _ tresor: TresorID, _ end: LogEnd, from base: Slot?, for account: WorkApart.Account
+            _ tresor: TresorID, _ end: LogEnd, for account: WorkApart.Account
         ) -> (flight: Flight, isOwn: Bool) {
             flights.withLock { flights in
                 if let present = flights[tresor] { return (present, false) }
+                // A fold that has just ended left its state here.
+                let base = slot(of: tresor)
                 let task = Task { [self] in
                     let result: Result<LogState?, TresorError>
                     do throws(TresorError) {
@@ -101,8 +102,11 @@
             _ tresor: TresorID, to end: LogEnd, from known: Slot?, in turn: WorkApart.Turn
         ) async throws(TresorError) -> LogState? {
             var base = known?.state
-            // Another log in this place: the database was replaced.
-            if let state = base, state.entryCount == end.count { base = nil }
+            if let state = base, state.entryCount == end.count {
+                if state.head.hash == end.head { return state }
+                // Another log in this place: the database was replaced.
+                base = nil
+            }
             var (folded, cost) = base == nil ? (0, 0) : (known?.folded ?? 0, known?.cost ?? 0)
             if base == nil { base = try await Snapshots(engine: engine).state(of: tresor, in: turn) }
             var next = base?.entryCount ?? 0
