@@ -143,13 +143,13 @@
         ///   - account: the account that pays for a snapshot, if one is due.
         func extend(to state: LogState, cost: Int, by weight: Int, for account: WorkApart.Account) async {
             let folded = (slots.withLock { $0.slots[state.tresor]?.folded } ?? 0) + weight
-            keep(state, cost: cost, folded: folded)
-            guard folded >= Snapshots.interval(ofCost: cost) else { return }
-            // It is a help alone: the next entry tries again.
-            let isStored = try? await work.turn(of: account) { (turn) async throws(TresorError) in
+            let isDue = folded >= Snapshots.interval(ofCost: cost)
+            // A snapshot is a help alone: after one that was not written the next is due at its time.
+            keep(state, cost: cost, folded: isDue ? 0 : folded)
+            guard isDue else { return }
+            _ = try? await work.turn(of: account) { (turn) async throws(TresorError) in
                 await store(state, cost, after: folded, in: turn)
             }
-            if isStored == true { slots.withLock { $0.slots[state.tresor]?.folded -= folded } }
         }
 
         /// Writes a snapshot, if it is due.
