@@ -18,7 +18,7 @@ enum CrowdOperations {
         let most = Int(try input.integer("most"))
         var people = try crowd(input, count: count, time: time)[...]
         var sequence: UInt64 = 0
-        func append(_ type: UInt16, _ body: [UInt8]) throws {
+        func append(_ type: UInt16, _ body: [UInt8], by founder: borrowing SigningKey) throws {
             sequence += 1
             var signed = Array("tresorE1".utf8) + [1, 1] + tresor.digest.bytes + bigEndianBytes(sequence) + head.bytes
             signed +=
@@ -37,11 +37,12 @@ enum CrowdOperations {
                 guests = guests.dropFirst(group.count)
                 var body = bigEndianBytes(UInt16(group.count))
                 for (_, card) in group { body += [1] + bigEndianBytes(UInt32(card.count)) + card }
-                try append(2, body + [Role.reader.rawValue] + bigEndianBytes(UInt64(0)) + [0])
+                try append(2, body + [Role.reader.rawValue] + bigEndianBytes(UInt64(0)) + [0], by: founder)
             }
             guard !people.isEmpty else { break }
             let users = house.flatMap { [1] + $0.user.bytes }
-            try append(5, bigEndianBytes(UInt16(house.count)) + users + input.bytes("epoch"))
+            let body = try bigEndianBytes(UInt16(house.count)) + users + input.bytes("epoch")
+            try append(5, body, by: founder)
         }
         guard let state = fold.state else { throw VectorProblem("no state") }
         return VectorFields([
