@@ -20,7 +20,11 @@
         ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.store(_:)` with `full` beyond a
         ///   quota.
         func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let draft = try AppendDraft(request)
+            let account = caller.user.digest.bytes
+            let weight = AppendDraft.weight(of: request)
+            let draft = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
+                try AppendDraft(request)
+            }
             guard request.sequence > 0 else { return try await found(draft, by: caller) }
             if try await appendAtKnownEnd(draft, by: caller) { return OutcomeAnswer(.done) }
             guard let place = try await place(of: caller.user, in: request.tresor) else { throw .noAccess }
@@ -28,10 +32,14 @@
                 guard place.isMember else { throw .noAccess }
                 return OutcomeAnswer(.conflict)
             }
-            let before = try await context.states.state(of: request.tresor, at: place.end)
+            let found = try await context.states.state(of: request.tresor, at: place.end, for: account)
+            guard let before = found else {
+                guard place.isMember else { throw .noAccess }
+                return OutcomeAnswer(.conflict)
+            }
             let judgment: Judgment
             do throws(TresorError) {
-                judgment = try judge(draft, by: caller, on: before)
+                judgment = try await judge(draft, by: caller, on: before)
             } catch {
                 throw place.isMember ? error : .noAccess
             }
@@ -45,8 +53,12 @@
         /// Judges an entry by the rules and by the policy of the service: each tresor keeps its approvers.
         private func judge(
             _ draft: AppendDraft, by caller: Caller, on before: LogState?
-        ) throws(TresorError) -> Judgment {
-            let judgment = try AppendRules.judge(draft, by: caller.user, on: before)
+        ) async throws(TresorError) -> Judgment {
+            let user = caller.user
+            let weight = draft.weight(on: before)
+            let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
+                () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
+            }
             switch draft.body {
             case .genesis, .approvers:
                 let wanted = Set(context.settings.approvers.map(\.user))
@@ -63,7 +75,7 @@
             let request = draft.request
             guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
                 before.head.hash == request.previous, before.members[caller.user] != nil,
-                let judgment = try? judge(draft, by: caller, on: before),
+                let judgment = try? await judge(draft, by: caller, on: before),
                 (try? await checkQuota(draft, on: before)) != nil
             else { return false }
             return try await write(draft, judgment, for: caller, first: advance(draft, judgment))
@@ -72,7 +84,7 @@
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
         /// nobody learns whether a tresor is there.
         private func found(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let judgment = try judge(draft, by: caller, on: nil)
+            let judgment = try await judge(draft, by: caller, on: nil)
             let place = try await place(of: caller.user, in: draft.request.tresor)
             if let place {
                 guard place.isMember else { throw .noAccess }
@@ -162,10 +174,12 @@
                 guard error == .forked else { throw error }
                 return false
             }
-            context.states.keep(judgment.state)
             context.usage.add(
                 tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
+            await context.states.extend(
+                to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),
+                for: caller.user.digest.bytes)
             return true
         }
 
@@ -193,8 +207,7 @@
                 statements.append(SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", gone))
             }
             statements += wraps.map(Wraps.storing)
-            statements += judgment.people.map { Access.storing($0, in: state) }
-            return statements + StateCache.storing(state)
+            return statements + judgment.people.map { Access.storing($0, in: state) }
         }
     }
 #endif

@@ -92,7 +92,9 @@
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role == .owner else { throw .noAccess }
-            let floor = try await context.states.state(of: request.tresor, at: seat.end).floor
+            let state = try await context.states.state(
+                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
+            guard let floor = state?.floor else { throw .busy }
             let answer = try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
                 guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
                     throw .noAccess

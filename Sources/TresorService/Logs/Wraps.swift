@@ -99,10 +99,15 @@
         ///   the log calls for; ``TresorError/altered`` for a wrap that the log does not call for;
         ///   ``TresorError/busy`` if the log grows in between.
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let wraps = try WrapRules.read(request.wraps, of: request.tresor)
+            let account = caller.user.digest.bytes
+            let weight = 1 + request.wraps.count / 64
+            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
+                try WrapRules.read(request.wraps, of: request.tresor)
+            }
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role != nil else { throw .noAccess }
-            let state = try await context.states.state(of: request.tresor, at: seat.end)
+            let found = try await context.states.state(of: request.tresor, at: seat.end, for: account)
+            guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             let others = wraps.filter { $0.user != caller.user }
             guard others.isEmpty || member.history == .all else { throw .noAccess }

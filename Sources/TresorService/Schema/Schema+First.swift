@@ -32,11 +32,11 @@
                     .integer("last_sequence").optional,
                 ],
                 key: ["tresor", "account"], indexes: [.init(columns: ["account", "tresor"])], partCount: 32),
-            // A snapshot of the folded log after `count` entries.
+            // A part of a snapshot of the folded log after `count` entries. Where part 0 lies, all parts do.
             Table(
                 name: "states",
-                columns: [.bytes("tresor"), .integer("count"), .incompressible("state")],
-                key: ["tresor"]),
+                columns: [.bytes("tresor"), .integer("count"), .integer("part"), .incompressible("state")],
+                key: ["tresor", "count", "part"]),
         ]
 
         private static let accounts: [Table] = [

@@ -15,11 +15,6 @@
         /// The chain of the body, if it is what proves the session.
         let chain: CardChain?
         let request: RequestKey
-
-        /// Reads the chain of the body, unless that was done to prove the session.
-        func readChain(_ bytes: [UInt8]) throws(TresorError) -> CardChain {
-            if let chain { chain } else { try CardChain(bytes) }
-        }
     }
 
     /// Proves who asks (SPEC §18.2). The row of the account is read for every request: the end of a session counts at
@@ -56,6 +51,7 @@
         let server: Hash256
         let `operator`: UserID
         let limits: RateLimits
+        let work: WorkApart
         /// The rate of the requests of an account.
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
@@ -67,6 +63,7 @@
             server = context.server
             `operator` = context.settings.operator
             limits = context.limits
+            work = context.work
             rate = .requests(context.settings.quotas.requestsPerSecond)
             clock = context.settings.clock
         }
@@ -185,7 +182,7 @@
                     noteFailure(of: call.source)
                     return .tooOften(seconds)
                 }
-                chain = try await prove(signer.chain, of: statement, call.operation)
+                chain = try await prove(signer.chain, of: statement, call)
                 guard chain != nil else { return nil }
             }
             if let seconds = limits.take(.requests(statement.user.digest.bytes), rate) { return .tooOften(seconds) }
@@ -243,16 +240,19 @@
         }
 
         /// Reads the chain of a body; `nil` for one of somebody else, and for a new card that does not continue the
-        /// chain that is there.
+        /// chain that is there. Nobody is proved yet: the source pays for the work.
         private func prove(
-            _ bytes: [UInt8], of statement: SessionStatement, _ operation: ServiceOperation
+            _ bytes: [UInt8], of statement: SessionStatement, _ call: ServiceCall
         ) async throws(TresorError) -> CardChain? {
-            if operation == .putCard {
-                let present = try await engine.read(Account.chain(of: statement.user, .asked ... .active)).first
+            var known: [UInt8] = []
+            if call.operation == .putCard {
+                let found = try await engine.read(Account.chain(of: statement.user, .asked ... .active))
+                guard let present = try found.first?.bytes(0) else { return nil }
                 // Cards lie one after the other: a chain begins with the bytes of each chain that it extends.
-                guard let present, try bytes.starts(with: present.bytes(0)) else { return nil }
+                guard bytes.starts(with: present) else { return nil }
+                known = present
             }
-            let chain = try CardChain(bytes)
+            let chain = try await work.readChain(bytes, knowing: known, for: call.source)
             return chain.user == statement.user ? chain : nil
         }
 

@@ -118,6 +118,9 @@
                 return true
             }
             guard isTaken else { return report.present.append(tresor) }
+            // Whoever asks for the log does not fold all of it.
+            let snapshot = Snapshots.bytes(of: state)
+            try await Snapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
             report.tresors += 1
             report.entries += state.entryCount
         }
@@ -175,7 +178,7 @@
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
             let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
-            return rows + wraps.map(Wraps.storing) + access + StateCache.storing(state, isDue: true)
+            return rows + wraps.map(Wraps.storing) + access
         }
     }
 #endif

@@ -26,6 +26,10 @@
             /// Requests of a source that prove nothing: a hundred, and five a second.
             static let failure = Rate(count: 100, seconds: 0.2)
 
+            /// The weight of work apart, in signatures that are verified: that of a large log at once, and then a
+            /// fifteenth of a core's time.
+            static let work = Rate(count: 32_768, seconds: 0.002)
+
             /// So many requests a second of an account.
             static func requests(_ perSecond: UInt32) -> Rate {
                 Rate(count: Int(perSecond) * 10, seconds: 1 / Double(max(1, perSecond)))
@@ -42,7 +46,7 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, server, kitCopy, failure }
+            fileprivate enum Kind { case requests, registration, serverShare, server, kitCopy, failure, work }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
@@ -59,6 +63,8 @@
             static func kitCopy(_ network: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: network) }
             /// What a network sent that proved nothing.
             static func failure(_ network: [UInt8]) -> Key { Key(kind: .failure, bytes: network) }
+            /// The work of a user, or of a source that has not proved who it is.
+            static func work(_ account: [UInt8]) -> Key { Key(kind: .work, bytes: account) }
         }
 
         /// What the requests of a source are counted for.
@@ -132,20 +138,41 @@
             limit.buckets(of: source).compactMap { look($0.key, $0.rate) }.max()
         }
 
+        /// Takes as many as were used, also more than the bucket holds: the next is allowed when so many have flowed in.
+        func charge(_ count: Int, _ key: Key, _ rate: Rate, at time: ContinuousClock.Instant? = nil) {
+            let now = nanoseconds(to: time ?? clock())
+            let tag = key.hashValue
+            buckets.withLock { buckets in
+                let (place, full) = Self.find(tag, in: buckets, setCount, at: now)
+                buckets[place] = Bucket(tag: tag, full: full + Int64(count) * rate.interval)
+            }
+        }
+
+        private func nanoseconds(to time: ContinuousClock.Instant) -> Int64 {
+            Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
+        }
+
         private func look(
             _ key: Key, _ rate: Rate, at time: ContinuousClock.Instant, taking: Bool
         ) -> UInt32? {
-            let now = Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
+            let now = nanoseconds(to: time)
             let tag = key.hashValue
             return buckets.withLock { buckets in
-                let place = Self.place(of: tag, in: buckets, setCount)
-                let isKnown = buckets[place].tag == tag
-                let full = (isKnown ? max(now, buckets[place].full) : now) + rate.interval
+                let (place, present) = Self.find(tag, in: buckets, setCount, at: now)
+                let full = present + rate.interval
                 let excess = full - now - Int64(rate.count) * rate.interval
                 guard excess <= 0 else { return UInt32(clamping: excess / 1_000_000_000 + 1) }
                 if taking { buckets[place] = Bucket(tag: tag, full: full) }
                 return nil
             }
+        }
+
+        /// Returns the place of a key, and the time at which its bucket is full.
+        private static func find(
+            _ tag: Int, in buckets: [Bucket], _ setCount: Int, at now: Int64
+        ) -> (place: Int, full: Int64) {
+            let place = Self.place(of: tag, in: buckets, setCount)
+            return (place, buckets[place].tag == tag ? max(now, buckets[place].full) : now)
         }
 
         /// Returns the place of a key: its own, or else that of the bucket in its set that is full again first.

@@ -18,7 +18,7 @@
         ///   password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
             guard request.blinded.isEmpty else { throw .unsupported }
-            let chain = try caller.readChain(request.chain)
+            let chain = try await context.readChain(request.chain, of: caller)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)
@@ -129,7 +129,7 @@
         ) throws(TresorError) -> AccountState {
             guard present.state != .closed else { throw .noAccess }
             if chain.bytes != present.chain {
-                let former = try CardChain(present.chain)
+                let former = try CardChain(present.chain, knowing: present.chain)
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
@@ -149,7 +149,7 @@
             _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
-            try request.statement.verify(by: try CardChain(present.chain))
+            try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
             guard present.state == .asked else {
                 guard present.statement == request.statement.bytes else { throw .failed(.other) }
                 return present.state

@@ -94,6 +94,18 @@
             for wait in waits { #expect(try await wait.value.tresors.isEmpty) }
         }
 
+        @Test func A248_aPersonsLogsAreLookedUpOnceASecond() {
+            let board = NewsBoard()
+            let start = ContinuousClock.now
+            let (anna, bert) = (UserID(.zero), UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero))
+            for second in 0..<4 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(second)) }
+            // Waits that ended before they looked delay the person no further.
+            for _ in 0..<9 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(4)) }
+            #expect(board.nextLook(for: bert, at: start) == start)
+            let later = start + .seconds(9)
+            #expect(board.nextLook(for: anna, at: later) == later)
+        }
+
         @Test func aCursorThatIsNoneIsRefused() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")

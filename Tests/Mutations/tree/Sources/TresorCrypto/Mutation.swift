@@ -306,6 +306,18 @@ package enum Mutation: String, CaseIterable, Sendable {
     case asciiHeaders
     /// How often a source asks for what anyone may have.
     case sourceBucket
+    /// That one work of an account runs at a time.
+    case ownTurn
+    /// That an account pays for work by its weight.
+    case paidWork
+    /// That a state that does not fit evicts none.
+    case fittingState
+    /// That all cards of a chain are counted.
+    case heldCards
+    /// That a card chain is compared before it is verified.
+    case comparedFirst
+    /// That a person's news are looked up once a second.
+    case pausedLook
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }

@@ -192,5 +192,60 @@
                 return try await house.signer(house.reader).reply(request).status == 200
             }
         }
+
+        @Test func A231_withoutTheChecksAnAccountTakesTheServiceForItself() async throws {
+            try await Self.expectReal(without: .ownTurn) {
+                let works = Works(width: 2)
+                for _ in 0..<2 { await works.begin(for: 1) }
+                let counts = works.work.counts
+                _ = await works.finish()
+                return counts == (2, 0)
+            }
+            try await Self.expectReal(without: .paidWork) {
+                let works = Works(count: 100)
+                for _ in 0..<4 {
+                    do { try await works.run(60, for: 1) } catch { return false }
+                }
+                return true
+            }
+            try await Self.expectReal(without: .fittingState) {
+                let house = try await Household(Bench())
+                let small = try await house.state()
+                let large = try await house.cast.tresor("second", of: house.owner).state()
+                let cache = StateCache(engine: house.bench.engine, work: Works().work, greatestCost: 2_000)
+                cache.keep(small, cost: 1_000, folded: 0)
+                cache.keep(large, cost: 1_001, folded: 0)
+                return cache.known(small.tresor) == nil
+            }
+        }
+
+        @Test func A239_withoutTheCheckAChainTakesMoreThanIsCounted() async throws {
+            try await Self.expectReal(without: .heldCards) {
+                let house = try await Household(Bench())
+                var state = try await house.state()
+                var person = house.owner.identity
+                for _ in 0..<15 { person = try person.renewCard(time: house.bench.clock.now).identity }
+                let before = HeldMemory.byteCount(of: state)
+                state.chains[person.user] = person.chain
+                return HeldMemory.byteCount(of: state) - before < 15 * 1_720
+            }
+        }
+
+        @Test func A240_withoutTheCheckAChainIsVerifiedForNothing() async throws {
+            try await Self.expectReal(without: .comparedFirst) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let request = PutCardRequest(chain: try CardTests.broken(anna), replacing: [1])
+                return try await anna.reply(request) == .refused(.altered)
+            }
+        }
+
+        @Test func A248_withoutTheCheckALogWakesItsMembersAllTheTime() async throws {
+            try await Self.expectReal(without: .pausedLook) {
+                let board = NewsBoard()
+                let now = ContinuousClock.now
+                return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
+            }
+        }
     }
 #endif
