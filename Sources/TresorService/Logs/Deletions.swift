@@ -31,7 +31,7 @@
                         WHERE tresor = $1 AND head = $2 AND deleted IS NULL
                         """,
                         [tresor, .digest(seat.end.head), .number(now)]),
-                    SQL("INSERT INTO deletions (tresor) VALUES ($1)", [tresor]),
+                    SQL("INSERT INTO deletions (tresor) VALUES ($1) ON CONFLICT DO NOTHING", [tresor]),
                     // These rows say who is in which tresor, and are few.
                     SQL("DELETE FROM access WHERE tresor = $1", [tresor]),
                 ])
