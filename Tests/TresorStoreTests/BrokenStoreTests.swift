@@ -151,6 +151,10 @@ private struct BrokenStore: ForwardingStore {
         try await base.putWraps(wraps, in: tresor)
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        if broken != .tresorDeletion { try await base.deleteTresor(tresor) }
+    }
+
     func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
         // Its parts follow one another without end.
         try await base.blob(hash, part: broken == .blobParts ? part % 2 : part, in: tresor)

@@ -40,7 +40,7 @@ import TresorCrypto
                 try String.fetchOne(database, sql: "PRAGMA \($0)")
             }
         }
-        #expect(answers == ["wal", "\(0x5452_5352)", "2", "ok"])
+        #expect(answers == ["wal", "\(0x5452_5352)", "3", "ok"])
         let strict = try await queue.read { database in
             try Int.fetchOne(database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict")
         }

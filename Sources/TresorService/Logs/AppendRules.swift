@@ -46,6 +46,17 @@
                 })
         }
 
+        /// Whether the entry brings content, and changes no person, key or name.
+        var isContent: Bool {
+            switch body {
+            case .commit, .checkpoint, .additive: true
+            default: false
+            }
+        }
+
+        /// Whether the body is additive, and nothing here reads it.
+        var isUnread: Bool { if case .additive = body { true } else { false } }
+
         /// Whether the entry takes access away. No limit stops that.
         var endsAccess: Bool {
             switch body {

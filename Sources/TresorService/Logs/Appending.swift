@@ -43,8 +43,9 @@
             } catch {
                 throw place.isMember ? error : .noAccess
             }
-            try await checkQuota(draft, on: before)
-            let isDone = try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            let demand = Demand(draft, on: before)
+            try await checkRoom(demand, for: draft)
+            let isDone = try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
             guard !isDone else { return OutcomeAnswer(.done) }
             guard place.isMember else { throw .noAccess }
             return OutcomeAnswer(.conflict)
@@ -75,10 +76,11 @@
             let request = draft.request
             guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
                 before.head.hash == request.previous, before.members[caller.user] != nil,
-                let judgment = try? await judge(draft, by: caller, on: before),
-                (try? await checkQuota(draft, on: before)) != nil
+                let judgment = try? await judge(draft, by: caller, on: before)
             else { return false }
-            return try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            let demand = Demand(draft, on: before)
+            guard (try? await checkRoom(demand, for: draft)) != nil else { return false }
+            return try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
         }
 
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
@@ -90,9 +92,8 @@
                 guard place.isMember else { throw .noAccess }
                 return OutcomeAnswer(.conflict)
             }
-            let room = try await context.usage.hasRoom(
-                for: Usage(tresors: 1, bytes: draft.byteCount), of: caller.user, in: context.settings.quotas)
-            guard room else { throw .store(.full) }
+            let demand = Demand(draft, on: nil)
+            try await checkRoom(demand, for: draft)
             let insertion = SQL(
                 """
                 INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
@@ -102,7 +103,7 @@
                     .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
                     .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
                 ])
-            if try await write(draft, judgment, for: caller, first: insertion) { return OutcomeAnswer(.done) }
+            if try await write(draft, judgment, demand, for: caller, first: insertion) { return OutcomeAnswer(.done) }
             // A tresor that was deleted keeps its place.
             guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
                 throw .noAccess
@@ -126,14 +127,9 @@
             return Place(end: end, isMember: hasSeat && !isFormer)
         }
 
-        private func checkQuota(_ draft: AppendDraft, on before: LogState) async throws(TresorError) {
+        private func checkRoom(_ demand: Demand, for draft: AppendDraft) async throws(TresorError) {
             guard !draft.endsAccess else { return }
-            let quotas = context.settings.quotas
-            // The number of entries is exact: the entry is written at this place or not at all.
-            guard before.entryCount < quotas.entries else { throw .store(.full) }
-            let room = try await context.usage.hasRoom(
-                for: Usage(tresors: 0, bytes: draft.byteCount), of: before.founder, in: quotas)
-            guard room else { throw .store(.full) }
+            try await Room(context: context).check(demand)
         }
 
         /// The statement that takes the place of an entry: it changes a row only if the log still ends there.
@@ -155,7 +151,7 @@
         /// - Parameter first: the statement that takes the place of the entry.
         /// - Returns: whether the place was free.
         private func write(
-            _ draft: AppendDraft, _ judgment: Judgment, for caller: Caller, first: SQL
+            _ draft: AppendDraft, _ judgment: Judgment, _ demand: Demand, for caller: Caller, first: SQL
         ) async throws(TresorError) -> Bool {
             // No engine throws *forked*: it says here that somebody else took the place.
             let places = [
@@ -164,18 +160,18 @@
             ]
             // A blob that is not there is a conflict too.
             let blobs = Blobs.statements(
-                draft.request.blobs, naming: judgment.named, at: draft.request.sequence, of: draft.request.tresor,
-                orElse: .forked)
+                draft.request.blobs, of: draft.entry.author, naming: judgment.named, at: draft.request.sequence,
+                in: draft.request.tresor, orElse: .forked)
             let changes =
-                blobs + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
+                [Room.counting(demand, at: context.now)] + blobs
+                + Self.statements(draft.request.entry, draft.wraps, draft.request.removing, judgment)
             do throws(TresorError) {
                 _ = try await context.engine.write(places + changes)
             } catch {
                 guard error == .forked else { throw error }
                 return false
             }
-            context.usage.add(
-                tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
+            context.usage.add(tresors: demand.tresors, bytes: demand.bytes, of: demand.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
             await context.states.extend(
                 to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),

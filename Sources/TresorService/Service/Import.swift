@@ -98,8 +98,9 @@
             let state = try Fold.state(of: entries, tresor: tresor)
             let (named, size) = try await takeBlobs(of: entries, in: state, from: store, &report)
             let wraps = try await wraps(of: state, from: store, &report)
-            let statements = Self.statements(entries, wraps, state) + named
             let now = context.now
+            let statements =
+                try Self.statements(entries, wraps, state) + Self.counting(entries, in: tresor, at: now) + named
             let byteCount = size + wraps.reduce(entries.reduce(0) { $0 + $1.count }) { $0 + $1.bytes.count }
             let isTaken = try await context.engine.write { (transaction) throws(TresorError) in
                 let inserted = try transaction.run([
@@ -127,7 +128,7 @@
 
         /// Takes the blobs that the entries name, part by part. Those of an import that was interrupted are taken again.
         ///
-        /// - Returns: the statements that name them, and the number of their bytes.
+        /// - Returns: the statements that name and count them, and the number of their bytes.
         private func takeBlobs(
             of entries: [[UInt8]], in state: LogState, from store: any Store, _ report: inout ImportReport
         ) async throws(TresorError) -> (naming: [SQL], byteCount: Int) {
@@ -140,16 +141,38 @@
                     var (size, part): (Int, UInt32) = (0, 0)
                     while let bytes = try await store.blob(blob.hash, part: part, in: state.tresor) {
                         _ = try await context.engine.write([
-                            Blobs.storing(bytes, as: part, of: blob.hash, in: state.tresor)
+                            Blobs.storing(bytes, as: part, of: blob.hash, by: entry.author, in: state.tresor)
                         ])
                         (size, part) = (size + bytes.count, part + 1)
                     }
                     if UInt64(size) != blob.size, entry.sequence > state.floor { report.missingBlobs += 1 }
                     byteCount += size
+                    statements.append(
+                        Room.counting(
+                            bytes: Int64(size), of: .digest(entry.author.digest), in: .digest(state.tresor.digest),
+                            at: context.now))
                 }
-                statements += Blobs.statements([], naming: blobs, at: entry.sequence, of: state.tresor, orElse: .busy)
+                statements += Blobs.statements(
+                    [], of: entry.author, naming: blobs, at: entry.sequence, in: state.tresor, orElse: .busy)
             }
             return (statements, byteCount)
+        }
+
+        /// The statements that count the entries for their authors. The wraps count for the founder alone.
+        private static func counting(
+            _ entries: [[UInt8]], in tresor: TresorID, at now: UInt64
+        ) throws(TresorError) -> [SQL] {
+            var written: [UserID: (entries: UInt64, bytes: Int64)] = [:]
+            for bytes in entries {
+                let author = try Entry(bytes).author
+                written[author, default: (0, 0)].entries += 1
+                written[author, default: (0, 0)].bytes += Int64(bytes.count)
+            }
+            return written.map { author, written in
+                Room.counting(
+                    entries: written.entries, bytes: written.bytes, of: .digest(author.digest),
+                    in: .digest(tresor.digest), at: now)
+            }
         }
 
         /// Reads the wraps that the log calls for.

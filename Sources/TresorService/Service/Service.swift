@@ -60,13 +60,14 @@
             hints.cancel()
         }
 
-        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, and
-        /// blobs that no entry names.
+        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, blobs
+        /// that no entry names, and what lies behind tombstones.
         ///
         /// - Throws: the errors of the engine.
         package func sweep() async throws(TresorError) {
             try await Registrations(context: context).sweep()
             try await Blobs(context: context).sweep()
+            try await Deletions(context: context).sweep()
         }
 
         /// Folds every log and compares the database with it.

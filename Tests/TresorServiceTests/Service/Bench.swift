@@ -92,6 +92,7 @@
                     SQL("SELECT * FROM blob_names ORDER BY tresor, hash"),
                     SQL("SELECT * FROM blob_orphans ORDER BY tresor, hash"),
                     SQL("SELECT * FROM requests ORDER BY scope, id"),
+                    SQL("SELECT * FROM authors ORDER BY tresor, account"), SQL("SELECT * FROM deletions"),
                 ])
             }
         }

@@ -67,6 +67,8 @@
             let report = try await bench.service.importStore(embedded)
             #expect(report.accounts == 2 && report.tresors == 1 && report.entries == 3 && report.leftWraps == 2)
             #expect(try await bench.service.check().isClean)
+            let written = try await bench.engine.read(SQL("SELECT account, entries FROM authors"))
+            #expect(written == [SQLRow([.digest(anna.user.digest), 3])])
             #expect(try await bench.service.importStore(embedded).present == [plans.id])
             // An import that was interrupted is run again after somebody has renewed their keys.
             let renewed = try anna.identity.renewCard(time: bench.clock.now).identity

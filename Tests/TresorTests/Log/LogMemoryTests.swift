@@ -98,6 +98,7 @@ private struct LogFile: Store, BloblessStore {
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {}
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { [] }
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {}
     func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
     {}
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }

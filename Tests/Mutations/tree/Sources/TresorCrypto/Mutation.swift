@@ -318,6 +318,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case comparedFirst
     /// That a person's news are looked up once a second.
     case pausedLook
+    /// That an author who is no owner leaves the founder half of what is left.
+    case authorShare
+    /// That what others wrote refuses no act of an owner.
+    case ownerAct
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }

@@ -247,5 +247,30 @@
                 return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
             }
         }
+
+        @Test func A232_withoutTheChecksAWriterUsesUpTheRoomOfTheOwners() async throws {
+            /// A blob of the writer, at a process that leaves them so many bytes.
+            func put(_ house: Household, _ count: Int, leaving bytes: UInt64) async throws -> Int {
+                let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
+                let service = try await house.bench.anotherService {
+                    $0.quotas.bytes = RoomTests.quota(leaving: bytes, beside: used)
+                }
+                let request = PutBlobRequest(
+                    tresor: house.tresor, hash: .zero, part: 0, bytes: [UInt8](repeating: 1, count: count))
+                return try await house.signer(house.writer).at(service).reply(request).status
+            }
+            try await Self.expectReal(without: .authorShare) {
+                try await put(Household(Bench()), 200_000, leaving: 300_000) == 200
+            }
+            try await Self.expectReal(without: .ownerAct) {
+                let house = try await Household(Bench())
+                let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
+                guard try await put(house, 200_000, leaving: 1 << 20) == 200 else { return false }
+                let service = try await house.bench.anotherService { $0.quotas.bytes = used + 100_000 }
+                let (epoch, wraps) = try await house.epoch()
+                let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
+                return try await house.signer(house.owner).at(service).reply(request).status == 507
+            }
+        }
     }
 #endif
