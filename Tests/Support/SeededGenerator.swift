@@ -7,6 +7,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// - Parameter seed: `LongRun.seed` where the gate always draws the same, and each long run anew.
     public init(seed: UInt64) { state = seed }
 
+    /// Draws the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// INT, TERM and HUP: 130, nothing half done, the terminal as it was.
@@ -72,7 +73,8 @@ struct SignalTests {
         #expect(try Data(contentsOf: output).isEmpty)
     }
 
-    @Test("An identity that was moved aside comes back when the making of the next is interrupted")
+    /// The making takes 1 GiB for some seconds, in which the signal comes.
+    @Test("An identity that was moved aside comes back when the making of the next is interrupted", .longRun)
     func movedAside() throws {
         let runner = try runner()
         let home = runner.file("homes/anna")
