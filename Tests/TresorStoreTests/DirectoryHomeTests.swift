@@ -176,7 +176,7 @@ import TresorCrypto
         let waited = Mutex(Duration.zero)
         let other = DirectoryHome(
             data: scratch["deep/data"], state: scratch["state"], patience: DirectoryHome.patience,
-            clock: { .seconds(100) + waited.withLock { $0 } },
+            clock: { Duration.seconds(100) + waited.withLock { $0 } },
             pause: { waited.withLock { $0 += .milliseconds(10) } })
         try home.exclusively { () throws(TresorError) -> Void in
             #expect(throws: TresorError.busy) { try other.exclusively { () throws(TresorError) in } }

@@ -40,6 +40,7 @@ struct ProcessTests {
         // The only reader has gone before the program begins.
         let result = try shell("mkfifo \(pipe); exec 3<>\(pipe) 4>\(pipe) 3<&-; tresor help json >&4; echo $? >&2")
         #expect(result.errorText == "141\n")
+        #expect(scratch.names == ["pipe"])
     }
 
     @Test("An argument that is not UTF-8 is refused by its position, and not repeated")
