@@ -112,9 +112,10 @@ import TresorStore
         Issue.record("the act is never done")
     }
 
-    /// The client waits for a slow store: it decides nothing before the answer, and undoes no change by others.
+    /// The store answers only when another client has changed the log: nothing is decided before, and nothing undone.
     @Test func A67_aSlowStoreIsWaitedFor() async throws {
-        let other = world.session(of: anna, seeing: evil.truth)
+        let home = try #require(anna.client.home as? MemoryHome).copy()
+        let other = world.session(of: anna, home: home, seeing: evil.truth)
         let tresor = tresor
         evil.beforeNextAppend { _ = try? await other.tresors.perform(.rotate, on: tresor) }
         try await anna.tresors.perform(.rename(Name(typed: "slow")), on: tresor)
