@@ -41,8 +41,10 @@ public final class SQLiteStore: Store {
         do { return try result.get() } catch { throw TresorError(store: error) }
     }
 
-    static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
-        SQLiteStore(try StoreConnection.open(at: path, creating: creating))
+    static func openBlocking(
+        at path: String, creating: Bool, patience: Double = StoreConnection.patience
+    ) throws -> SQLiteStore {
+        SQLiteStore(try StoreConnection.open(at: path, creating: creating, patience: patience))
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import NIOCore
     import ServiceLifecycle
     import Synchronization
     import TresorCore
@@ -16,9 +17,17 @@
         let report: Report
         let group: ServiceGroup
 
+        /// The limits of a service that gives its clients minutes: what ends before was ended for another reason.
+        static var patientLimits: ServerLimits {
+            var limits = ServerLimits()
+            limits.head = .minutes(10)
+            limits.body = .minutes(10)
+            return limits
+        }
+
         /// Runs a service while `body` does.
         static func run(
-            names: [String] = ["tresor.example"], limits: ServerLimits = ServerLimits(),
+            names: [String] = ["tresor.example"], limits: ServerLimits = Wire.patientLimits,
             certificates: Certificates? = nil, metrics: Bool = false, handler: NotingHandler = NotingHandler(),
             _ body: (Wire) async throws -> Void
         ) async throws {
@@ -44,7 +53,7 @@
         func send(_ bytes: [UInt8]) async throws -> (answer: Answer?, bytes: [UInt8], isClosed: Bool) {
             let client = try RawClient(port: port)
             await client.send(bytes)
-            let (bytes, isClosed) = await client.readToEnd(seconds: 8)
+            let (bytes, isClosed) = await client.readToEnd()
             return (Answer(bytes), bytes, isClosed)
         }
 

@@ -135,15 +135,18 @@ import TresorStore
         let elsewhere = try session(seeing: second, "/second")
         let own = try await elsewhere.tresors.create(Name(typed: "here")).tresor
         let (client, user) = (elsewhere.client, anna.identity.user)
+        let (readings, reading) = AsyncStream<Void>.makeStream()
+        second.show { log in
+            reading.yield()
+            return log
+        }
         let first = Task {
             var changes = Changes(client: client, user: user, interval: .milliseconds(1)).makeAsyncIterator()
             return await changes.next()
         }
-        // The first change is one of the tresor that this store has, however late the watcher begins.
-        for _ in 0..<5 {
-            try await Task.sleep(for: .milliseconds(100))
-            _ = try await elsewhere.tresors.perform(.rotate, on: own)
-        }
+        // A log is read once the watcher knows where it begins.
+        for await _ in readings { break }
+        _ = try await elsewhere.tresors.perform(.rotate, on: own)
         guard case .epochChanged(own, _) = await first.value else {
             Issue.record("another change came first")
             return

@@ -10,11 +10,11 @@ import TresorStore
 @testable import TresorCore
 
 /// However long a log is, no more of it is held than the state and a page.
-@Suite struct LogMemoryTests {
+@Suite(.longRun) struct LogMemoryTests {
     private static let count: UInt64 = 80_000
 
     @Test(
-        .longRun, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
+        .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
         .disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
     func A73_readingALongLogHoldsTheStateAndAPage() async {
         await #expect(processExitsWith: .success) {
