@@ -253,7 +253,7 @@
             func put(_ house: Household, _ count: Int, leaving bytes: UInt64) async throws -> Int {
                 let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
                 let service = try await house.bench.anotherService {
-                    $0.quotas.bytes = RoomTests.quota(leaving: bytes, beside: used)
+                    $0.quotas.bytes = AuthorRoomTests.quota(leaving: bytes, beside: used)
                 }
                 let request = PutBlobRequest(
                     tresor: house.tresor, hash: .zero, part: 0, bytes: [UInt8](repeating: 1, count: count))

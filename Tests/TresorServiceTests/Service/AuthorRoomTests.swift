@@ -10,7 +10,7 @@
     @testable import TresorService
 
     /// The room of people: what others write leaves the owners theirs.
-    @Suite(.overEveryEngine) struct RoomTests {
+    @Suite(.overEveryEngine) struct AuthorRoomTests {
         /// A quota of bytes that leaves so much to others than the owners, beside what is used.
         static func quota(leaving bytes: UInt64, beside used: UInt64) -> UInt64 { (used + bytes) / 9 * 10 + 10 }
 
