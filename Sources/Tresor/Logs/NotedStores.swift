@@ -49,6 +49,9 @@ package struct NotedStores: Hashable, Sendable {
     package mutating func note(_ store: StoreName, of tresor: TresorID) -> Bool {
         stores[tresor, default: []].insert(store).inserted
     }
+
+    /// Forgets the stores of a tresor.
+    package mutating func forget(_ tresor: TresorID) { stores[tresor] = nil }
 }
 
 extension LogArchive {

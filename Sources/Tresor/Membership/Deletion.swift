@@ -85,8 +85,8 @@ extension LogArchive {
             for part in parts { try client.home.delete(.records(state.tresor, part: part)) }
             try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()
-            if noted[state.tresor] != nil {
-                noted[state.tresor] = nil
+            if !noted[state.tresor].isEmpty {
+                noted.forget(state.tresor)
                 try client.home.replace(.notedStores, with: noted.bytes)
             }
             var heads = try client.heads()
