@@ -40,9 +40,9 @@ enum CrowdOperations {
                 try append(2, body + [Role.reader.rawValue] + bigEndianBytes(UInt64(0)) + [0], by: founder)
             }
             guard !people.isEmpty else { break }
-            let users = house.flatMap { [1] + $0.user.bytes }
-            let body = try bigEndianBytes(UInt16(house.count)) + users + input.bytes("epoch")
-            try append(5, body, by: founder)
+            var body = bigEndianBytes(UInt16(house.count))
+            for (user, _) in house { body += [1] + user.bytes }
+            try append(5, body + input.bytes("epoch"), by: founder)
         }
         guard let state = fold.state else { throw VectorProblem("no state") }
         return VectorFields([
