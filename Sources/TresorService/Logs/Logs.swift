@@ -72,7 +72,7 @@
         }
 
         /// The statement that reads entries in order.
-        private static func search(_ tresor: TresorID, _ sequences: Range<UInt64>) -> SQL {
+        static func search(_ tresor: TresorID, _ sequences: Range<UInt64>) -> SQL {
             SQL(
                 """
                 SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
